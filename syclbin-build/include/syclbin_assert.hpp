@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Builds include this before each source. A failed `assert` is recorded in a variable, which the program that launched
-// the kernel reads when it waits. Code without asserts contains nothing from this header.
+// Records a failed `assert` in a device variable, which the program reads when it waits for the kernel. Builds include
+// this header before each source. Code without asserts contains nothing from it.
 #pragma GCC system_header
 #if defined(__SYCL_DEVICE_ONLY__) && !defined(SYCLBIN_NATIVE_ASSERT) && !defined(SYCLBIN_ASSERT_HPP)
 #define SYCLBIN_ASSERT_HPP
@@ -12,8 +12,8 @@ extern __attribute__((sycl_device)) __SIZE_TYPE__ __spirv_BuiltInGlobalInvocatio
 #endif
 
 namespace syclbin {
-// A device global that is stored in place in each image of the code. It is not declared with device_image_scope, which
-// would allow only one image. The runtime relies on its name and layout.
+// A device global, stored directly in each image. It lacks device_image_scope, which would allow only one image. The
+// runtime relies on the variable's name and layout.
 struct [[__sycl_detail__::global_variable_allowed, __sycl_detail__::device_global,
          __sycl_detail__::add_ir_attributes_global_variable("sycl-device-global-size", 1056)]] FailedAssert {
   unsigned failed;
@@ -47,7 +47,7 @@ template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from)
 }
 } // namespace assert_detail
 
-// The work-item continues, because others in its group may be waiting for it at a barrier.
+// The work-item continues after a failure, because others in its group may be waiting for it at a barrier.
 __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *condition, const char *file, unsigned line,
                                                             const char *function, unsigned long long x,
                                                             unsigned long long y, unsigned long long z) noexcept {
@@ -62,7 +62,7 @@ __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *conditio
 }
 } // namespace syclbin
 
-// SYCLBIN_ITEM: the global id of the work-item; dimension 0 counts fastest.
+// SYCLBIN_ITEM: the global id of the work-item; dimension 0 varies fastest.
 #if defined(__SPIR__) || defined(__SPIRV__)
 #define SYCLBIN_ITEM                                                                                         \
   __spirv_BuiltInGlobalInvocationId(0), __spirv_BuiltInGlobalInvocationId(1), __spirv_BuiltInGlobalInvocationId(2)
@@ -73,7 +73,7 @@ __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *conditio
 #else
 #define SYCLBIN_ITEM 0, 0, 0
 #endif
-// Inlined, because PoCL 6.0 crashes on calls of functions that read the id.
+// Inlined, because PoCL 6.0 crashes on calls to functions that read the id.
 #define SYCLBIN_INLINED __attribute__((always_inline)) SYCLBIN_DEVICE
 extern "C" {
 SYCLBIN_INLINED void __assert_fail(const char *condition, const char *file, unsigned line,
@@ -86,7 +86,7 @@ SYCLBIN_DEVICE void __devicelib_assert_fail(const char *condition, const char *f
   ::syclbin::record_assert(condition, file, line, function, x, y, z);
 }
 }
-// With _GLIBCXX_ASSERTIONS, the containers of libstdc++ call this.
+// libstdc++ containers call this if _GLIBCXX_ASSERTIONS is defined.
 namespace std {
 extern "C++" SYCLBIN_INLINED void __glibcxx_assert_fail(const char *file, int line, const char *function,
                                                         const char *condition) noexcept {

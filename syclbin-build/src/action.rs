@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Action`]: what a build does. A build performs exactly one action, chosen before anything is compiled.
+//! Chooses a build's [`Action`] before anything is compiled: compile, check, commit, or use a prebuilt file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,30 +17,27 @@ use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::request::Request;
 
-/// The reason why a placeholder contains no kernels during `cargo syclbin build --check`.
+/// The reason recorded in placeholders that `cargo syclbin build --check` produces.
 const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
 
-/// What a build does.
 pub(crate) enum Action<'r> {
-    /// Compiles the sources.
     Compile(Compiler),
-    /// Uses the prebuilt file, because no compiler was found. The error is the reason.
+    /// Uses the prebuilt file, because the search for a compiler failed with this error.
     TakePrebuilt(&'r Path, Error),
     /// Reports whether the prebuilt file is stale, for `cargo syclbin build --check`.
     Check(Option<&'r Path>),
     /// Compiles the sources and writes the prebuilt file, for `cargo syclbin build --commit`.
     Commit(&'r Path, Compiler),
-    /// Uses the prebuilt file, or otherwise a placeholder, on docs.rs.
+    /// On docs.rs, uses the prebuilt file, or a placeholder if there is none.
     Document(Option<&'r Path>),
 }
 
-/// Returns whether docs.rs runs the build script.
 pub(crate) fn is_on_docs_rs() -> bool {
     cargo::env("DOCS_RS").is_some()
 }
 
 impl<'r> Action<'r> {
-    /// Chooses the action, based on the environment, the orders of `cargo syclbin build` and the available compilers.
+    /// Chooses the action from the environment, the orders from `cargo syclbin build` and the available compilers.
     pub(crate) fn choose(request: &'r Request, paths: &Paths) -> Result<Self> {
         let kept = request.prebuilt.as_deref();
         if is_on_docs_rs() {
@@ -64,7 +61,7 @@ impl<'r> Action<'r> {
         })
     }
 
-    /// Executes the action, and returns the bytes of the file for `OUT_DIR`.
+    /// Executes the action, and returns the contents of the file for `OUT_DIR`.
     pub(crate) fn run(self, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
         match self {
             Self::Compile(compiler) => {
@@ -74,7 +71,7 @@ impl<'r> Action<'r> {
             Self::TakePrebuilt(path, none) => take(path, none, request, paths),
             Self::Check(Some(path)) => check(path, request, paths),
             Self::Check(None) => {
-                // There is nothing to check, and a compiler may be missing.
+                // A check must work without a compiler, so it produces a placeholder.
                 report(Outcome::NoPrebuilt, request, paths)?;
                 prebuilt::placeholder(CHECKED)
             }
@@ -92,7 +89,7 @@ impl<'r> Action<'r> {
     }
 }
 
-/// Returns the prebuilt file, and warns if it is stale.
+/// Returns the bytes of the prebuilt file, and warns if it is stale.
 fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let Some(kept) = Prebuilt::read(path)? else {
         return Err(Error::PrebuiltMissing {
@@ -113,7 +110,6 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
     Ok(kept.bytes)
 }
 
-/// Reports whether the prebuilt file is stale. Needs no compiler.
 fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let problem = match Prebuilt::read(path) {
         Ok(Some(kept)) => {
@@ -130,7 +126,7 @@ fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     prebuilt::placeholder(CHECKED)
 }
 
-/// Compiles, and writes the prebuilt file with a record of its sources.
+/// Compiles the sources, and writes the prebuilt file with a record of its sources.
 fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let begun = prebuilt::begin();
     let (mut whole, files) = compile::compile(compiler, request, &paths.directory)?;
@@ -154,7 +150,7 @@ fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) ->
     Ok(made)
 }
 
-/// Writes a report for `cargo syclbin build`.
+/// Reports the outcome to `cargo syclbin build`, if that command started this build.
 fn report(outcome: Outcome, request: &Request, paths: &Paths) -> Result<()> {
     let Some(folder) = cargo::env(orders::VARIABLE).map(PathBuf::from) else {
         return Ok(());

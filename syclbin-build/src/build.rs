@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Build`]: the sources and options of one file in `OUT_DIR`. A build writes the whole file, or leaves `OUT_DIR`
+//! [`Build`] compiles sources to one SYCLBIN file in `OUT_DIR`. A failed build leaves the existing SYCLBIN files
 //! unchanged.
 
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Creates an empty build: add a source, then call [`compile`](Self::compile).
+    /// Creates an empty build. Add a source, then call [`compile`](Self::compile).
     pub fn new() -> Self {
         Self::default()
     }
@@ -38,9 +38,9 @@ impl Build {
     }
 
     /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. The pattern is relative to
-    /// the directory of Cargo.toml, and must start with a directory. `*` and `?` match parts of a name, and `**`
-    /// matches any directories. A file that another source includes does not count as a source. The build script runs
-    /// again when a file appears below the directory.
+    /// the directory of Cargo.toml, and must start with a directory. `*` and `?` match characters within a name, and
+    /// `**` matches any number of directories. A matching file that another source includes is not treated as a source.
+    /// The build script runs again when a file appears below that directory.
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -67,18 +67,19 @@ impl Build {
         })
     }
 
-    /// Leaves asserts in kernels to the driver, by defining `SYCLBIN_NATIVE_ASSERT`.
+    /// Lets the driver handle failed asserts in kernels, by defining `SYCLBIN_NATIVE_ASSERT`.
     ///
     /// By default, a failed `assert` is recorded, and the kernel continues. The next `Queue::wait`, `Queue::read`,
     /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`, with the condition, file, line,
     /// function and work-item. This needs no support from the driver, and also works for code that calls
-    /// `__assert_fail` itself. Sources without asserts compile to the same code. Define `NDEBUG` to remove asserts.
+    /// `__assert_fail` itself. Sources without asserts compile to the same code either way. Define `NDEBUG` to remove
+    /// asserts.
     ///
-    /// With `native_assert(true)`, **a failed assert aborts the process**, before the kernel does anything else. The
-    /// driver prints the condition, the file, the line and the ids of the work-item to standard error, and aborts the
+    /// With `native_assert(true)`, **a failed assert aborts the process** before the kernel does anything else. The
+    /// driver prints the condition, the file, the line and the work-item's ids to standard error, and aborts the
     /// program that launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU
-    /// device supports. On a device without it, loading fails with an error that explains this. On CUDA, the driver
-    /// prints the condition, and every later call for the device fails.
+    /// device supports. On a device without this extension, loading fails with an error that explains this. On CUDA,
+    /// the driver prints the condition, and every later call on the device fails.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)
@@ -87,30 +88,31 @@ impl Build {
         }
     }
 
-    /// Adds a compiler argument, such as `-std=c++20`. The default is `-O2`.
+    /// Adds a compiler argument, such as `-std=c++20`. The default optimization level is `-O2`.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.request.arguments.push(flag.into());
         self
     }
 
-    /// Compiles only for these targets (`-fsycl-targets`), all in one file.
+    /// Compiles only for these targets (`-fsycl-targets`). One file contains the code for all of them.
     ///
     /// By default, a build compiles for every target that is not specific to a device model. SPIR-V runs on every
-    /// OpenCL device that supports it. PTX runs on every NVIDIA GPU from sm_75 on. Builds include it if the component
-    /// `nvidia` is installed for `syclbin-clang`. `cargo syclbin toolchain install` installs this component if there is
-    /// an NVIDIA GPU. A separate process compiles the PTX in parallel with the SPIR-V; the [crate] documentation states
-    /// the cost. If a source cannot be compiled to PTX, the build warns and omits its PTX. `SYCLBIN_TARGETS` changes
-    /// the default for all builds: `SYCLBIN_TARGETS=spir64`.
+    /// OpenCL device that supports it. PTX runs on every NVIDIA GPU from sm_75 on. Builds include PTX if the component
+    /// `nvidia` is installed for `syclbin-clang`. `cargo syclbin toolchain install` installs this component if the
+    /// machine has an NVIDIA GPU. A separate process compiles the PTX in parallel with the SPIR-V; the [crate]
+    /// documentation states the cost. If a source cannot be compiled to PTX, the build emits a warning and omits PTX
+    /// for that source. `SYCLBIN_TARGETS` changes the default for all builds, as in `SYCLBIN_TARGETS=spir64`.
     ///
     /// `syclbin-clang` supports these targets:
     ///
     /// - `spir64`: SPIR-V,
     /// - `nvptx64-nvidia-cuda`: PTX,
     /// - `nvidia_gpu_sm_80` and similar names: PTX for the oldest of the named GPUs, and native code for each,
-    /// - `spir64_x86_64`: native code for processors, which needs the installed CPU device,
+    /// - `spir64_x86_64`: native code for x86-64 processors, compiled by Intel's CPU device, which must be installed,
     /// - Intel GPUs such as `intel_gpu_pvc`, which need `ocloc`.
     ///
-    /// This file runs on Intel GPUs, CPUs and NVIDIA GPUs, with native code for two kinds of NVIDIA GPU:
+    /// The following build produces a file that runs on Intel GPUs, CPUs and NVIDIA GPUs, with native code for two
+    /// NVIDIA architectures:
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -119,7 +121,7 @@ impl Build {
     ///     .compile("saxpy");
     /// ```
     ///
-    /// A program uses native code if it fits the device, and otherwise SPIR-V or PTX. So keep `spir64` among the
+    /// A program uses native code if it matches the device, and otherwise SPIR-V or PTX. So keep `spir64` among the
     /// targets.
     pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
         let mut flag = String::from(TARGETS);
@@ -132,36 +134,38 @@ impl Build {
         self.flag(flag)
     }
 
-    /// Builds a file that a program links with other files at load time. Those files must define the functions and
-    /// variables that no source of this build defines. All `SYCL_EXTERNAL` definitions of this build are kept for them.
-    /// Set this for all files that are linked: `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By
-    /// default, an undefined function or variable is an error.
+    /// Builds a file that a program links with other files at load time. The other files must define the functions and
+    /// variables that this build's sources use but do not define. The file keeps all its `SYCL_EXTERNAL` definitions,
+    /// so that the other files can use them. Set this for all files that are linked together:
+    /// `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By default, an undefined function or
+    /// variable is an error.
     pub fn link_at_load(mut self, yes: bool) -> Self {
         self.request.links_at_load = yes;
         self
     }
 
-    /// Links the sources with one another now, instead of when a program loads the file. Every kernel then contains its
-    /// own copy of the functions that it calls in other sources. By default, a build does this only for native targets,
-    /// whose code cannot be linked later.
+    /// Links the sources with one another at build time, instead of when a program loads the file. Every kernel then
+    /// contains its own copy of the functions that it calls in other sources. By default, a build does this only for
+    /// native targets, whose code cannot be linked later.
     ///
-    /// Some code is still linked at load time, with a warning: uses of device globals and specialization constants of
-    /// other sources, and virtual functions. PTX is always linked at load time, but native code for NVIDIA GPUs is
-    /// linked now. With [`link_at_load`](Self::link_at_load), this setting has no effect.
+    /// Some code is still linked at load time, with a warning: uses of device globals and specialization constants that
+    /// other sources define, and virtual functions. PTX is always linked at load time, but native code for NVIDIA GPUs
+    /// is linked at build time. With [`link_at_load`](Self::link_at_load), this setting has no effect.
     pub fn link(mut self, yes: bool) -> Self {
         self.request.links = yes;
         self
     }
 
     /// Uses only this compiler, regardless of the environment: a DPC++ `clang++` or `icpx` that supports `-fsyclbin`,
-    /// as a path or a name on `PATH`.
+    /// given as a path or as a name on `PATH`.
     pub fn compiler(mut self, program: impl AsRef<Path>) -> Self {
         self.request.compiler = Some(program.as_ref().to_owned());
         self
     }
 
     /// Uses this SYCLBIN file if no compiler is found, and on docs.rs. The path is relative to the directory of
-    /// Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation explains when it is stale.
+    /// Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation explains when the file is
+    /// stale.
     pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
         self.request.prebuilt = Some(path.as_ref().to_owned());
         self
@@ -170,7 +174,8 @@ impl Build {
     /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`. Tells Cargo which
     /// files and variables the result depends on. Compiler warnings become Cargo warnings.
     ///
-    /// On an error, ends the build script. Cargo then shows clang's errors unchanged, followed by one line with the remedy.
+    /// On an error, ends the build script. Cargo then shows clang's errors unchanged, followed by a line with the
+    /// remedy.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);
@@ -192,7 +197,7 @@ impl Build {
     }
 
     /// Returns a [`Watch`], which recompiles to `file` whenever a source or header changes. Use it in programs, not in
-    /// build scripts. Paths are relative to the current directory of the program.
+    /// build scripts. Paths are relative to the program's current directory.
     pub fn watch(self, file: impl Into<PathBuf>) -> Watch {
         Watch::new(self.request, file.into())
     }
@@ -224,7 +229,7 @@ impl Build {
 /// Warns about kernels for which `include_syclbin!` generates no function.
 fn warn_of_left_out(name: &str, bytes: &[u8]) {
     let file = syclbin::read::parse(bytes);
-    // The macro reports an unreadable file.
+    // `include_syclbin!` reports unreadable files.
     let Ok(found) = file.and_then(|file| syclbin::signature::kernels(&file)) else {
         return;
     };
@@ -238,12 +243,12 @@ fn warn_of_left_out(name: &str, bytes: &[u8]) {
     }
     if left_out > 0 {
         cargo::warning(&format!(
-            "{left_out} of {all} kernels in `{name}` have no Rust function; `cargo syclbin list` shows which, and why"
+            "no Rust function was generated for {left_out} of {all} kernels in `{name}`; `cargo syclbin list` shows \
+             which, and why"
         ));
     }
 }
 
-/// Ends the build script with the compiler's errors and `error`.
 pub(crate) fn fail(error: &Error) -> ! {
     cargo::fail(&format!("{}\n{error}", error.diagnostics()))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Communicates with Cargo: reports every variable and file that a build depends on, once. A [`Watch`](crate::Watch)
-//! compiles in [`silence`], because Cargo does not read its output.
+//! Communicates with Cargo: reports each variable and file that a build depends on, and only once. A
+//! [`Watch`](crate::Watch) compiles in [`silence`], because it runs in programs whose output Cargo does not read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,11 +8,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The variables that have been reported to Cargo.
+/// The variables already reported to Cargo.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 thread_local! {
-    /// The warnings so far, if this thread is silent.
+    /// The warnings collected while this thread is silent.
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -39,7 +39,8 @@ pub(crate) fn env(name: &str) -> Option<OsString> {
     env_again(name)
 }
 
-/// Returns the value of a variable that Cargo already tracks, or that does not affect the result.
+/// Returns the value of an environment variable without reporting it to Cargo. Use this for variables that Cargo
+/// already tracks, or that do not affect the result.
 pub(crate) fn env_again(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
@@ -50,7 +51,7 @@ pub(crate) fn rerun_if_changed(path: &Path) {
     if is_silent() {
         return;
     }
-    // Sources share most headers, and Cargo would check a file each time it is named.
+    // Sources share most headers, and Cargo would check a file once per mention.
     static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
     if named.insert(path.to_owned()) {
@@ -58,8 +59,8 @@ pub(crate) fn rerun_if_changed(path: &Path) {
     }
 }
 
-/// Fails the build script with these lines as Cargo errors. With a non-zero exit status, Cargo would also print everything
-/// that the script wrote, which would bury the error. Cargo always runs a failed script again.
+/// Fails the build script with these lines as Cargo errors. The exit status is 0, because otherwise Cargo would print
+/// the script's whole output, which would bury the errors.
 pub(crate) fn fail(text: &str) -> ! {
     for line in lines(text) {
         println!("cargo::error={line}");
@@ -71,7 +72,6 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim().is_empty())
 }
 
-/// Prints each line of `text` as a warning.
 pub(crate) fn warning(text: &str) {
     for line in lines(text) {
         KEPT.with_borrow_mut(|kept| match kept {

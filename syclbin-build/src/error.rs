@@ -26,7 +26,8 @@ pub enum Error {
     /// [`Build::source`](crate::Build::source) was not called.
     #[error("no source was given; add one with .source(\"kernels/NAME.cpp\")")]
     NoSource,
-    /// [`Build::flag`](crate::Build::flag) got `-fsycl-device-only`, with which a compiler writes no SYCLBIN file.
+    /// `-fsycl-device-only` was passed to [`Build::flag`](crate::Build::flag). With this flag, compilers write LLVM
+    /// bitcode instead of SYCLBIN.
     #[error(
         "cannot use -fsycl-device-only: with it, clang++ writes LLVM bitcode instead of a SYCLBIN file; remove it, \
          because a build compiles only device code anyway"
@@ -35,14 +36,14 @@ pub enum Error {
     /// A mistake in the tables of Cargo.toml. See [`Build::from_manifest`](crate::Build::from_manifest).
     #[error("{}{} {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}:")))]
     Manifest {
-        /// Cargo.toml.
+        /// The path of Cargo.toml.
         path: PathBuf,
-        /// The line with the mistake.
+        /// The number of the line with the mistake, starting at 1. `None` if the mistake has no line.
         line: Option<usize>,
         /// The problem, and how to correct it.
         problem: String,
     },
-    /// A pattern of [`Build::sources`](crate::Build::sources) names no sources.
+    /// A pattern passed to [`Build::sources`](crate::Build::sources) is invalid or matches no file.
     #[error("pattern \"{pattern}\" {problem}")]
     Pattern {
         /// The pattern.
@@ -55,11 +56,11 @@ pub enum Error {
     Source {
         /// The source.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A source or header changed while `cargo syclbin build --commit` compiled it. The compiler may have read
-    /// different bytes.
+    /// A source or header changed while `cargo syclbin build --commit` compiled it, so the compiler may have read a
+    /// different version.
     #[error("{} changed while it was being compiled; run the command again", .0.display())]
     Changed(PathBuf),
     /// The compiler that the user named is unusable.
@@ -73,7 +74,7 @@ pub enum Error {
         listed(.passed_over)
     )]
     NoCompiler {
-        /// The directory of installed compilers.
+        /// The directory of installed compilers. `None` if it cannot be determined.
         home: Option<PathBuf>,
         /// The candidates that were found but are unusable.
         passed_over: Vec<RejectedCandidate>,
@@ -87,9 +88,9 @@ pub enum Error {
         .program.display()
     )]
     Start {
-        /// The program.
+        /// The compiler.
         program: PathBuf,
-        /// The error of the operating system.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The compiler ran, but its exit status or its output could not be read.
@@ -101,13 +102,13 @@ pub enum Error {
         .log.display()
     )]
     Lost {
-        /// The program.
+        /// The compiler.
         program: PathBuf,
-        /// The source that it compiled.
+        /// The source that was compiled.
         source_file: PathBuf,
-        /// The file that contains its output.
+        /// The file that contains the compiler's output.
         log: PathBuf,
-        /// The error of the operating system.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The compiler found errors in the source. [`Error::diagnostics`] returns them.
@@ -155,7 +156,7 @@ pub enum Error {
     /// Several sources were compiled, and some failed. [`Error::diagnostics`] returns the compiler's diagnostics.
     #[error("{}{summary}{}", each(.failures), hints(.diagnostics))]
     Sources {
-        /// The error of each source.
+        /// The error of each source that failed.
         failures: Vec<Error>,
         /// The compiler's diagnostics, without duplicates.
         diagnostics: String,
@@ -167,13 +168,13 @@ pub enum Error {
     Undefined(Vec<Undefined>),
     /// The path of a source contains a line break.
     #[error(
-        "source {0:?} has a line break in its path, which build scripts cannot pass to Cargo; rename it"
+        "the path of source {0:?} contains a line break, which build scripts cannot pass to Cargo; rename the file"
     )]
     LineBreak(PathBuf),
     /// The compiler wrote a file that cannot be read as SYCLBIN.
     #[error(
-        "{} wrote no usable SYCLBIN file for {}: {problem}; check that it is a DPC++ clang++ that supports -fsyclbin \
-         (2025.2 or newer)",
+        "{} wrote no usable SYCLBIN file for {}: {problem}; check that this compiler is a DPC++ clang++ that \
+         supports -fsyclbin (2025.2 or newer)",
         .program.display(),
         .source_file.display()
     )]
@@ -185,7 +186,7 @@ pub enum Error {
         /// The problem with the file.
         problem: String,
     },
-    /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is missing or damaged.
+    /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is unreadable or damaged.
     #[error("prebuilt file {} {problem}; regenerate it with `cargo syclbin build --commit` on a machine with a \
         compiler", .path.display())]
     Prebuilt {
@@ -203,18 +204,18 @@ pub enum Error {
         /// Why no compiler was found.
         compiler: Box<Error>,
     },
-    /// The compiler's output cannot be represented in the format.
+    /// The compiler's output cannot be represented as SYCLBIN.
     #[error(
         "cannot create the SYCLBIN file: {0}; try another compiler (`cargo syclbin doctor` lists those that work), \
          and please report this bug"
     )]
     Format(#[from] syclbin::write::Error),
-    /// A file in `OUT_DIR` could not be written.
+    /// A file or directory could not be written.
     #[error("cannot write {}: {source}; check the permissions and the free space of its directory", .path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The operating system's error.
         source: io::Error,
     },
 }
@@ -226,8 +227,8 @@ impl Error {
         move |source| Self::Write { path, source }
     }
 
-    /// Returns the compiler's diagnostics, unchanged and with many lines, or an empty string if there are none. The
-    /// error message does not include them.
+    /// Returns the compiler's diagnostics unchanged, or an empty string if there are none. The error message does not
+    /// include them.
     ///
     /// [`Build::compile`](crate::Build::compile) prints them before the message. After
     /// [`Build::try_compile`](crate::Build::try_compile), print them yourself:
@@ -281,18 +282,17 @@ fn undefined(all: &[Undefined]) -> String {
     text
 }
 
-/// Returns the failures that the compiler's diagnostics do not show, one paragraph each.
+/// Lists the failures that the compiler's diagnostics do not include.
 fn each(failures: &[Error]) -> String {
     let told = |failure: &&Error| !matches!(failure, Error::Compile { .. });
     let each = failures.iter().filter(told);
     each.map(|failure| format!("{failure}\n")).collect()
 }
 
-/// Returns the reason why the compiler that the user named is unusable, and the alternative.
 fn unusable(only: &RejectedCandidate) -> String {
     let without = match &only.candidate.origin {
         Origin::Variable { name, .. } => format!("unset {name}"),
-        _ => "leave it out".to_owned(),
+        _ => "remove this setting".to_owned(),
     };
     format!("{only}; {without} to use the compiler that `{INSTALL_COMMAND}` installs")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes files that appear completely or not at all. Shared with `syclbin-clang`.
+//! Writes files atomically: a file appears completely or not at all. Shared with `syclbin-clang`.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 ///
 /// # Errors
 ///
-/// Fails if the directory does not exist or cannot be written. An existing file then stays unchanged.
+/// Fails if the directory does not exist or cannot be written. In that case, an existing file stays unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match target.metadata() {
@@ -41,7 +41,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     kept.map(drop).map_err(|error| error.error)
 }
 
-/// Creates an empty file in the directory of `path`, with the permissions of a new file.
+/// Creates an empty temporary file in the same directory as `path`, with default instead of private permissions.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -10,13 +10,13 @@
 //! }
 //! ```
 //!
-//! The build script writes `OUT_DIR/syclbin/saxpy.syclbin`. `include_syclbin!` of the crate `syclbin-rt` finds this
-//! file by its name. The script recompiles kernels when a source, a header, an argument or the compiler changes; [see
+//! The build script writes `OUT_DIR/syclbin/saxpy.syclbin`, which `include_syclbin!` from `syclbin-rt` finds by name.
+//! The script recompiles kernels when a source, a header, an argument or the compiler changes; [see
 //! below](crate#rebuilds-and-the-cache).
 //!
-//! # Without code
+//! # Builds described in Cargo.toml
 //!
-//! Cargo.toml can describe what to compile. build.rs then only calls `syclbin_build::Build::from_manifest().compile()`:
+//! Cargo.toml can list the sources. build.rs then only calls `syclbin_build::Build::from_manifest().compile()`:
 //!
 //! ```toml
 //! [package.metadata.syclbin.saxpy]
@@ -27,8 +27,8 @@
 //!
 //! # Headers
 //!
-//! `<syclbin/kernel.hpp>` declares the part of SYCL that most kernels need. It compiles in a sixth of the time that
-//! `<sycl/sycl.hpp>` takes:
+//! `<syclbin/kernel.hpp>` declares the part of SYCL that most kernels need. It compiles six times as fast as
+//! `<sycl/sycl.hpp>`:
 //!
 //! ```cpp
 //! #include <syclbin/kernel.hpp>
@@ -41,8 +41,8 @@
 //! ```
 //!
 //! More headers declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
-//! `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`, `<syclbin/printf.hpp>`. Every
-//! compiler finds them, after searching the directories of [`Build::include`].
+//! `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`, `<syclbin/printf.hpp>`. A build adds
+//! these headers to the search path of every compiler, after the directories of [`Build::include`].
 //!
 //! # The compiler
 //!
@@ -52,29 +52,29 @@
 //!
 //! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Either forces a compiler: if it is unusable,
 //!    the build fails.
-//! 2. The C++ compiler of the crate `cc`: `CXX_<target>` (also with underscores), `HOST_CXX`, or `TARGET_CXX` when
-//!    cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because kernels run on a
-//!    device and any compiler can build them. A wrapper may come first (`ccache icpx`). Unlike in `cc`, an unusable
-//!    compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its flags are for the host
-//!    processor.
-//! 3. `icpx`, `dpclang++`, `clang++` in `CMPLR_ROOT` and in `ONEAPI_ROOT`, which `setvars.sh` sets.
+//! 2. The C++ compiler that the crate `cc` would use: `CXX_<target>` (also with underscores), `HOST_CXX`, or
+//!    `TARGET_CXX` when cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because
+//!    kernels run on a device and any compiler can build them. A wrapper may precede the compiler (`ccache icpx`).
+//!    Unlike in `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its
+//!    flags are for the host processor.
+//! 3. `icpx`, `dpclang++`, `clang++` in the directories that `CMPLR_ROOT` and `ONEAPI_ROOT` name. `setvars.sh` sets
+//!    these variables.
 //! 4. The installed `syclbin-clang`, in the user's cache directory or `SYCLBIN_HOME`.
 //! 5. Any `icpx`, then any `dpclang++`, then any `clang++`, on `PATH`, and finally in `/opt/intel/oneapi`.
 //!
-//! So a compiler that you named comes first. The installed compiler comes next, because it is the same on every machine
-//! and system updates do not change it. Any compiler on `PATH` comes last. `cargo syclbin doctor` shows which compiler
-//! a build uses, which candidates it skips, and why.
+//! So a compiler that you name comes first. The installed compiler comes next, because it is the same on every machine
+//! and system updates do not change it. `cargo syclbin doctor` shows which compiler a build uses, which candidates it
+//! skips, and why.
 //!
-//! A build probes each candidate once for its version and for `-fsyclbin`. It caches the answer in `OUT_DIR` until the
-//! size or modification time of the candidate changes. Each probe is limited to 30 seconds, or to the time in
-//! `SYCLBIN_PROBE_SECONDS`.
+//! A build probes each candidate for its version and for `-fsyclbin`. A probe times out after 30 seconds, or after the
+//! time in `SYCLBIN_PROBE_SECONDS`.
 //!
 //! The compiler runs as a separate process, so a crash becomes an error message. A build script never downloads
 //! anything.
 //!
 //! # Without a compiler
 //!
-//! Commit the compiled file next to its sources, and name it:
+//! Commit the compiled file next to its sources, and pass its path:
 //!
 //! ```no_run
 //! # fn main() {
@@ -86,18 +86,18 @@
 //! ```
 //!
 //! If there is a compiler, the build compiles the sources as usual. Otherwise, it uses the prebuilt file.
-//! `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` exits with 1 if the file is stale,
-//! and needs no compiler. The file records the arguments and the SHA-256 of its sources and their headers, so
-//! modification times do not matter. Only headers that belong to the package are recorded: those in the package
-//! directory, or in an include directory whose path is relative to it. A build that uses a stale file emits a warning.
+//! `cargo syclbin build --commit` writes this file. `cargo syclbin build --check` fails if the file is stale, and needs
+//! no compiler. The file records the arguments and the SHA-256 of its sources and their headers, so modification times
+//! do not matter. Only the package's own headers are recorded: those in the package directory, or in an include
+//! directory whose path is relative to the package directory. A build that uses a stale file emits a warning.
 //!
 //! On docs.rs (`DOCS_RS` is set), a build compiles nothing and uses the prebuilt file, if there is one. Otherwise, it
-//! writes an empty file, and `include_syclbin!` generates a module without kernels. Items about kernels are skipped.
-//! Rustdoc does not check function bodies, so calls of kernels cause no errors there.
+//! writes an empty file, from which `include_syclbin!` generates a module without kernels. The macro then ignores items
+//! that name kernels. Rustdoc does not check function bodies, so kernel calls cause no errors there.
 //!
 //! # Several sources
 //!
-//! Call [`Build::source`] again to add a source, or [`Build::sources`] with a pattern: all sources become one file. The
+//! To compile several sources into one file, call [`Build::source`] for each, or [`Build::sources`] with a pattern. The
 //! compilers run in parallel, limited by the tokens of Cargo's jobserver (outside of Cargo, by `NUM_JOBS` or else the
 //! number of cores). A build reports the errors of all sources together, and each message about a header only once.
 //!
@@ -106,28 +106,28 @@
 //! loads the file. Without such functions, the state is `executable`. A function that no source defines is an error,
 //! unless [`Build::link_at_load`] declares that it comes from another file.
 //!
-//! Sources may be whole programs, each with a `main`. If two sources contain kernels with the same name, or lambdas in
-//! functions with the same name, the names of their stubs begin with the source. For `heat.cpp` and `nbody.cpp`, these
-//! are `heat.main` and `nbody.main`. If the source files also have the same name, the directory is added:
-//! `first_heat.main`. Native code cannot be renamed, so such kernels are left out if the file contains native code.
+//! Sources may be whole programs, each with a `main`. If two sources contain kernels of the same name, or lambdas in
+//! functions of the same name, the names of their stubs begin with the source name: `heat.main` and `nbody.main` for
+//! `heat.cpp` and `nbody.cpp`. If the file names are also equal, the directory is added: `first_heat.main`. Native code
+//! cannot be renamed, so such kernels are left out if the file contains native code.
 //!
-//! A kernel that cannot have a stub is left out. The build warns with the number of such kernels, and
-//! `cargo syclbin list` names each with the reason.
+//! A kernel is left out if no stub can be generated for it. The build warns with the number of such kernels, and
+//! `cargo syclbin list` shows the reason for each.
 //!
 //! # Targets
 //!
 //! By default, a file contains SPIR-V for every OpenCL device. If the component `nvidia` is installed for
-//! `syclbin-clang`, it also contains PTX for every NVIDIA GPU. If a source cannot be compiled to PTX, the build warns
-//! and omits its PTX. Three settings choose other targets: [`Build::targets`], `targets` in Cargo.toml, and the
-//! variable `SYCLBIN_TARGETS` for all builds that name none. Targets can include native code, which its device loads
-//! without compiling. Name the targets explicitly if a file must be the same on every machine that compiles it, such as
-//! a committed file.
+//! `syclbin-clang`, it also contains PTX for every NVIDIA GPU. If a source cannot be compiled to PTX, the build emits a
+//! warning and omits PTX for that source. To choose other targets, use [`Build::targets`], `targets` in Cargo.toml, or
+//! the variable `SYCLBIN_TARGETS` for all builds that specify none. Targets can include native code, which a device
+//! loads without compiling it. If every machine must build the same file, for example because it is committed, name the
+//! targets explicitly.
 //!
 //! A separate process compiles PTX, at the same time as SPIR-V. PTX roughly doubles the cost of a build: one small
 //! kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead of 5.2 s with
 //! `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
 //!
-//! A compiler is stopped after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colours if
+//! A compile times out after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colours if
 //! `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script cannot detect the
 //! terminal.
 //!
@@ -147,9 +147,8 @@
 //! A cached result is used if all of these are unchanged:
 //!
 //! - every file that was read: sources, headers and embedded files, byte by byte. Editing a comment triggers a
-//!   recompile, touching a file does not;
-//! - the absence of files that the compiler would prefer to a file that it read, or for which `__has_include` or
-//!   `__has_embed` tested;
+//!   recompile, but touching a file does not;
+//! - the absence of files that would shadow a file that was read, or that `__has_include` or `__has_embed` looked for;
 //! - the arguments, with paths as you wrote them. Two checkouts share results, unless an argument is an absolute path
 //!   or begins with `-g`;
 //! - the variables that compilers read (`CPATH` and others);
@@ -167,15 +166,15 @@
 //! - a file changed or appeared while the compiler ran, or in the 10 ms before;
 //! - the compile failed.
 //!
-//! Each result is verified by a hash when it is read, and a damaged result is recompiled. A cache that other users can
-//! write to is ignored, with a warning. A cache that cannot be read or written, or that another process keeps locked,
-//! does not fail the build.
+//! Each result is verified with a hash when it is read, and the source of a damaged result is recompiled. A cache that
+//! other users can write to is ignored, with a warning. A cache that cannot be read or written, or that another process
+//! keeps locked, does not fail the build.
 //!
-//! Once a run of the script has built a file, it removes the files that only earlier runs built. So `include_syclbin!`
-//! with a removed name is an error, instead of embedding outdated kernels. This requires that a single process builds
-//! all files in `OUT_DIR`.
+//! Each time the script has built a file, it removes the files that only earlier runs built. So `include_syclbin!` with
+//! a removed name is an error, instead of embedding outdated kernels. This requires that a single process builds all
+//! files in `OUT_DIR`.
 //!
-//! # While a program runs
+//! # Recompiling while a program runs
 //!
 //! `cargo syclbin watch` recompiles kernels each time a source or header is saved, and replaces the file from the last
 //! build. A program can do the same with [`Build::watch`], and load the new kernels with `load_file` of the generated

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `[package.metadata.syclbin]` in Cargo.toml: describes what to compile, without code.
+//! Reads the builds that `[package.metadata.syclbin]` in Cargo.toml describes, so that build.rs needs only one call.
 //!
 //! Build scripts and `cargo syclbin list` share this module, so both report the same mistakes.
 
@@ -14,10 +14,9 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::pattern;
 
-/// The table that describes the files.
 const TABLE: &str = "package.metadata.syclbin";
 
-/// The keys of a table, as in its documentation.
+/// The keys that [`Build::from_manifest`] documents.
 const KEYS: [&str; 9] = [
     "sources",
     "include",
@@ -30,7 +29,7 @@ const KEYS: [&str; 9] = [
     "prebuilt",
 ];
 
-/// All files that Cargo.toml describes, from [`Build::from_manifest`].
+/// The builds that Cargo.toml describes. Created by [`Build::from_manifest`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled until `compile` is called"]
 pub struct Manifest {
@@ -41,11 +40,11 @@ pub struct Manifest {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its name: `include_syclbin! { mod kernels = "NAME"; }`.
+    /// The name to pass to `include_syclbin!`.
     pub name: String,
-    /// Its sources and patterns of sources, relative to the directory of Cargo.toml.
+    /// The sources and source patterns, relative to the directory of Cargo.toml.
     pub sources: Vec<PathBuf>,
-    /// The build that produces it.
+    /// The build that produces the file.
     pub build: Build,
 }
 
@@ -54,7 +53,7 @@ impl Build {
     ///
     /// ```toml
     /// [package.metadata.syclbin.saxpy]
-    /// sources = ["kernels/saxpy.cpp"]          # the only key that has to be there; "kernels/*.cpp" is a pattern
+    /// sources = ["kernels/saxpy.cpp"]          # required; may contain patterns, such as "kernels/*.cpp"
     /// include = ["kernels/include"]            # Build::include
     /// define = { N = 4, FAST = true }          # Build::define; `true` defines without a value
     /// flags = ["-std=c++20"]                   # Build::flag
@@ -108,7 +107,8 @@ impl Manifest {
     }
 }
 
-/// Returns the files that the manifest at `path` describes, sorted by name, or `None` if there is no such table.
+/// Returns the files that the manifest at `path` describes, sorted by name, or `None` if it contains no
+/// `[package.metadata.syclbin]`.
 ///
 /// # Errors
 ///
@@ -131,7 +131,6 @@ fn line(before: &str) -> usize {
     1 + before.matches('\n').count()
 }
 
-/// A mistake, and its position.
 struct Mistake {
     at: Option<Range<usize>>,
     problem: String,

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Patterns for sources, such as `kernels/*.cpp`. Makes Cargo run the build script again when a file appears.
+//! Expands source patterns such as `kernels/*.cpp`, and makes Cargo rerun the build script when a file appears.
 
 use std::path::{Path, PathBuf};
 
 use crate::cargo;
 use crate::error::{Error, Result};
 
-/// The characters that make a path a pattern.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 
-/// Returns whether `text` is a pattern rather than a path.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(WILDCARDS)
 }
@@ -39,7 +37,7 @@ pub(crate) fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     let matches = glob::glob(pattern).map_err(|error| failed(format!("is not valid: {error}")))?;
     let mut files = Vec::new();
     for path in matches {
-        let path = path.map_err(|error| failed(format!("cannot be searched: {error}")))?;
+        let path = path.map_err(|error| failed(format!("cannot be expanded: {error}")))?;
         if !path.is_dir() {
             files.push(path);
         }

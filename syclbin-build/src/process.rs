@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Supervised processes: output goes to files, and a time limit applies to the process and its children. Shared with
-//! `syclbin-clang` and `cargo-syclbin`.
+//! Runs programs with a time limit, which also applies to their child processes, and collects their output in files.
+//! Shared with `syclbin-clang` and `cargo-syclbin`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,13 +8,11 @@ use std::io::{self, Read as _, Seek as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The maximum size of output that is read. Longer output cannot be diagnostics.
+/// The maximum number of output bytes to read. Diagnostics are shorter.
 const MOST_SAID: u64 = 16 << 20;
 
-/// The environment variable with the time limit of a compile, in seconds.
 pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
 
-/// Parses the value of a variable as a limit in seconds, or returns `default`.
 pub(crate) fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
     value
         .and_then(|value| value.to_str()?.trim().parse().ok())
@@ -53,8 +51,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`. Its output goes to files: a pipe would stay open until every process that the program left
-    /// behind has ended.
+    /// Starts `command`. Its output goes to files, because a pipe would stay open as long as any orphaned child process
+    /// runs.
     ///
     /// # Errors
     ///
@@ -82,7 +80,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// Fails if the system does not know the process.
+    /// Fails if the operating system cannot report the status.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = self.child.try_wait()?;
         self.is_over = status.is_some();
@@ -93,8 +91,8 @@ impl Process {
         self.started.elapsed()
     }
 
-    /// Returns the standard error output. Call this only after the program has ended, because reading and writing share
-    /// the position in the file.
+    /// Returns the standard error output. Call this only after the program has ended, because reading moves the file
+    /// position at which the program writes.
     ///
     /// # Errors
     ///
@@ -103,7 +101,7 @@ impl Process {
         Ok(String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned())
     }
 
-    /// Stops the program and, as far as they can be found, the processes that it started.
+    /// Stops the program and, on Linux, the processes that it started.
     pub fn stop(&mut self) {
         if self.is_over {
             return;
@@ -122,8 +120,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program without input until it ends, and returns its output. Returns `None` if it reached `limit` and was
-/// stopped, together with the processes that it started.
+/// Runs a program without input until it ends, and returns its output. Returns `None` if the program reached `limit`
+/// and was stopped, together with the processes that it started.
 ///
 /// # Errors
 ///
@@ -154,7 +152,6 @@ pub fn output(command: Command, limit: Duration) -> io::Result<Option<Output>> {
     }
 }
 
-/// Returns the output that a program wrote to `file`.
 fn read(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -162,8 +159,8 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The descendants of a process. A process group would contain them too, but Ctrl-C does not reach a compiler in a
-/// separate group, so users could not interrupt a hanging compiler.
+/// Kills a process and its descendants. This does not use a process group, because Ctrl-C does not reach a compiler in
+/// a separate group, so users could not interrupt a hanging compiler.
 #[cfg(target_os = "linux")]
 mod tree {
     use rustix::process::{Pid, Signal, kill_process};

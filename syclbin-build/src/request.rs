@@ -10,28 +10,24 @@ use crate::error::{Error, Result};
 use crate::pattern;
 use crate::prebuilt;
 
-/// The inputs of one build.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) sources: Vec<PathBuf>,
-    /// The patterns for additional sources.
     pub(crate) patterns: Vec<String>,
-    /// The sources that match a pattern and are not named otherwise.
+    /// The sources found only through a pattern.
     pub(crate) matched: BTreeSet<PathBuf>,
     pub(crate) arguments: Vec<OsString>,
-    /// The only compiler to try, if any.
+    /// If set, the only compiler to try.
     pub(crate) compiler: Option<PathBuf>,
-    /// The prebuilt file next to the sources.
     pub(crate) prebuilt: Option<PathBuf>,
-    /// Whether a program links the file with other files.
+    /// Whether a program links the file with other files at load time.
     pub(crate) links_at_load: bool,
-    /// Whether the sources are linked with one another now.
+    /// Whether the sources are linked with one another at build time.
     pub(crate) links: bool,
     /// The target and host triples, if the request comes from a build script's note.
     pub(crate) triples: Option<Triples>,
 }
 
-/// The triples for which and on which Cargo compiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Triples {
     pub(crate) target: Option<String>,
@@ -39,7 +35,7 @@ pub(crate) struct Triples {
 }
 
 impl Request {
-    /// Checks the sources and arguments, as far as possible without reading files.
+    /// Checks everything that can be checked without reading files.
     pub(crate) fn check(&self) -> Result<()> {
         if self.sources.is_empty() && self.patterns.is_empty() {
             return Err(Error::NoSource);
@@ -73,7 +69,7 @@ impl Request {
         Ok(self)
     }
 
-    /// Checks that every source can be compiled, and makes Cargo track it.
+    /// Checks that every source can be read and its path reported to Cargo, and makes Cargo track it.
     pub(crate) fn check_sources(&self) -> Result<()> {
         for path in &self.sources {
             if path.to_string_lossy().contains(['\n', '\r']) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Watch`]: recompiles a file when a source or header changes. A failed compile leaves the file unchanged.
+//! [`Watch`] recompiles a file when a source or header changes. A failed compile leaves the file unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::request::Request;
 
 /// Recompiles a SYCLBIN file when a source or header changes. Created by [`Build::watch`](crate::Build::watch).
 ///
-/// It starts no thread. The program calls [`poll`](Self::poll) in a loop.
+/// A watch starts no thread. Call [`poll`](Self::poll) in a loop:
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -39,20 +39,20 @@ use crate::request::Request;
 #[must_use = "nothing is compiled until `poll` is called"]
 pub struct Watch {
     request: Request,
-    /// The sources of the last compile: those in the request, and those that match its patterns.
+    /// The sources of the last compile, including those that match a pattern.
     sources: Vec<PathBuf>,
     file: PathBuf,
-    /// The build script's note with the request: its `OUT_DIR`, and the name of the file.
+    /// The `OUT_DIR` and name of the build script's note, if the request comes from a note.
     noted: Option<(PathBuf, String)>,
     /// The compiler of the last compile, unless it failed.
     compiler: Option<Compiler>,
     /// The files that determine the result, in their state before the last compile.
     compiled: Option<Stamps>,
-    /// Their state at the last poll, if it differed from `compiled`.
+    /// The state of these files at the last poll, if it differed from `compiled`.
     seen: Option<Stamps>,
 }
 
-/// Files, each with text that changes whenever the file changes.
+/// Each file with its stamp, a string that changes whenever the file changes.
 type Stamps = BTreeMap<PathBuf, Option<String>>;
 
 /// The result of a successful compile by a [`Watch`].
@@ -105,14 +105,14 @@ impl Watch {
     /// Compiles if a source or header has changed since the last compile, and waits for the result. Returns `None` if
     /// there is nothing to do. The first call always compiles, or takes the result from the cache.
     ///
-    /// A change counts only once two calls have seen the same state, because an editor may write a file in steps. So
-    /// call this every 10 to 100 milliseconds. The file is replaced atomically, and is not written if its bytes are the
-    /// same.
+    /// A change counts only after two successive calls observe the same state, because an editor may write a file in
+    /// steps. So call this every 10 to 100 milliseconds. The file is replaced atomically, and is not written if its
+    /// bytes are the same.
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Build::try_compile`](crate::Build::try_compile). The file then stays unchanged,
-    /// and the next change compiles again.
+    /// Fails for the same reasons as [`Build::try_compile`](crate::Build::try_compile). In that case, the file stays
+    /// unchanged, and the next change triggers another compile.
     pub fn poll(&mut self) -> Option<Result<Recompiled>> {
         if let Some(compiled) = &self.compiled {
             let now: Stamps = stamps(compiled.keys().cloned());
@@ -155,7 +155,7 @@ impl Watch {
         result.map(|_| Recompiled { warnings })
     }
 
-    /// Compiles to the file, and returns all files that the result depends on.
+    /// Compiles, and returns all files that the result depends on.
     fn try_compile(&mut self) -> Result<BTreeSet<PathBuf>> {
         self.read_note();
         self.request.check()?;
@@ -188,7 +188,7 @@ impl Watch {
         }
     }
 
-    /// Returns the sources, the directories of patterns, and the note of the build script.
+    /// Returns the sources, the pattern directories, and the build script's note.
     fn own_files(&self) -> BTreeSet<PathBuf> {
         let note =
             |(out_dir, name): &(PathBuf, String)| listing::note(&listing::folder(out_dir), name);
@@ -220,7 +220,7 @@ impl Watch {
             let beside = files.iter().filter_map(|path| path.parent());
             let searched = self.request.arguments.iter();
             let searched = searched.filter_map(|argument| argument.to_str()?.strip_prefix("-I"));
-            // The directory of `a.cpp` is an empty path.
+            // `Path::parent` returns an empty path for `a.cpp`.
             let here = |path: &Path| {
                 if path == Path::new("") {
                     ".".into()

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lists of words, separated by NUL bytes, which neither paths nor arguments contain. On Unix, any encoding survives.
+//! Encodes lists of paths and arguments. NUL bytes separate the words, because neither paths nor arguments contain NUL.
 
 use std::ffi::{OsStr, OsString};
 
-/// Joins `words`.
 pub(crate) fn join<'w>(words: impl IntoIterator<Item = &'w OsStr>) -> Vec<u8> {
     let words: Vec<&[u8]> = words.into_iter().map(OsStr::as_encoded_bytes).collect();
     words.join(&0)
 }
 
-/// Returns the words in `bytes`.
 pub(crate) fn split(bytes: &[u8]) -> impl Iterator<Item = OsString> {
     bytes.split(|byte| *byte == 0).map(word)
 }

@@ -22,12 +22,12 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// The string is the name that `build.rs` passed to `syclbin_build::Build::compile`. A string that ends in `.syclbin`
-/// is a file path relative to the directory of `Cargo.toml`.
+/// is a file path relative to the directory that contains `Cargo.toml`.
 ///
-/// # What is generated
+/// # Generated items
 ///
-/// - `kernels::Module` with `load(&Queue)`, which compiles the kernels for the queue's device,
-/// - the unsafe functions `load_file(&Queue, path)` and `from_bytes(&Queue, bytes)` of `Module`. They load another
+/// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device,
+/// - the unsafe functions `load_file(&Queue, path)` and `from_bytes(&Queue, bytes)` of `Module`, which load another
 ///   file with the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a `syclbin_rt::Launch`,
 ///   whose `launch(range)` runs it. The range must have as many dimensions as the kernel, which rustc checks. A C++
@@ -53,7 +53,7 @@ use proc_macro::TokenStream;
 /// | `sycl::vec<float, 2>`, `marray`, `id`, `range` | `[f32; 2]`, an array; a three-element `vec` occupies four elements |
 /// | `Particle`, a struct by value | `kernels::Particle`, or a type of your own |
 /// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&DeviceSlice<T>`: a `&Buffer<T>`, an array, or a slice of one |
-/// | `T *` that it may write | `&mut DeviceSlice<T>`: a `&mut Buffer<T>` ... |
+/// | `T *` that the kernel may write | `&mut DeviceSlice<T>`: a `&mut Buffer<T>`, an array, or a slice of one |
 /// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte is 0 or 1 |
 /// | `T *` that may be null, declared by an item: `fn f where mask: Option;` | `Option<&DeviceSlice<T>>`, `Option<&mut DeviceSlice<T>>` |
 /// | `void *`, or a pointer to a type that the file does not describe | `&DeviceSlice` or `&mut DeviceSlice` of any `Pod` type |
@@ -61,7 +61,7 @@ use proc_macro::TokenStream;
 /// | `work_group_memory` of a fixed size, `kernel_handler` | no parameter: the function passes it |
 /// | `work_group_memory<T[]>`, `dynamic_work_group_memory` | `LocalMemory<T>` |
 /// | `local_accessor<T, 1>`, `local_accessor<T, 2>` | `usize`, `[usize; 2]`: the number of elements |
-/// | `accessor<T, 1>` | `&DeviceSlice<T>` or `&mut DeviceSlice<T>`, in full |
+/// | `accessor<T, 1>` | `&DeviceSlice<T>` or `&mut DeviceSlice<T>`; the accessor covers all elements |
 /// | `accessor<T, 2>` | `(&DeviceSlice<T>, [usize; 2])`: the elements and their extent in each dimension |
 /// | `accessor<float4, 2, access_mode::read, target::image>` | `&Image<2, _>` with a format whose `Element` is `f32` |
 /// | the same with `access_mode::write` | `&mut Image<2, _>` |
@@ -130,17 +130,17 @@ use proc_macro::TokenStream;
 /// - integer parameters are 128-bit integers. So are members and elements of parameters passed by value:
 ///   `world.grid.sizes[1]`. They are read with their C++ layout, even from your own type. Floats are `f32` or
 ///   `f64`, and a `bool` is a `bool`. Parameters keep their C++ names, even `in` or `self`. Refer to an unnamed
-///   parameter, or one called `range`, by its index, counted from 0: `arg2`;
+///   parameter, or one called `range`, by its index, starting at 0, such as `arg2`;
 /// - `x.len()` is the number of elements in a buffer, an accessor or work-group memory (in bytes for a `void *`);
 /// - `x.is_none()` and `x.is_some()` test whether a pointer is null. A null pointer has length 0;
 /// - `x.align()` is the largest power of two that is known to divide the address of a pointer or accessor;
 /// - `x.size(0)` to `x.size(2)` are the components of an accessor's C++ `get_range()`;
 /// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range, and
-///   `range.local()[0]` or `range.local().items()` the work-group, whose size the launch must then choose;
+///   `range.local()[0]` or `range.local().items()` the work-group (the launch must then set its size);
 /// - all other names, such as constants, resolve in the module that contains `include_syclbin!`.
 ///
 /// Integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A condition is false if
-/// it overflows, divides by zero, or compares a length with a negative number. Otherwise, for an `int n`, the
+/// it overflows, divides by zero, or compares a length with a negative number. Without this rule, for an `int n`, the
 /// condition `x.len() >= n` would hold for -1, and a kernel that converts -1 to `size_t` would write out of bounds.
 /// To allow negative numbers, state it explicitly: `n < 0 || x.len() >= n`.
 ///
@@ -159,25 +159,23 @@ use proc_macro::TokenStream;
 /// form: `range.dimensions() == 2`, or `range.dimensions() == 0` for a `single_task`. The launch then accepts only
 /// such ranges.
 ///
-/// Some conditions are implied. The generated documentation of the function lists them:
+/// Some conditions are implied. The function's generated documentation lists them:
 ///
 /// - A number in a condition must be `>= 0` if the file does not record whether it is signed.
 /// - A `bool` inside a value must be 0 or 1.
 /// - The argument for a pointer to a type with `alignas` must have that alignment. Generated structs have the same
-///   alignment in Rust, so arrays of them are allocated with it. Buffers have the default alignment of their
-///   driver.
+///   alignment in Rust, so arrays of them are allocated with it. Buffers have their driver's default alignment.
 /// - The argument for a `void *` must start at the beginning of its allocation, or at a multiple of the device's
-///   memory alignment, because the kernel may read any type there. To replace this condition, write one on
+///   memory alignment, because the kernel may read any type there. To replace this condition, write a condition on
 ///   `x.align()`, such as `x.align() >= 16` for a kernel that reads `float4`.
 ///
-/// A kernel cannot be safe if a struct parameter contains device pointers, or if a device global in its file
-/// contains device pointers.
+/// A kernel cannot be safe if a struct parameter, or a device global in its file, contains device pointers.
 ///
 /// # Errors
 ///
 /// The macro reports all mistakes at once, each at its token: a missing or damaged file, names that do not exist in
-/// the file, and the mistakes described above. Kernels with unsupported parameters are left out. The documentation
-/// of the module lists these kernels with the reason, and a call to one is a compile error with the same reason. A
+/// the file, and the mistakes described above. Kernels with unsupported parameters are left out. The module's
+/// documentation lists these kernels with the reason, and a call to one is a compile error with the same reason. A
 /// crate with `#![no_implicit_prelude]` must `skip` such kernels.
 #[proc_macro]
 pub fn include_syclbin(input: TokenStream) -> TokenStream {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `DLPack`: wraps tensors of other libraries in buffers, and buffers in tensors, without copying.
+//! Shares memory with other libraries through `DLPack`: wraps their tensors in buffers, and buffers in tensors,
+//! without copying.
 //!
 //! The tensor types come from the crate [`dlpk`]. Buffers are dense: elements are in C (row-major) order, without gaps.
 //!
@@ -33,7 +34,6 @@ unsafe impl Send for Owner {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Owner {}
 
-/// An exported tensor, and the buffer that owns its memory.
 struct Exported<T: Pod> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -41,10 +41,10 @@ struct Exported<T: Pod> {
     _buffer: Buffer<T>,
 }
 
-/// `DLPack`.
+/// Sharing memory through `DLPack`.
 impl Queue {
-    /// Wraps the memory of a tensor in a buffer without copying, and returns the buffer and its shape. The buffer owns
-    /// the tensor.
+    /// Wraps a tensor's memory in a buffer without copying, and returns the buffer and the tensor's shape. The buffer
+    /// owns the tensor.
     ///
     /// # Errors
     ///
@@ -68,17 +68,17 @@ impl Queue {
     }
 }
 
-/// `DLPack`.
+/// Sharing memory through `DLPack`.
 impl<T: Pod + GetDLPackDataType> Buffer<T> {
     /// Converts the buffer into a tensor of `shape`, without copying. The tensor owns the buffer.
     ///
-    /// This waits for all queues of the device, so that the tensor can be read at once.
+    /// Waits for all queues on the device, so that the tensor can be read immediately.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer differ in their number of elements. Returns
-    /// [`ErrorKind::MemoryInUse`] if a prepared launch or a recording holds the buffer. Also fails if a command on the
-    /// device failed.
+    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different numbers of elements.
+    /// Returns [`ErrorKind::MemoryInUse`] if a prepared launch or a recording uses the buffer. Also fails if a
+    /// command on the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
@@ -143,7 +143,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
 }
 
 fn unshareable(problem: String) -> Error {
-    let message = format_args!("cannot share the memory of a tensor: {problem}");
+    let message = format_args!("cannot share a tensor's memory: {problem}");
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
@@ -218,7 +218,6 @@ fn pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
 }
 
-/// Returns the number of elements, or `None` on overflow.
 fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |all, &n| all.checked_mul(n))
 }

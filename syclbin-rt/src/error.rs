@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors. Each names the kernel, argument or device at fault, and suggests a remedy.
+//! Errors, each of which names the kernel, argument or device at fault, and suggests a remedy.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -24,7 +24,6 @@ struct Inner {
     details: Details,
 }
 
-/// The data that an error carries besides its message.
 enum Details {
     None,
     Reasons(Vec<String>),
@@ -46,7 +45,7 @@ pub enum ErrorKind {
     /// The loaded file does not match the file that the stubs were generated from. [`Error::reasons`] lists the
     /// differences.
     StubMismatch,
-    /// The file has no kernel, device global or specialization constant of this name.
+    /// The file contains no kernel, device global or specialization constant with this name.
     NotFound,
     /// The device cannot run the code. [`Error::reasons`] contains the reason for each image or kernel.
     Unavailable,
@@ -62,7 +61,7 @@ pub enum ErrorKind {
     Unsupported,
     /// An `assert` in a kernel failed. [`Error::failed_assert`] describes it.
     Assert,
-    /// A driver call failed, or would fail.
+    /// A driver call failed, was rejected in advance, or requires a function that the driver lacks.
     Driver,
 }
 
@@ -73,8 +72,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the reason for each rejected device, image or kernel, or each difference in a file. Empty for other
-    /// errors.
+    /// Returns why each device, image or kernel was rejected, or how a file differs from the generated stubs. Empty
+    /// for all other errors.
     #[must_use]
     pub fn reasons(&self) -> &[String] {
         match &self.0.details {
@@ -145,7 +144,6 @@ impl Error {
         Self::caused_by(ErrorKind::InvalidFile, message, source)
     }
 
-    /// Creates the error for an invalid launch.
     #[cold]
     pub(crate) fn launch(kernel: &str, problem: impl Display) -> Self {
         Self::new(
@@ -154,16 +152,15 @@ impl Error {
         )
     }
 
-    /// Creates the error for a device that lacks a feature.
     pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {
         let message = format_args!("{what} require {needs}, which {device} does not support");
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// Creates the error for memory that the host cannot map now.
+    /// Creates the error for memory that the host currently cannot map.
     pub(crate) fn in_use() -> Self {
-        let message = "a prepared launch or a recording uses this memory; drop it first, or download the memory \
-            instead";
+        let message = "a prepared launch or a recording uses this memory; drop that launch or \
+            recording first, or download the memory instead";
         Self::new(ErrorKind::MemoryInUse, message)
     }
 
@@ -175,7 +172,6 @@ impl Error {
         Self::with_details(ErrorKind::Assert, &message, Details::Assert(failed))
     }
 
-    /// Creates the error for a driver failure during `action` on `device`.
     pub(crate) fn driver(failure: Failure, action: impl Display, device: &impl Display) -> Self {
         let (message, details) = match failure {
             Failure::Driver { call, code } => {
@@ -212,7 +208,7 @@ fn remedy(code: Code) -> &'static str {
     }
 }
 
-/// Formats a colon, followed by one indented line for each item.
+/// Formats a colon, followed by one indented line for each item, or " none" if there are no items.
 pub(crate) fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return " none".to_owned();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs SYCL kernels from Rust programs, on GPUs and CPUs, through OpenCL and CUDA.
 //!
-//! Kernels are C++ files beside your Rust code. `cargo build` compiles them into one file. [`include_syclbin!`] embeds
-//! the file and generates a typed Rust function for each kernel. To run your program, users need only a driver.
+//! You write kernels in C++ files beside your Rust code. `cargo build` compiles these files into a single SYCLBIN
+//! file. [`include_syclbin!`] embeds that file and generates a typed Rust function for each kernel. To run your
+//! program, users need only a driver.
 //!
 //! # A program
 //!
@@ -82,7 +83,7 @@
 //! let mut y = queue.zeroed::<f32>(1024)?;
 //! queue.fill(&mut y.slice_mut(..512)?, 2.0)?;
 //! queue.copy(&x.slice(512..)?, &mut y.slice_mut(512..)?)?;
-//! queue.map_mut(&mut y)?[3] = 4.0; // a view for the host
+//! queue.map_mut(&mut y)?[3] = 4.0; // maps y into host memory
 //! let result: Vec<f32> = queue.download(&y)?;
 //! # Ok(())
 //! # }
@@ -162,9 +163,9 @@
 //! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
 //! - `half`: supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
-//! - `log`: logs through the crate `log`. Level info reports the chosen device and the code that was compiled. Level
-//!   debug reports the images and places that were tried. Level warn reports compiler warnings from drivers, and better
-//!   devices that a file has no code for. Launches and copies log nothing.
+//! - `log`: logs through the crate `log`. Level info reports the chosen device and compiled code, level debug the
+//!   images and paths that were tried. Level warn reports drivers' compiler warnings, and better devices for which
+//!   a file has no code. Launches and copies log nothing.
 //! - `macros` (default): [`include_syclbin!`].
 //! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].

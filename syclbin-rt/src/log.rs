@@ -6,11 +6,10 @@
 //! |---|---|
 //! | warn | compiler warnings from drivers; unusable cache entries; a better device that a file has no code for |
 //! | info | the device in use, with the reason; the compiled code, and how long that took |
-//! | debug | places that were searched; images that were chosen or skipped, with the reason; programs that were reused; linked modules |
+//! | debug | searched locations; chosen and skipped images, with the reason; reused programs; linked modules |
 
 use std::fmt;
 
-/// The target of all messages.
 #[cfg(feature = "log")]
 const TARGET: &str = "syclbin_rt";
 
@@ -37,7 +36,7 @@ levels! {
     debug
 }
 
-/// Returns whether warnings are logged. If not, they need not be requested from the driver.
+/// Returns whether warnings are logged, so that callers can avoid requesting them from the driver.
 pub(crate) fn warnings_enabled() -> bool {
     #[cfg(feature = "log")]
     return ::log::log_enabled!(target: TARGET, ::log::Level::Warn);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native handles: share objects with other OpenCL or CUDA libraries.
+//! Native handles, to share objects with other OpenCL or CUDA libraries.
 //!
-//! A program can call another OpenCL or CUDA library, such as `opencl3`, `cudarc` or a BLAS, between two kernels. Both
-//! must use the same driver: [`Device::library`] returns the driver library that this crate uses, and
-//! [`Device::native`] the device in it. Handles are plain pointers and numbers, to cast to the types of the other
-//! library.
+//! Between two kernels, a program can call another OpenCL or CUDA library, such as `opencl3`, `cudarc` or a BLAS.
+//! That library must use the same driver library as this crate; [`Device::library`] returns it. Handles are plain
+//! pointers and numbers: cast them to the other library's types.
 //!
 //! **Out:** the method `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid
 //! as long as the object that returned it. It is not a new reference, so do not release it.
@@ -22,14 +21,14 @@
 //!     MemoryHandle::Address(address) => println!("CUdeviceptr {address:#x}"),
 //!     _ => {}
 //! }
-//! // The same memory again. It stays alive with `ours`, which this buffer owns from here on.
+//! // A second buffer over the same memory. It owns `ours`, which keeps the memory alive.
 //! let (handle, len) = (ours.native(), ours.len());
 //! let same = unsafe { queue.buffer_from_native::<f32, _>(handle, len, ours)? };
 //! assert_eq!(queue.download(&same)?, [1.0; 1024]);
 //! # Ok(())
 //! # }
 //! ```
-#![allow(unsafe_code, reason = "handles of others are unsafe to take")]
+#![allow(unsafe_code, reason = "adopting foreign handles is unsafe")]
 
 use std::sync::Arc;
 
@@ -75,14 +74,14 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the queue belongs to another device. On CUDA, also fails if its context is not the primary context of
-    /// the device.
+    /// Fails if the queue belongs to another device. On CUDA, also fails if the queue's context is not the device's
+    /// primary context.
     ///
     /// # Safety
     ///
     /// - The handles must be valid and belong to the library named by [`Device::library`].
-    /// - A CUDA stream must outlive the queue, its events, and everything that was loaded or allocated with it. An
-    ///   OpenCL queue may be released earlier, because it is reference-counted.
+    /// - A CUDA stream must outlive the queue, its events, and everything that was loaded or allocated with the
+    ///   queue. An OpenCL queue may be released earlier, because it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
@@ -90,8 +89,8 @@ impl Queue {
         Ok(Self::of_raw(device, raw))
     }
 
-    /// Wraps `len` elements of memory that another library allocated in a buffer. `owner` is dropped once the buffer is
-    /// dropped and every command that uses it has finished.
+    /// Creates a buffer over `len` elements of memory that another library allocated. `owner` is dropped once the
+    /// buffer is dropped and every command that uses the buffer has finished.
     ///
     /// # Errors
     ///
@@ -100,7 +99,7 @@ impl Queue {
     /// # Safety
     ///
     /// - The memory must belong to the context of this queue and contain `len` elements of `T`, starting at the handle.
-    /// - It must stay alive as long as `owner`.
+    /// - The memory must stay alive as long as `owner`.
     /// - While the buffer exists, other libraries must access the memory only as Rust's borrowing rules would allow.
     ///   Events order the commands of other queues.
     pub unsafe fn buffer_from_native<T: Pod, O: Send + Sync + 'static>(
@@ -133,7 +132,7 @@ impl Queue {
     ///
     /// The event must be valid and belong to the context of this queue.
     pub unsafe fn barrier_after_native(&self, event: EventHandle) -> Result<Event> {
-        const ACTION: &str = "waiting for an event of another library";
+        const ACTION: &str = "waiting for another library's event";
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { self.raw().barrier_after(event) };
         let raw = raw.map_err(self.device().failed(ACTION))?;
@@ -143,7 +142,7 @@ impl Queue {
 
 /// Native handles.
 impl<T: Pod> DeviceSlice<T> {
-    /// Returns the driver's handle of the first element, which is valid as long as the memory.
+    /// Returns the driver's handle of the first element. It is valid until the memory is freed.
     #[must_use]
     pub fn native(&self) -> MemoryHandle {
         self.region().memory.native(self.region().offset)
@@ -154,11 +153,10 @@ impl<T: Pod> DeviceSlice<T> {
 impl Kernel {
     /// Returns the driver's handles, which are valid as long as this kernel.
     ///
-    /// If the driver has no functions for device globals, kernels receive them as additional trailing arguments. Only
-    /// launches through this crate pass these.
+    /// If the driver provides no functions for device globals, kernels receive the globals as additional trailing
+    /// arguments. Only launches through this crate pass these arguments.
     ///
-    /// Other code may set arguments through the handle. So from this call on, each launch sets all arguments, including
-    /// those that are the same as in the previous launch.
+    /// Other code may set arguments through the handle, so later launches set all arguments, even unchanged ones.
     #[must_use]
     pub fn native(&self) -> KernelHandle {
         self.raw().native()
@@ -167,7 +165,7 @@ impl Kernel {
 
 /// Native handles.
 impl Event {
-    /// Returns a driver event that completes with this command or later, for a wait list of another library. Returns
+    /// Returns a driver event that completes with this command or later, for another library's wait list. Returns
     /// `None` if the command has finished.
     ///
     /// # Errors

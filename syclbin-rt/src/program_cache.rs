@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program cache: builds each program once per device and set of constant values, within a process and across
-//! processes.
+//! The program cache, through which each program is built only once per device and set of constant values, within a
+//! process and across processes.
 //!
 //! The key of a program covers everything that determines its code: images, options, constants, device, driver, and the
 //! environment variables that drivers read. Modules with device globals do not share programs, because each module has
@@ -28,26 +28,26 @@ use crate::backend::{Context, Program, Source, WeakProgram};
 use crate::log;
 use crate::trace::{self, Class};
 
-/// `off`, or a directory to use instead.
+/// The environment variable that configures the cache: `off` disables the cache, and a path replaces the default
+/// directory.
 const VARIABLE: &str = "SYCLBIN_CACHE";
 const DIRECTORY: &str = "programs";
 /// The maximum total size of all entries, in bytes.
 const LIMIT: u64 = 256 << 20;
 
-/// A hash of the inputs that determine the driver's code.
 pub(crate) type Key = [u8; 32];
 
-/// The cache of native code from drivers, which a [`Store`] keeps across runs. It is located in
-/// `$SYCLBIN_CACHE/programs`, or else in `programs` in the toolchain's home directory.
+/// A persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
+/// toolchain's home directory.
 #[derive(Debug)]
 pub(crate) struct Cache(Store);
 
 impl Cache {
-    /// Returns the cache that the environment requests, unless it disables the cache.
+    /// Returns the cache that the environment configures, or `None` if it disables caching.
     pub(crate) fn of_environment() -> Option<Self> {
         let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             Some(off) if off == "off" => return None,
-            // A relative path would refer to another directory in each program.
+            // A relative path would resolve differently in each working directory.
             Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
             None => {
                 let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
@@ -79,14 +79,13 @@ fn file_name(key: &Key) -> String {
     digits + ".program"
 }
 
-/// Where a program came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Another module in this process already uses it.
+    /// Another module in this process already uses the program.
     Process,
-    /// An earlier process built it.
+    /// An earlier process built the program.
     Cache,
-    /// It was built for this request.
+    /// The program was built for this request.
     Built,
 }
 
@@ -95,7 +94,7 @@ pub(crate) enum Origin {
 pub(crate) enum Sharing {
     /// Every module of this process.
     All,
-    /// No other module: the program contains variables, and each module has its own.
+    /// No other module, because each module has its own copy of the program's variables.
     None,
 }
 
@@ -105,7 +104,7 @@ type Slot = Arc<Mutex<Option<WeakProgram>>>;
 /// The programs in use, by context address and key.
 static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
 
-/// Returns a program of these modules, building it if necessary.
+/// Returns a program for these modules, building it if necessary.
 pub(crate) fn get(
     context: &Context,
     modules: &[Source<'_>],
@@ -139,7 +138,7 @@ fn find_or_build(
         return build(context, modules, &key, cache);
     }
     let slot = slot((context.address(), key));
-    // Entered before the slot is locked, because an exiting thread may load the same program.
+    // Taken before the slot's lock, because an exiting thread may load the same program.
     let _guard = CallGuard::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A live program keeps its context alive, so no other context has the same address.
@@ -158,7 +157,7 @@ fn slot(key: (usize, Key)) -> Slot {
     if let Some(slot) = slots.get(&key) {
         return Arc::clone(slot);
     }
-    // Remove the slots that no other thread holds and whose program is gone.
+    // Drop the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
         let alive = |slot: &Slot| match slot.try_lock() {
             Ok(program) => program
@@ -182,8 +181,8 @@ fn build(
     let Some(cache) = cache else {
         return Ok((compile(context, modules)?, Origin::Built));
     };
-    // A program without a variant was built before the process loaded native code from a file. It suits every process
-    // that accepts it.
+    // A program without a variant was built before the process loaded native code from a file. Any process that
+    // accepts such a program can use it.
     let variant = context.variant();
     let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
     for key in keys {
@@ -200,7 +199,7 @@ fn build(
             Ok(None) => log::debug(format_args!(
                 "ignoring a cached program, because it is for another processor"
             )),
-            // A different driver than the one that made the entry.
+            // Another driver wrote the entry.
             Err(error) => {
                 log::warn(format_args!(
                     "recompiling a cached program, because the driver rejected it: {error}"
@@ -210,7 +209,7 @@ fn build(
         }
     }
     let program = compile(context, modules)?;
-    // The variant is queried only now, because another thread may have loaded native code meanwhile.
+    // The variant is queried only now, because another thread may have loaded native code in the meantime.
     if let Ok(code) = program.binary()
         && let Some(variant) = context.variant_of_own(&code)
     {
@@ -224,8 +223,9 @@ fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildEr
     let start = Instant::now();
     let program = Arc::clone(context).build(modules)?;
     let bytes: usize = modules.iter().map(|module| module.code.len()).sum();
+    let s = if modules.len() == 1 { "" } else { "s" };
     log::info(format_args!(
-        "{} compiled {bytes} bytes of SPIR-V ({} modules) in {:.1?}",
+        "{} compiled {bytes} bytes of SPIR-V ({} module{s}) in {:.1?}",
         context.device().facts().name,
         modules.len(),
         start.elapsed()
@@ -243,12 +243,11 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     hash.finalize()
 }
 
-/// Returns the key: a hash of everything that determines the driver's code.
 fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
     key_of_release(env!("CARGO_PKG_VERSION"), facts, environment, modules)
 }
 
-/// Returns the key for a given release of this crate. No release uses entries of another release.
+/// Returns the key for a given release of this crate. Releases do not share entries.
 fn key_of_release(
     release: &str,
     facts: &Facts,
@@ -293,7 +292,7 @@ fn key_of_release(
     hash.finalize()
 }
 
-/// Returns the processor features that determine the code of a driver that compiles for the host processor.
+/// Returns the host processor's features, if the driver compiles for that processor.
 fn features_for(kind: DeviceKind) -> Option<String> {
     (kind == DeviceKind::Cpu).then(features)
 }
@@ -318,8 +317,8 @@ fn features() -> String {
     String::new()
 }
 
-/// The prefixes of variables that affect Intel's CPU device, Intel's GPU compiler and driver, PoCL, and Mesa's drivers
-/// with the LLVM below them. For Intel's GPUs, `VISA_` is the prefix of the assembler, and `NEO_` of newer debug keys.
+/// Prefixes of variables that affect the code from Intel's CPU and GPU drivers, PoCL, and Mesa with its LLVM.
+/// Intel's GPU assembler reads `VISA_` variables; newer debug keys of Intel's GPU driver start with `NEO_`.
 const PREFIXES: &[&str] = &[
     "CL_CONFIG_",
     "VOLCANO_",
@@ -346,7 +345,6 @@ fn driver_settings() -> Vec<(OsString, OsString)> {
     among(env::vars_os())
 }
 
-/// Returns the settings among `variables`, sorted by name.
 fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let variables: Vec<_> = variables.collect();
     let reads_debug_keys = variables.iter().any(|(name, value)| {
@@ -368,8 +366,8 @@ fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString
     found
 }
 
-/// Returns whether the name looks like such a debug key, for instance `ForceSimdSize`. Including all other variables
-/// would defeat the cache: cluster launchers set variables that differ for each process.
+/// Returns whether the name looks like an unprefixed debug key, such as `ForceSimdSize`. Including all other
+/// variables would defeat the cache, because cluster launchers set variables that differ between processes.
 fn is_debug_key(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_alphanumeric())

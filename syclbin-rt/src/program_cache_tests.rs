@@ -44,7 +44,7 @@ fn ir(spirv: &[u8]) -> [Source<'_>; 1] {
 fn context(queue: &Queue) -> Option<Context> {
     let context = queue.raw().context();
     if !context.can_cache_programs() {
-        crate::common::say_skipped("the driver keeps what it compiled itself");
+        crate::common::say_skipped("the driver caches programs itself");
         return None;
     }
     Some(context)
@@ -228,7 +228,7 @@ fn damaged_cache_entry_is_built_again() {
     // The entry is complete, but the driver cannot use it.
     let settings = driver_settings();
     let key = key(context.device().facts(), &settings, &ir(&spirv));
-    // Another test of this process may have loaded native code from a file meanwhile.
+    // Another test of this process may have loaded native code from a file in the meantime.
     let variant = context.variant().map(|variant| key_for(&key, variant));
     for key in std::iter::once(key).chain(variant) {
         cache.write(&key, b"\x7fELF no");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo xtask bench build`: how long builds of kernels take, as a table, measured in one run.
+//! `cargo xtask bench build`: measures builds of kernels in one run, and prints a table.
 //!
-//! A package of kernels, ten by default, is built by Cargo as a user's would be, with each way to get at SYCL.
-//! Figures are wall time of the whole `cargo build`, so ratios count, not seconds.
+//! Cargo builds a package of kernels, ten by default, as in a user's project, once for each way to include SYCL.
+//! Figures are wall times of the whole `cargo build`, so compare ratios, not seconds.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 use crate::steps::{Result, cargo, install_toolchain, target_folder};
 
-/// How many kernels there are by default, each in a source of its own.
+/// The default number of kernels. Each kernel has its own source file.
 const KERNELS: usize = 10;
-/// How often a build with nothing to do is measured; the fastest counts.
+/// How often a build with nothing to do is measured. The fastest run counts.
 const TURNS: usize = 21;
-/// Names a compiler; builds are measured with it, too.
+/// The variable that names another compiler to measure.
 const COMPILER: &str = "SYCLBIN_CLANG";
 
-/// A way to get at SYCL.
+/// A way to include SYCL.
 struct Way {
     title: &'static str,
     include: &'static str,
@@ -35,7 +35,7 @@ const WAYS: [Way; 2] = [
     },
 ];
 
-/// What is measured of each way, in this order.
+/// The measurements of each way, in order.
 const ROWS: [&str; 6] = [
     "cold",
     "warm (all removed but the cache)",
@@ -45,7 +45,6 @@ const ROWS: [&str; 6] = [
     "nothing changed",
 ];
 
-/// `bench build`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     const USAGE: &str = "usage: cargo xtask bench build [--kernels N]";
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The table of one compiler, and how far it is from its goals.
+/// Writes the table of one compiler, and compares it with the goals.
 fn table(package: &Package, compiler: Option<&str>, text: &mut String) -> Result<()> {
     let mut columns = Vec::new();
     for (number, way) in WAYS.iter().enumerate() {
@@ -115,7 +114,7 @@ fn table(package: &Package, compiler: Option<&str>, text: &mut String) -> Result
     Ok(())
 }
 
-/// What each row takes in one way. `number` makes sources that no cache has seen.
+/// Measures all rows for one way. `number` makes the sources new to every cache.
 fn column(
     package: &Package,
     compiler: Option<&str>,
@@ -146,12 +145,12 @@ fn column(
     Ok(times)
 }
 
-/// What a build script that has nothing to do adds to `cargo build`.
+/// Measures how much a build script and its kernels add to a `cargo build` with nothing to do.
 fn idle(package: &Package) -> Result<String> {
     eprintln!("== a build with nothing to do");
     package.time("script", None, None)?;
     let mut times = [const { Vec::new() }; 3];
-    // In turns, so that all see the same machine.
+    // Alternate between the packages, so that load on the machine affects all of them.
     for _ in 0..TURNS {
         for (name, times) in ["kernels", "script", "plain"].into_iter().zip(&mut times) {
             times.push(package.time(name, None, None)?);
@@ -167,7 +166,7 @@ fn idle(package: &Package) -> Result<String> {
     ))
 }
 
-/// The fastest: what else a machine does only adds.
+/// Returns the fastest run, because other load only adds time.
 fn fastest(times: Vec<Duration>) -> Duration {
     times.into_iter().min().unwrap_or_default()
 }
@@ -189,13 +188,12 @@ fn kernel(way: &Way, index: usize, statement: &str) -> String {
     )
 }
 
-/// A workspace of three packages: `kernels` builds some, `script` has a build script of the same
-/// dependencies that does nothing, and `plain` has none.
+/// A workspace of three packages. `kernels` builds kernels, `script` has a build script with the same dependencies
+/// that does nothing, and `plain` has no build script.
 struct Package {
     root: PathBuf,
-    /// Makes sources that no cache of this machine has seen.
+    /// Makes the sources new to every cache of this machine.
     nonce: u128,
-    /// How many kernels there are.
     kernels: usize,
 }
 
@@ -239,7 +237,7 @@ impl Package {
         std::fs::write(&path, text).map_err(failed)
     }
 
-    /// Kernels that were never compiled, and nothing built of them.
+    /// Writes kernels that were never compiled, and removes earlier build results.
     fn start(&self, way: &Way, number: usize) -> Result<()> {
         self.write_kernels(way, number)?;
         let value = format!(
@@ -267,7 +265,7 @@ impl Package {
         self.write("kernels/Cargo.toml", &text)
     }
 
-    /// Has Cargo forget what it built of the package.
+    /// Removes Cargo's build results of the package.
     fn forget(&self) -> Result<()> {
         let arguments = ["clean", "--quiet", "--package", "kernels"];
         let mut command = self.cargo();
@@ -284,7 +282,6 @@ impl Package {
         self.time("kernels", compiler, jobs)
     }
 
-    /// How long `cargo build` of a package takes.
     fn time(&self, package: &str, compiler: Option<&str>, jobs: Option<u32>) -> Result<Duration> {
         let mut command = self.cargo();
         command.args(["build", "--quiet", "--offline", "--package", package]);

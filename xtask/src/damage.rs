@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Damaged input, more of it than the tests try.
+//! Tests of damaged input that take too long for the regular tests.
 
 use std::path::{Path, PathBuf};
 
 use crate::steps::{Result, cargo, step, target_folder};
 
-/// The variable by which the test of changed bytes is told to try all values.
+/// The variable that makes the test of changed bytes try all values.
 const ALL_VALUES: (&str, &str) = ("SYCLBIN_CORRUPT", "full");
 const TARGETS: [&str; 3] = ["read", "round_trip", "property"];
 
-/// Every truncation and every changed byte of every test file.
+/// Tests every truncation and every changed byte of every test file.
 pub(crate) fn corrupt(arguments: &[String]) -> Result<()> {
     let mut command = cargo();
     command.args("test --release --package syclbin-fuzz --test it corrupt::".split(' '));
@@ -23,9 +23,9 @@ pub(crate) fn corrupt(arguments: &[String]) -> Result<()> {
     step("damaged files", &mut command)
 }
 
-/// Each fuzz target in turn, from the test files and what earlier runs found interesting.
+/// Runs each fuzz target in turn, starting from the test files and the corpus of earlier runs.
 ///
-/// It runs on stable Rust, without a sanitizer: the library holds no unsafe code.
+/// Stable Rust without a sanitizer suffices, because the library contains no unsafe code.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
     let minutes: u32 = match arguments {
         [] => 1,
@@ -65,7 +65,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The metadata of the test files, each text in a file: what the target `property` starts from.
+/// Writes the metadata of each test file to a file, as seeds for the target `property`.
 fn write_texts(testfiles: &Path, folder: &Path) -> Result<()> {
     let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     std::fs::create_dir_all(folder).map_err(|error| fail(folder, &error))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The examples: each is run, and what it prints is compared with what it should print.
+//! Runs the examples, and compares their output with the expected output.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,14 +10,13 @@ use serde_json::Value;
 use crate::simulated_cuda;
 use crate::steps::{Result, SELECTION, cargo, step, target_folder, timed};
 
-/// An example.
 pub(crate) struct Example {
     pub(crate) name: &'static str,
-    /// What it prints when device and Rust agree.
+    /// The output if the device and Rust agree.
     pub(crate) expected: &'static str,
-    /// Arguments for an amount of work that a simulation can do.
+    /// Arguments that make the work small enough for a simulation.
     pub(crate) small: &'static [&'static str],
-    /// What it needs that not every device has, in the words of its error.
+    /// A capability that some devices lack, as named in the example's error.
     pub(crate) needs: Option<&'static str>,
 }
 
@@ -78,8 +77,7 @@ pub(crate) const EXAMPLES: [Example; 9] = [
     },
 ];
 
-/// Runs all examples on the best device of this machine, as they are built without `--release`: as users first
-/// try them.
+/// Runs all examples on the best device of this machine. They are built without `--release`, as users first try them.
 pub(crate) fn run() -> Result<()> {
     build(None)?;
     timed("running examples", || {
@@ -88,8 +86,8 @@ pub(crate) fn run() -> Result<()> {
     })
 }
 
-/// Runs all examples on a machine that has an NVIDIA GPU, which is a simulation, beside the CPU device.
-/// Runs them with PTX in their files, with a GPU that is too old for that PTX, and without PTX.
+/// Runs all examples on a simulated NVIDIA GPU beside the CPU device: with PTX in their files, with a GPU that is too
+/// old for that PTX, and without PTX.
 pub(crate) fn run_on_simulated_cuda() -> Result<()> {
     let gpu = "Simulated CUDA device (gpu";
     let cpu = "(cpu";
@@ -103,7 +101,7 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
             let mut command = simulated_cuda::with(&example.command()?)?;
             command.args(example.small);
             command.env(simulated_cuda::SETTINGS, settings);
-            // Where somebody chose a device for the other tests, that is not the question here.
+            // Ignore a device that was chosen for the other tests.
             command.env_remove("SYCLBIN_DEVICE");
             let device = if example.uses_images() { cpu } else { device };
             example.check(&mut command, Some(device))
@@ -115,7 +113,6 @@ pub(crate) fn run_on_simulated_cuda() -> Result<()> {
     Ok(())
 }
 
-/// Builds the examples for `targets`, or for what a build takes by default.
 fn build(targets: Option<&str>) -> Result<()> {
     step(
         &format!("examples for {}", targets.unwrap_or("all targets")),
@@ -123,10 +120,10 @@ fn build(targets: Option<&str>) -> Result<()> {
     )
 }
 
-/// The command that builds the programs of the workspace, examples among them.
+/// Returns the command that builds the programs of the workspace, including the examples.
 pub(crate) fn build_command(targets: Option<&str>) -> Command {
     let mut command = cargo();
-    // With tests, so that Cargo selects the features that it selects for tests. The kernels of tests stay as they are.
+    // Build tests too, so that Cargo selects the same features as for tests. Test kernels are not rebuilt.
     command.args(["build", "--quiet"]).args(SELECTION).args([
         "--bins",
         "--tests",
@@ -141,13 +138,13 @@ pub(crate) fn build_command(targets: Option<&str>) -> Command {
 }
 
 impl Example {
-    /// Returns whether it has images, which devices of CUDA do not take.
+    /// Returns whether the example uses images. CUDA devices do not support them.
     pub(crate) fn uses_images(&self) -> bool {
         self.name == "rotate"
     }
 
-    /// The program with its arguments. The pictures in the directories of the examples are those that their READMEs
-    /// show, so others are written to the target directory.
+    /// Returns the program with its arguments. Pictures go to the target directory, because the READMEs show the
+    /// pictures in the directories of the examples.
     fn command(&self) -> Result<Command> {
         let target = target_folder()?;
         let mut command = Command::new(target.join("debug").join(self.name));
@@ -168,7 +165,6 @@ impl Example {
         Ok(command)
     }
 
-    /// Runs it and looks at what it prints.
     fn check(&self, command: &mut Command, device: Option<&str>) -> Result<()> {
         let name = self.name;
         match device {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files of this repository, and files that a command compares with what it computes.
+//! The files of this repository, and files that a command compares with computed text.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::steps::Result;
 
-/// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
     const XTASK: &str = env!("CARGO_MANIFEST_DIR");
     Path::new(XTASK).parent().unwrap_or(Path::new(XTASK))
 }
 
-/// Lists the files that git knows and that match `patterns`, sorted.
+/// Lists the files tracked by git that match `patterns`, sorted.
 pub(crate) fn listed(patterns: &[&str]) -> Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--"])
@@ -46,7 +45,7 @@ pub(crate) fn at(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Returns whether a command is asked to write what it computes. Without `--write`, it compares.
+/// Returns whether a command should write the computed text. Without `--write`, it compares.
 pub(crate) fn is_write(arguments: &[String]) -> Result<bool> {
     match arguments {
         [] => Ok(false),
@@ -55,7 +54,7 @@ pub(crate) fn is_write(arguments: &[String]) -> Result<bool> {
     }
 }
 
-/// Compares the file `name` with `text`, or writes it. Returns the first line that differs.
+/// Compares the file `name` with `text`, or writes it. An error names the first line that differs.
 pub(crate) fn compare(name: &str, text: &str, is_write: bool) -> Result<()> {
     let path = root().join(name);
     if is_write {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `licences`: each source names its licence, and THIRD-PARTY.md lists the licences of all dependencies.
+//! `licences`: checks that each source names its licence and THIRD-PARTY.md lists the licences of all dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,8 +9,8 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 use crate::files;
 use crate::steps::Result;
 
-/// Licences that let anyone use this project under its own. MPL-2.0 asks for the changed sources of its files,
-/// and we change none.
+/// Licences that are compatible with the licence of this project. MPL-2.0 requires the sources of changed files, and
+/// we change none.
 const ALLOWED: [&str; 9] = [
     "MIT",
     "Apache-2.0",
@@ -25,7 +25,7 @@ const ALLOWED: [&str; 9] = [
 
 const SPDX: &str = "SPDX-License-Identifier: MIT OR Apache-2.0";
 
-/// The sources, without the start of users' programs, and without those whose bytes or lines a test compares.
+/// The sources. Excluded are templates of users' programs, and files whose bytes or lines a test compares.
 const SOURCES: [&str; 11] = [
     "*.rs",
     "*.hpp",
@@ -73,7 +73,7 @@ fn sources(is_write: bool) -> Result<()> {
     ))
 }
 
-/// Returns `text` with its licence, or `None` where it has one. A script names its interpreter first.
+/// Returns `text` with its licence, or `None` if it already has one. In a script, the interpreter comes first.
 fn marked(text: &str, name: &Path) -> Option<String> {
     let (sign, start) = if name.extension().is_some_and(|ending| ending == "sh") {
         let line = text.starts_with("#!").then(|| text.find('\n')).flatten();
@@ -110,7 +110,7 @@ fn licence(package: &Package) -> &str {
     package.license.as_deref().unwrap_or("no licence")
 }
 
-/// Returns whether each part of an SPDX expression that must be met offers an allowed licence.
+/// Returns whether each operand of `AND` in an SPDX expression offers an allowed licence.
 fn is_allowed(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     expression.split(" AND ").all(|part| {
@@ -144,7 +144,7 @@ fn list(metadata: &Metadata) -> String {
     text
 }
 
-/// Returns the published packages and all that they depend on outside of tests.
+/// Returns the published packages and their dependencies outside of tests.
 fn shipped(metadata: &Metadata) -> BTreeSet<&PackageId> {
     let published = metadata.workspace_packages().into_iter();
     let mut open: Vec<_> = published

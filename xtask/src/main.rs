@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The work on this repository, as `cargo xtask COMMAND`. No product logic lives here.
+//! Development tasks of this repository: `cargo xtask COMMAND`. No product logic lives here.
 
 mod api;
 mod bench;
@@ -19,7 +19,6 @@ mod steps;
 
 use std::process::ExitCode;
 
-/// A command: its name, what it does, and the function that does it.
 struct Task {
     name: &'static str,
     help: &'static str,
@@ -150,7 +149,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// For a task that takes no arguments.
+/// Runs a task that takes no arguments.
 fn none(arguments: &[String], run: fn() -> steps::Result<()>) -> steps::Result<()> {
     match arguments.first() {
         None => run(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `nvcc` of CUDA 13.0, which compiles the baseline of the GPU benchmark: drivers from 580 on take its PTX
-//! and cubins. It needs `g++` on the path.
+//! `nvcc` of CUDA 13.0, for the baseline of the GPU benchmark. Drivers since version 580 accept its PTX and cubins.
+//! It requires `g++` on `PATH`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,10 @@ use oracle::wheels::Wheels;
 
 const VERSION: &str = "13.0.88";
 
-/// The root of a CUDA installation in the wheels.
 const CUDA: &str = "nvidia/cu13/";
 
-/// What no device code needs, by the beginnings of paths: 38 MB of a linker, and 63 MB of a library that
-/// has what `cicc` has.
+/// Path prefixes of files that device code does not need: a linker of 38 MB, and a library of 63 MB that duplicates
+/// `cicc`.
 const LEFT_OUT: [&str; 2] = ["bin/nvlink", "lib/"];
 
 const PROGRAMS: WheelPin = pin(
@@ -27,7 +26,7 @@ const PROGRAMS: WheelPin = pin(
     37_384_532,
 );
 
-/// The compiler of device code, and the mathematics.
+/// The compiler and the mathematical functions for device code.
 const NVVM: WheelPin = pin(
     "nvidia-nvvm",
     VERSION,
@@ -36,7 +35,7 @@ const NVVM: WheelPin = pin(
     61_601_415,
 );
 
-/// The headers that `nvcc` includes first, and those that they include.
+/// The headers that `nvcc` includes by default, and the headers that those include.
 const RUNTIME: WheelPin = pin(
     "nvidia-cuda-runtime",
     "13.0.96",
@@ -70,7 +69,7 @@ const fn pin(
     }
 }
 
-/// The compiler in `target`, fetched with the user's pip if it is not there yet.
+/// Returns the compiler in `target`, and fetches it with the user's pip if it is missing.
 pub(crate) fn nvcc(target: &Path) -> Result<PathBuf> {
     let folder = target.join(format!("nvcc-{VERSION}"));
     if !folder.exists() {
@@ -92,7 +91,7 @@ pub(crate) fn nvcc(target: &Path) -> Result<PathBuf> {
     Ok(folder.join("bin/nvcc"))
 }
 
-/// Where a member goes: a CUDA installation to the root, and each licence to a file of its own.
+/// Returns the path of a member: the CUDA installation goes to the root, and each licence to its own file.
 fn place(pin: &WheelPin, member: &str) -> Option<String> {
     if let Some(path) = member.strip_prefix(CUDA) {
         let is_left_out = LEFT_OUT.iter().any(|left_out| path.starts_with(left_out));

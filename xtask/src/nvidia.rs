@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files of `tests/files/nvidia` with code for NVIDIA GPUs beside the code of the files in `tests/files`.
+//! Generates `tests/files/nvidia`: the files of `tests/files` with additional code for NVIDIA GPUs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use crate::steps::{Result, target_folder};
 const TARGET: &str = "nvptx64-nvidia-cuda";
 const USAGE: &str = "usage: cargo xtask nvidia-files [--ptx FOLDER] [--cuda FOLDER]";
 
-/// Makes the files anew. `--ptx` names a directory of SYCLBIN files with the PTX of each source, which else
-/// the installed `syclbin-clang` compiles. `--cuda` names the directory of ptxas and fatbinary, without which
-/// the files with native code stay as they are.
+/// Regenerates the files. `--ptx` names a directory of SYCLBIN files with the PTX of each source. By default, the
+/// installed `syclbin-clang` compiles it. `--cuda` names the directory of ptxas and fatbinary. Without it, the files
+/// with native code stay unchanged.
 pub(crate) fn files(arguments: &[String]) -> Result<()> {
     let (mut ptx, mut cuda) = (None, None);
     let mut arguments = arguments.iter();
@@ -46,7 +46,7 @@ pub(crate) fn files(arguments: &[String]) -> Result<()> {
                 continue;
             }
             let mut file = read(&match &*name {
-                // The runtime that wrote the others leaves specialization constants as they are.
+                // The runtime that wrote the other files leaves specialization constants unchanged.
                 "constants" => compile(&path, "spir64", &work)?,
                 _ => file,
             })?;
@@ -84,8 +84,7 @@ fn compile(source: &Path, target: &str, work: &Path) -> Result<PathBuf> {
     Ok(output)
 }
 
-/// Puts the PTX of each module of `from` behind the images of the module of `file` that has the same
-/// kernels.
+/// Appends the PTX of each module of `from` to the images of the module of `file` with the same kernels.
 fn add<'f>(file: &mut Syclbin<'f>, from: &Syclbin<'f>) -> Result<()> {
     if file.modules.len() != from.modules.len() {
         return Err(format!(
@@ -104,7 +103,7 @@ fn add<'f>(file: &mut Syclbin<'f>, from: &Syclbin<'f>) -> Result<()> {
                 return Err(format!("{name}: the PTX takes other arguments"));
             }
         }
-        // How device globals are called, which other targets need not know.
+        // Copy the names of device globals, which other targets do not need.
         let program = other.metadata.set(set::PROGRAM_METADATA).into_iter();
         for (key, value) in program.flat_map(syclbin::PropertySet::iter) {
             if module.metadata.get(set::PROGRAM_METADATA, key).is_none() {
@@ -117,7 +116,7 @@ fn add<'f>(file: &mut Syclbin<'f>, from: &Syclbin<'f>) -> Result<()> {
     Ok(())
 }
 
-/// The arguments that the compiler removed. Masks may be rounded up to whole bytes.
+/// Returns the arguments that the compiler removed. Masks may be rounded up to whole bytes.
 fn removed(module: &AbstractModule<'_>, kernel: &str) -> Result<Vec<usize>> {
     let mask = module.eliminated_arguments(kernel);
     let mask = mask.map_err(|error| error.to_string())?;
@@ -127,14 +126,14 @@ fn removed(module: &AbstractModule<'_>, kernel: &str) -> Result<Vec<usize>> {
 
 fn kernels(module: &AbstractModule<'_>) -> BTreeSet<String> {
     let exported = module.metadata.set(set::EXPORTED_SYMBOLS);
-    // Some compilers list exported functions among them.
+    // Some compilers list exported functions among the kernels.
     let is_kernel = |name: &&str| exported.is_none_or(|exported| exported.get(name).is_none());
     let names = module.kernel_names().map(without_run_prefix);
     names.filter(is_kernel).map(str::to_owned).collect()
 }
 
-/// Two files with native code of `vector_ops`: beside SPIR-V and PTX, and as DPC++ has it, in fat
-/// binaries.
+/// Writes two files with native code of `vector_ops`: one beside SPIR-V and PTX, and one in fat binaries, as DPC++
+/// stores it.
 fn native(folder: &Path, cuda: &Path, work: &Path) -> Result<()> {
     let mut beside = read(&folder.join("vector_ops.object.syclbin"))?;
     beside.global = Syclbin::new(State::Executable).global;

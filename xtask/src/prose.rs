@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `prose`: counts the hard English that a program can find, and keeps the counts from growing.
+//! `prose`: counts awkward English that a program can detect, and keeps the counts from growing.
 //!
-//! It reads comments of Rust sources and paragraphs of Markdown files, without code and tables. `xtask/prose.txt` holds the
-//! counts that are allowed: `cargo xtask prose` fails when one grows, and `cargo xtask prose --write` records lower ones.
+//! It reads comments of Rust sources and paragraphs of Markdown files, without code and tables. `cargo xtask prose`
+//! fails if a count exceeds its limit in `xtask/prose.txt`. With `--write`, it records lower limits.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,9 +10,8 @@ use std::path::PathBuf;
 use crate::files;
 use crate::steps::Result;
 
-/// The longest name of a test, in words.
+/// The maximum number of words in the name of a test.
 const LONGEST_NAME: usize = 8;
-/// Phrases that plain English avoids.
 const PHRASES: [&str; 7] = [
     " is none of ",
     "nobody",
@@ -23,7 +22,6 @@ const PHRASES: [&str; 7] = [
     " sees to it",
 ];
 
-/// Counts of one kind each, by its name.
 type Counts = BTreeMap<&'static str, usize>;
 
 /// Counts in all files, compares with the allowed counts, and prints both. `--files` lists the files.
@@ -55,7 +53,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     compare(&total, &files::read(&allowed_path)?)
 }
 
-/// Prints each count beside the allowed one, and fails when one is larger.
+/// Prints each count beside the allowed count, and fails if a count is larger.
 fn compare(total: &Counts, allowed: &str) -> Result<()> {
     let allowed: BTreeMap<&str, usize> = allowed
         .lines()
@@ -79,7 +77,7 @@ fn compare(total: &Counts, allowed: &str) -> Result<()> {
     ))
 }
 
-/// The Rust and Markdown files of the repository. What tools wrote, and files for tests, are not prose.
+/// Returns the Rust and Markdown files of the repository, except generated files and test data.
 fn files() -> Result<Vec<PathBuf>> {
     files::listed(&["*.rs", "*.md", ":!**/snapshots/**", ":!THIRD-PARTY.md"])
 }
@@ -109,7 +107,7 @@ fn of_markdown(text: &str) -> Counts {
 
 fn of_rust(text: &str) -> Counts {
     let mut counts = Counts::new();
-    // The comment that ends above the line at hand.
+    // The comment above the current line.
     let mut comment = String::new();
     let mut is_test = false;
     for line in text.lines() {
@@ -151,7 +149,7 @@ fn of_rust(text: &str) -> Counts {
     counts
 }
 
-/// The name of the function that a line declares.
+/// Returns the name of the function that a line declares.
 fn function(line: &str) -> Option<&str> {
     let rest = line.split_once("fn ").filter(|(before, _)| {
         let mut words = before.split_whitespace();

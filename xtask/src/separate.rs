@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The examples with a workspace of their own: one needs packages of the system, the other many crates.
+//! The examples with separate workspaces: one requires system packages, the other many crates.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,7 +9,6 @@ use crate::{files, simulated_cuda};
 
 const NAMES: [&str; 2] = ["candle", "stencil-mpi"];
 
-/// Checks how their sources are formatted.
 pub(crate) fn check_format() -> Result<()> {
     NAMES.iter().try_for_each(|name| {
         let mut command = cargo();
@@ -21,7 +20,7 @@ pub(crate) fn check_format() -> Result<()> {
     })
 }
 
-/// Runs them on the best device, and the one with MPI also on two simulated GPUs.
+/// Runs both examples on the best device, and the MPI example also on two simulated GPUs.
 pub(crate) fn run() -> Result<()> {
     let candle = build("candle")?;
     timed("running candle", || {
@@ -40,7 +39,7 @@ fn manifest(name: &str) -> PathBuf {
     files::root().join("examples").join(name).join("Cargo.toml")
 }
 
-/// Builds one in the target directory of the main workspace, and returns the program.
+/// Builds an example in the target directory of the main workspace, and returns the program.
 fn build(name: &str) -> Result<PathBuf> {
     let target = target_folder()?;
     let mut command = cargo();
@@ -51,7 +50,7 @@ fn build(name: &str) -> Result<PathBuf> {
     Ok(target.join("debug").join(name))
 }
 
-/// Returns what to install before `stencil-mpi` compiles and runs.
+/// Returns a message if a requirement of `stencil-mpi` is missing.
 fn missing_for_mpi() -> Option<String> {
     let answers = |program: &str, argument: &str| {
         let mut command = Command::new(program);
@@ -74,7 +73,7 @@ fn missing_for_mpi() -> Option<String> {
     (!is_named && !has_libclang()).then(|| "libclang is missing; install libclang-dev".to_owned())
 }
 
-/// Returns whether the system's loader knows libclang, which is not `libclang-cpp`.
+/// Returns whether the system's loader finds libclang. `libclang-cpp` does not count.
 fn has_libclang() -> bool {
     let output = Command::new("ldconfig").arg("-p").output();
     output.is_ok_and(|output| {
@@ -134,7 +133,7 @@ fn waves(program: &PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// Starts `mpirun`. The variables allow Open MPI to run as root, and more ranks than cores, which wait without
+/// Starts `mpirun`. The variables allow Open MPI to run as root, to start more ranks than cores, and to wait without
 /// keeping a core busy. Other implementations ignore them.
 fn mpirun(ranks: &str) -> Command {
     let mut command = Command::new("mpirun");
@@ -151,7 +150,6 @@ fn mpirun(ranks: &str) -> Command {
     command
 }
 
-/// Runs a command, and returns what it prints.
 fn printed(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stderr(Stdio::inherit()).output();

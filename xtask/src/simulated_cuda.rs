@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The simulated CUDA driver: a machine without an NVIDIA GPU tests the other backend with it.
+//! The simulated CUDA driver, which tests the CUDA backend on machines without an NVIDIA GPU.
 
 use std::process::Command;
 
 use crate::steps::{Result, cargo, step, target_folder};
 
-/// The variable that says which GPU is simulated: `sm=50`, for instance.
+/// The variable that configures the simulated GPU, for example with `sm=50`.
 pub(crate) const SETTINGS: &str = "SYCLBIN_SIMULATED_CUDA";
 
-/// Builds it.
 pub(crate) fn build() -> Result<()> {
     let build = ["build", "--quiet", "--package", "simulated-cuda"];
     step("simulated CUDA", cargo().args(build))
 }
 
-/// `command`, run where NVIDIA's driver is the simulation.
+/// Returns `command` with the simulation in place of NVIDIA's driver.
 pub(crate) fn with(command: &Command) -> Result<Command> {
     let program = target_folder()?.join("debug").join("with-simulated-cuda");
     let mut with = Command::new(program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the commands do: mostly processes of cargo, one after the other, each named before it runs.
+//! The steps of the commands: mostly Cargo processes, which run in order and are announced.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,14 @@ use cargo_metadata::MetadataCommand;
 
 use crate::{examples, separate, simulated_cuda};
 
-/// The sentence that says what failed.
+/// A result whose error is a complete message.
 pub(crate) type Result<T> = std::result::Result<T, String>;
 
-/// Installs what a user of this machine would, then does the main job.
+/// Runs the demo, which first installs everything that a user of this machine would install.
 pub(crate) fn demo() -> Result<()> {
     step("the demo", cargo().args(["xtask", "demo"]))
 }
 
-/// Installs what is missing, then runs the examples.
 pub(crate) fn examples() -> Result<()> {
     install_toolchain()?;
     simulated_cuda::build()?;
@@ -28,7 +27,7 @@ pub(crate) fn examples() -> Result<()> {
     separate::run()
 }
 
-/// All that a change must pass, and how long each step took.
+/// Runs everything that a change must pass, and prints the time of each step.
 pub(crate) fn test() -> Result<()> {
     let start = Instant::now();
     let outcome = test_all();
@@ -40,7 +39,7 @@ pub(crate) fn test() -> Result<()> {
 }
 
 fn test_all() -> Result<()> {
-    // Drivers of others, and the ocloc that tests use, are fetched and unpacked while this compiles.
+    // Fetch and unpack third-party drivers, and the ocloc for tests, during the compilation.
     let roots = std::thread::scope(|scope| {
         let roots = scope.spawn(crate::drivers::prepare);
         lint()?;
@@ -48,7 +47,7 @@ fn test_all() -> Result<()> {
             .join()
             .map_err(|_| "a thread of xtask panicked".to_owned())?
     })?;
-    // A test that cannot run where it stands says so; where this is set, it fails.
+    // A test that cannot run here is skipped. With this variable, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     tests(&device)?;
     examples::run()?;
@@ -62,22 +61,21 @@ fn test_all() -> Result<()> {
         "the demo on simulated CUDA",
         &mut simulated_cuda::with(&demo)?,
     )?;
-    // Tests on simulated CUDA and the short stress run are a part of it.
+    // The pack includes tests on simulated CUDA and the short stress run.
     let (pack, intel) = crate::gpu::check()?;
     crate::drivers::check(roots, &pack, intel)
 }
 
-/// The packages and features of every step. Cargo compiles a library again where other packages want other features.
-/// All features of ours that are off by default.
+/// The packages and features of every step. Cargo would rebuild a library for other packages with other features. All
+/// of our optional features are enabled.
 pub(crate) const SELECTION: [&str; 3] = [
     "--workspace",
     "--features",
     "syclbin-rt/dlpack,syclbin-rt/half,syclbin-rt/log,syclbin-rt/ndarray,syclbin-rt/tracing",
 ];
 
-/// All tests of the workspace.
 fn tests(device: &OsStr) -> Result<()> {
-    /// It runs one compiler after the other for minutes, so the other tests run beside it.
+    /// This test runs compilers in sequence for minutes, so the other tests run in parallel.
     const LONG: &str = "programs_compile_or_fail_as_expected";
     let cargo_test = |arguments: &[&str]| {
         let mut command = cargo();
@@ -106,45 +104,44 @@ fn tests(device: &OsStr) -> Result<()> {
             String::from_utf8_lossy(&output.stderr)
         ));
     }
-    // `gpu check` runs the other tests of devices there.
+    // `gpu check` runs the other device tests on simulated CUDA.
     let random = ["stubs_pass_every_byte", "devices_compute_what_rust_does"];
     let mut random = simulated_cuda::with(cargo_test(&["--test", "it", "--"]).args(random))?;
     random.env("SYCLBIN_DEVICE", "cuda:gpu:0");
     step("random kernels on simulated CUDA", &mut random)
 }
 
-/// Has the CPU device, or a better one, work until something is lost or left.
+/// Stresses the CPU device, or a better one, until data is lost or memory leaks.
 pub(crate) fn stress(arguments: &[String]) -> Result<()> {
     install_toolchain()?;
     run_stress(arguments)
 }
 
 fn run_stress(arguments: &[String]) -> Result<()> {
-    // Built with optimization, as the numbers are those of a program in use.
+    // Build with optimization, because the figures describe a program in use.
     let run = ["run", "--quiet", "--release", "--package", "stress", "--"];
     step("stress", cargo().args(run).args(arguments))
 }
 
-/// All that looks and runs nothing.
+/// Runs all static checks.
 pub(crate) fn lint() -> Result<()> {
     lint_sources()?;
     install_toolchain()?;
     lint_code()
 }
 
-/// Installs what is missing, then has the reference runtime judge what this project writes.
+/// Installs missing components, then has the reference runtime check the output of this project.
 pub(crate) fn oracle() -> Result<()> {
     install_toolchain()?;
     judge()
 }
 
-/// Installs what is missing, then says how to start the reference runtime's part of a benchmark.
+/// Installs missing components, then prints how to start the reference runtime's part of a benchmark.
 pub(crate) fn submit() -> Result<()> {
     install_toolchain()?;
     oracle::submit(&target_folder()?)
 }
 
-/// Fetches `nvcc` and prints where it is.
 #[allow(clippy::print_stdout, reason = "the answer")]
 pub(crate) fn nvcc() -> Result<()> {
     println!("{}", crate::nvcc::nvcc(&target_folder()?)?.display());
@@ -164,10 +161,10 @@ fn lint_sources() -> Result<()> {
     timed("licences", || crate::licences::run(&[]))
 }
 
-/// A target without a standard library: what compiles for it needs none.
+/// A target without a standard library. Code that compiles for it is `no_std`.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
-/// Libraries without their features, and the format without a standard library.
+/// Lints the libraries without their features, and the format without a standard library.
 fn lint_libraries() -> Result<()> {
     let command = "clippy --package syclbin --all-targets -- --deny warnings";
     step("lints of syclbin alone", cargo().args(command.split(' ')))?;
@@ -195,7 +192,7 @@ fn lint_libraries() -> Result<()> {
     )
 }
 
-/// Lints and documentation of all crates; some of them compile kernels first.
+/// Lints all crates and builds their documentation. Some of them compile kernels first.
 fn lint_code() -> Result<()> {
     lint_libraries()?;
     step(
@@ -215,7 +212,7 @@ fn lint_code() -> Result<()> {
     )
 }
 
-/// Installs all components: the tests need each of them.
+/// Installs all components, because the tests need each of them.
 pub(crate) fn install_toolchain() -> Result<()> {
     step("toolchain", cargo().args(["xtask", "toolchain"]))
 }
@@ -227,7 +224,7 @@ pub(crate) fn target_folder() -> Result<PathBuf> {
         .map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// The cargo that runs this, in the directory of the workspace.
+/// Returns the Cargo that runs this program, in the directory of the workspace.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -242,14 +239,14 @@ pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
     })
 }
 
-/// Every step so far, with the time it took.
+/// All steps so far, with their durations.
 static TAKEN: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
 fn taken() -> Vec<(String, Duration)> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Does `work`, says so before and after, and notes the time for the table of [`test()`].
+/// Runs `work`, prints its name before and after, and records the time for the table of [`test()`].
 pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("== {name}");
     let start = Instant::now();
@@ -263,7 +260,7 @@ pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T
     outcome
 }
 
-/// The steps of at least a second, a line each, and the total.
+/// Formats the steps of at least a second, one per line, and the total.
 fn table(steps: &[(String, Duration)], total: Duration) -> String {
     let long = steps.iter().filter(|(_, time)| time.as_secs() > 0);
     let total = [("total".to_owned(), total)];
@@ -278,7 +275,7 @@ fn table(steps: &[(String, Duration)], total: Duration) -> String {
         .collect()
 }
 
-/// A command as one would type it.
+/// Formats a command as a user would type it.
 pub(crate) fn line(command: &Command) -> String {
     std::iter::once(command.get_program())
         .chain(command.get_args())

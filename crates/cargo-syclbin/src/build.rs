@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin build`: writes or checks the compiled files that are stored beside their sources.
 //!
-//! Only build scripts know which sources each file is compiled from. So Cargo runs them, with orders from this
-//! command.
+//! Only build scripts define the sources of each file, so this command has Cargo run the build scripts, and passes
+//! orders to them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,22 +15,22 @@ use crate::error::{Error, Result};
 use crate::ui::{self, Escaped, relative};
 use crate::workspace::{Selection, Workspace, cargo};
 
-/// What to do, and for which packages.
+/// Options of `cargo syclbin build`.
 #[derive(Clone, Debug, Args)]
 #[group(id = "order", required = true, multiple = false, args = ["commit", "check"])]
 pub struct Options {
-    /// Compile, and write the files that `Build::prebuilt` names
+    /// Compile the kernels, and write the files that build scripts name with `Build::prebuilt`
     #[arg(long)]
     pub commit: bool,
-    /// Report which of these files are stale, without a compiler; exits with 1 if one is
+    /// Report stale prebuilt files without running a compiler; exit with status 1 if any file is stale
     #[arg(long)]
     pub check: bool,
-    /// The packages.
+    /// The packages to build or check.
     #[command(flatten)]
     pub selection: Selection,
 }
 
-/// Writes or checks the files, prints a line for each, and returns whether all are in order.
+/// Writes or checks the prebuilt files, prints a line for each file, and returns whether all are up to date.
 ///
 /// # Errors
 ///
@@ -47,20 +47,20 @@ pub fn run(options: &Options) -> Result<bool> {
         },
         packages: folders.map(Into::into).collect(),
     };
-    // The directory has a new name each time, so Cargo also runs scripts that it considers fresh.
+    // A new directory name each time makes Cargo rerun build scripts that it considers fresh.
     let failed = |cause| Error::Save(std::env::temp_dir(), cause);
     let folder = tempfile::tempdir().map_err(failed)?;
     orders.write(folder.path()).map_err(failed)?;
     let mut command = workspace.check(&packages);
     command
         .arg("--target-dir")
-        // A check leaves no kernels, so the scripts must not write into the regular target directory.
+        // A check produces no kernels, so keep the scripts' output out of the regular target directory.
         .arg(workspace.metadata.target_directory.join("syclbin"))
         .env(VARIABLE, folder.path());
     command.args(&options.selection.cargo);
     if options.check {
-        // A missing file leaves no kernels to check Rust code against. Only the reports count here, and rustc's
-        // errors about such code would hide them.
+        // Code that uses kernels from a missing file does not compile. Capture rustc's errors, because they would
+        // hide the reports.
         command.stderr(Stdio::piped());
     }
     let output = command.spawn().and_then(Child::wait_with_output);
@@ -91,7 +91,6 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(all_fresh)
 }
 
-/// Formats a line for each file: the outcome, and the path relative to the workspace.
 fn render(reports: &[Report], root: &Path) -> String {
     let line = |report: &Report| {
         let real = root.canonicalize();

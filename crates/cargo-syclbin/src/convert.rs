@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin convert`: the same file in another container.
+//! `cargo syclbin convert`: rewrites a file in another container.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::ui::{Shown, answer_bytes, complain, one_of};
 
-/// What to convert into what.
+/// Options of `cargo syclbin convert`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The SYCLBIN file; `-` is standard input
@@ -33,11 +33,11 @@ pub struct Options {
     pub drop_unknown: bool,
 }
 
-/// Writes a file in another container. The result appears complete or not at all, so it may replace the input.
+/// Rewrites a file in another container. The output is replaced atomically, so it may be the input file.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, has something that the container cannot hold, or the result cannot be written.
+/// Fails if the file cannot be read, the container cannot store its contents, or the output cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let (_, mut model) = input.syclbin()?;
@@ -64,11 +64,11 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Writes `bytes` to the file `path`, completely or not at all; `-` is standard output.
+/// Writes `bytes` to `path` atomically, or to standard output if `path` is `-`.
 ///
 /// # Errors
 ///
-/// Fails if it cannot be written.
+/// Fails if the output cannot be written.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
         return Ok(answer_bytes(bytes)?);
@@ -76,11 +76,11 @@ pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     syclbin_build::file::replace(path, bytes).map_err(|cause| Error::Save(path.into(), cause))
 }
 
-/// Removes everything from `file` that `container` cannot hold, and returns a description of each removed item.
+/// Removes everything from `file` that `container` cannot store, and returns a description of each removed item.
 fn drop_unknown(file: &mut Syclbin<'_>, container: Container) -> Vec<String> {
     let mut dropped = Vec::new();
     let version_2 = container == Container::Version2;
-    // In an OffloadBinary of version 1, NUL ends the value of a string. In every container, NUL ends a key.
+    // NUL terminates keys in every container, and also values in an OffloadBinary of version 1.
     let ends = |key: &str, value: &[u8]| {
         key.contains('\0') || container == Container::OffloadBinary1 && value.contains(&0)
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors of the commands. Each names the paths concerned and a remedy.
+//! The errors of all commands. Each message names the affected paths and suggests a remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::ui::Size;
 /// A result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a command of `cargo syclbin` failed. The first path of a variant is the file or directory concerned.
+/// The error of a `cargo syclbin` command. The first path of a variant is the affected file or directory.
 #[allow(missing_docs, reason = "the names of fields explain themselves")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -19,11 +19,10 @@ pub enum Error {
     #[error(transparent)]
     NoHome(#[from] NoHome),
 
-    /// A component does not work in the home directory.
+    /// A component cannot be installed in the home directory.
     #[error(transparent)]
     Unsuitable(#[from] UnsuitableDirectory),
 
-    /// Programs in the home directory may not be executed.
     #[error(
         "cannot execute programs in {}, probably because its file system is mounted noexec; set SYCLBIN_HOME to a \
          directory on another file system",
@@ -31,15 +30,14 @@ pub enum Error {
     )]
     NotExecutable(PathBuf),
 
-    /// The pinned wheels contain programs for another platform. The names are those of Rust.
+    /// The pinned wheels contain programs for another platform. The fields contain Rust's platform names.
     #[error(
         "the pinned wheels contain programs for x86-64 Linux, but this machine is {arch} {os}; set SYCLBIN_CLANG to \
-         the clang++ of your own DPC++ or build from prebuilt .syclbin files, and run kernels with an OpenCL driver \
-         of your system"
+         the clang++ of your own DPC++ or build from prebuilt .syclbin files, and run kernels with your \
+         system's OpenCL driver"
     )]
     Platform { os: String, arch: String },
 
-    /// The compiler driver is not beside this program.
     #[error(
         "cannot find {}, which the compiler component needs; `cargo install cargo-syclbin` installs it beside \
          cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` builds both",
@@ -47,29 +45,26 @@ pub enum Error {
     )]
     NoDriver(PathBuf),
 
-    /// The path of this program is unknown.
     #[error(
         "cannot determine the path of this program ({0}), so syclbin-clang, which is beside it, cannot be found; \
          start this program by its full path"
     )]
     NoProgram(io::Error),
 
-    /// No child process could be started.
     #[error("cannot start this program again for a trial: {0}; free memory or end other processes")]
     Child(io::Error),
 
-    /// The lock of the home directory could not be acquired.
     #[error("cannot lock {}: {}; set SYCLBIN_HOME to a directory on a local disk", .0.display(), .1)]
     Lock(PathBuf, io::Error),
 
-    /// No pip was found to fetch wheels with. `tried` says why each command was rejected.
+    /// No pip was found to fetch wheels with. `tried` lists the rejected commands, each with the reason.
     #[error(
         "found no pip to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
          command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
     NoPip { tried: String, wheels: String },
 
-    /// pip could not be started, or ended with an error, which it printed itself.
+    /// pip could not be started, or failed and printed its own error.
     #[error(
         "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the free disk \
          space, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
@@ -80,11 +75,10 @@ pub enum Error {
         wheels: String,
     },
 
-    /// A directory lacks wheels that should be there, which are listed one per line.
+    /// A directory lacks wheels. The string lists them, one per line.
     #[error("{} lacks these wheels; copy them there:{}", .0.display(), .1)]
     MissingWheels(PathBuf, String),
 
-    /// A wheel is not the pinned wheel: its size or hash differs.
     #[error(
         "{} has {found}, but the pinned wheel has {expected}; the file is truncated or from another build: delete it and \
          fetch it again; if it is still wrong, do not trust its source",
@@ -96,15 +90,13 @@ pub enum Error {
         found: String,
     },
 
-    /// A wheel does not contain what its pin says.
-    #[error("{}: {}; the pin of this wheel is wrong; please report it", .0.display(), .1)]
+    #[error("{}: {}; the pin for this wheel is wrong; please report this", .0.display(), .1)]
     WheelContent(PathBuf, String),
 
-    /// A file could not be read.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Read(PathBuf, io::Error),
 
-    /// A file or directory could not be written. `needed` is the peak size of the whole installation in bytes.
+    /// `needed` is the peak size of the whole installation in bytes.
     #[error(
         "cannot write {}: {cause}; installing needs {} ({needed} bytes) in {}: free space there and make it \
          writable, or set SYCLBIN_HOME to another directory",
@@ -117,7 +109,6 @@ pub enum Error {
         cause: io::Error,
     },
 
-    /// A component could not be removed.
     #[error(
         "cannot remove {}: {cause}; check its owner, or delete {} manually",
         file.display(), home.display()
@@ -128,14 +119,13 @@ pub enum Error {
         cause: io::Error,
     },
 
-    /// The requested component is not installed in the home directory.
     #[error(
         "{} is not installed in {}; run `{INSTALL_COMMAND} --component {}`",
         .1.name(), .0.display(), .1.name()
     )]
     NotInstalled(PathBuf, Component),
 
-    /// A file is not a valid SYCLBIN file. The remedy says what the file seems to be, or which command reports more.
+    /// `remedy` names the apparent format of the file, or a command that reports more.
     #[error("{}: {cause}; {remedy}", file.display())]
     NotSyclbin {
         file: PathBuf,
@@ -143,59 +133,56 @@ pub enum Error {
         remedy: String,
     },
 
-    /// A file cannot be read or written in the wanted format.
+    /// A file cannot be read or written in the requested format.
     #[error("{}: {}", .0.display(), .1)]
     Format(PathBuf, Box<dyn std::error::Error + Send + Sync>),
 
-    /// A SYCLBIN file cannot hold images. The text says what each image lacks, one per line.
+    /// The string lists what each image lacks, one image per line.
     #[error("cannot package the images of {} as SYCLBIN:{}", .0.display(), .1)]
     LeftOut(PathBuf, String),
 
     /// This option of `pack` cannot be combined with SYCLBIN output.
-    #[error("{0} does not write SYCLBIN, but the output is named .syclbin; choose another name")]
+    #[error(
+        "{0} cannot write a SYCLBIN file, but the output name ends in .syclbin; choose another name"
+    )]
     PackSyclbin(&'static str),
 
-    /// A file already exists.
     #[error("{} already exists, so nothing was written; use --force to overwrite it", .0.display())]
     Exists(PathBuf),
 
-    /// A result could not be written.
     #[error("cannot write {}: {}", .0.display(), .1)]
     Save(PathBuf, io::Error),
 
-    /// A file contains data that the container cannot hold.
     #[error("{}: {}; use --drop-unknown to drop what the container cannot store", .0.display(), .1)]
     Convert(PathBuf, Box<syclbin::write::Error>),
 
-    /// `include_syclbin!` would refuse a file, for these reasons.
+    /// `include_syclbin!` would reject the file for these reasons.
     #[error("cannot generate Rust code from {}: {}", .0.display(), .1.join("\n  "))]
     Expand(PathBuf, Vec<String>),
 
-    /// Cargo finds no workspace.
     #[error("Cargo found no workspace: {0}")]
     Workspace(String),
 
-    /// The workspace has no package of this name.
     #[error("the workspace has no package {0}; `cargo metadata --no-deps` lists its packages")]
     NoPackage(String),
 
-    /// No package builds kernels.
-    #[error("no package here builds kernels; add syclbin-build to the build-dependencies of one")]
+    #[error("no package here builds kernels; add syclbin-build to a package's build-dependencies")]
     NothingBuilds,
 
-    /// No build script has left a file that could be compiled again.
-    #[error("no build script built a file; fix the errors above, and start again")]
+    /// No build script produced a file to recompile.
+    #[error(
+        "no build script built a SYCLBIN file; fix the errors above, and run the command again"
+    )]
     NothingToWatch,
 
-    /// The kernel description in a Cargo.toml has a mistake.
+    /// The kernel description in a Cargo.toml is invalid.
     #[error(transparent)]
     Manifest(syclbin_build::Error),
 
-    /// Cargo, which has this path, could not be run.
     #[error("cannot run {}: {}; set CARGO to the path of Cargo", .0.display(), .1)]
     Cargo(PathBuf, io::Error),
 
-    /// Cargo refused a command, and printed an error.
+    /// `said` is Cargo's error message.
     #[error("`cargo {command}` failed: {said}\n{remedy}; nothing was written")]
     CargoFailed {
         command: String,
@@ -203,34 +190,29 @@ pub enum Error {
         remedy: &'static str,
     },
 
-    /// A directory does not contain the syclbin crates.
     #[error(
-        "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; pass the top \
-         directory of a checkout",
+        "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; pass the \
+         top-level directory of a checkout",
         .0.display()
     )]
     NotCheckout(PathBuf),
 
-    /// A name contains characters that are not allowed in the name of a SYCLBIN file.
     #[error("`{0}` is not a valid name for a SYCLBIN file; use ASCII letters, digits, `_` and `-`")]
     NotAscii(String),
 
-    /// Files that would be written exist. A remedy follows.
+    /// The first string lists the existing files, and the second suggests a remedy.
     #[error("nothing was written, because this already exists: {0}; {1}")]
     Occupied(String, &'static str),
 
-    /// A directory is not part of a crate.
     #[error(
-        "{} is not in a crate; change to the directory of one, or create one with `cargo syclbin new NAME`",
+        "{} is not in a crate; change to a crate's directory, or create a crate with `cargo syclbin new NAME`",
         .0.display()
     )]
     NoCrate(PathBuf),
 
-    /// The current directory is unknown.
     #[error("cannot determine the current directory: {0}; change to a directory that exists")]
     NoDirectory(io::Error),
 
-    /// Standard output could not be written.
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
 }

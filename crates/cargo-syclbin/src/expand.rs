@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin expand` and `cargo syclbin stubs`: the Rust code that `include_syclbin!` generates from a file, in
-//! full or in brief.
+//! `cargo syclbin expand` and `cargo syclbin stubs`: print the Rust code that `include_syclbin!` generates from a
+//! file, in full or as an outline.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::ui::{Escaped, answer, complain};
 
-/// What to expand.
+/// The file and the items to expand.
 #[derive(Clone, Debug, Args)]
 pub struct Source {
     /// The SYCLBIN file; `-` is standard input
@@ -20,7 +20,7 @@ pub struct Source {
     pub items: String,
 }
 
-/// What to expand, and how.
+/// Options of `cargo syclbin expand`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The file and the items.
@@ -31,7 +31,7 @@ pub struct Options {
     pub module: String,
 }
 
-/// Prints the formatted code.
+/// Prints the generated code, formatted.
 ///
 /// # Errors
 ///
@@ -66,13 +66,12 @@ pub fn stubs(source: &Source) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file, and calls `generator` with its bytes and its name.
 fn generate<T>(
     file: &Path,
     generator: impl FnOnce(&[u8], &str) -> std::result::Result<T, Vec<String>>,
 ) -> Result<T> {
     let input = Input::read(file)?;
-    // This check gives a better error for a file in another format, and says how to get a SYCLBIN file.
+    // For a file in another format, this check returns a clearer error with a remedy.
     input.syclbin()?;
     let path = if file == Path::new("-") {
         "kernels.syclbin".to_owned()

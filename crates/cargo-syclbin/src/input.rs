@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Input files of a command, which are read completely and named in every error.
+//! Reads the input file of a command, and suggests a remedy if the file has the wrong format.
 //!
-//! They are read, not mapped: another program may change a mapped file while it is being examined.
+//! Files are read, not mapped, because another program may change a mapped file while it is examined.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -17,7 +17,6 @@ use syclbin_tools::extract;
 
 use crate::error::{Error, Result};
 
-/// The path that means standard input.
 const STDIN: &str = "-";
 
 /// A file and its bytes.
@@ -25,16 +24,16 @@ const STDIN: &str = "-";
 pub struct Input {
     /// The path as given; `-` is standard input.
     pub path: PathBuf,
-    /// The whole content.
+    /// The complete contents.
     pub bytes: Vec<u8>,
 }
 
 impl Input {
-    /// Reads the SYCLBIN file at `path`, or standard input for `-`. A compressed OffloadBinary is unpacked.
+    /// Reads the SYCLBIN file at `path`, or standard input for `-`. Decompresses a compressed OffloadBinary.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be read or unpacked.
+    /// Fails if the file cannot be read or decompressed.
     pub fn read(path: &Path) -> Result<Self> {
         let mut input = Self::read_if(path, is_known)?;
         let unpacked = offload::unpack(&input.bytes)
@@ -45,11 +44,11 @@ impl Input {
         Ok(input)
     }
 
-    /// Reads the file at `path`, which may have device images, or standard input for `-`.
+    /// Reads a file that may contain device images, or standard input for `-`.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be read.
+    /// Fails if the file cannot be read.
     pub fn container(path: &Path) -> Result<Self> {
         Self::read_if(path, extract::is_known)
     }
@@ -58,7 +57,7 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be read.
+    /// Fails if the file cannot be read.
     pub fn any(path: &Path) -> Result<Self> {
         Self::read_if(path, |_| true)
     }
@@ -78,17 +77,17 @@ impl Input {
         })
     }
 
-    /// Returns the path as text. Parts that are not Unicode are replaced.
+    /// Returns the path as text. Invalid Unicode is replaced.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
 
-    /// Parses the file as SYCLBIN, and returns its frame and its complete content.
+    /// Parses the file as SYCLBIN, and returns its frame and its contents.
     ///
     /// # Errors
     ///
-    /// Fails if the file is damaged, or has another format. The error says which format it seems to be.
+    /// Fails if the file is damaged, or has another format. The error names the apparent format.
     pub fn syclbin(&self) -> Result<(File<'_>, Syclbin<'_>)> {
         let read = File::parse(&self.bytes).and_then(|file| {
             let model = file.to_model()?;
@@ -122,15 +121,15 @@ impl Input {
             }
             Content::Unknown => {
                 let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
-                format!("a SYCLBIN file begins with {wrapped} or {bare}")
+                format!("a SYCLBIN file begins with the bytes {wrapped} or {bare}")
             }
-            content => format!("it looks like {content}; {extract}"),
+            content => format!("the detected content is {content}; {extract}"),
         }
     }
 }
 
-/// Returns whether a file with this start has a format that the commands about SYCLBIN accept or name. For any other
-/// file, however large, the first bytes are enough for the error.
+/// Returns whether a file that begins with `start` may be in a format that the commands read or recognize. For any
+/// other file, however large, the first bytes suffice for the error message.
 fn is_known(start: &[u8]) -> bool {
     Content::of(start) != Content::Unknown || start.starts_with(b"MZ")
 }

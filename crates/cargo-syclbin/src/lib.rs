@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The implementation of `cargo syclbin`, after the arguments are parsed.
+//! The commands of `cargo syclbin`, without the command-line parser.
 //!
 //! This library exists so that tests can run the program with small artificial wheels. Its interface is not stable.
 //! Users run the program:
 //! ```text
-//! cargo syclbin toolchain install     the SYCL compiler and an OpenCL device for the CPU
-//! cargo syclbin doctor                what this machine can compile and run, and what is missing
-//! cargo syclbin doctor FILE           what a driver says of the kernels of a file
-//! cargo syclbin new NAME              a program with a kernel
-//! cargo syclbin init                  a kernel in the crate of this directory
-//! cargo syclbin build --commit        compiled files that are kept beside their sources, written or checked
-//! cargo syclbin watch                 compiles kernels again each time they are saved
-//! cargo syclbin inspect FILE          what a SYCLBIN file holds
-//! cargo syclbin verify FILE...        what is wrong with it
-//! cargo syclbin convert FILE -o OUT   the same in another container
-//! cargo syclbin stubs FILE            the signatures and structs of that code, one line each
-//! cargo syclbin expand FILE           the Rust code that include_syclbin! makes of it
-//! cargo syclbin extract FILE          device code out of objects, executables, archives and bundles
-//! cargo syclbin pack --image=... -o OUT   the reverse: an OffloadBinary, SYCLBIN or an object with device code
+//! cargo syclbin toolchain install     installs the SYCL compiler and an OpenCL device for the CPU
+//! cargo syclbin doctor                reports what this machine can compile and run, and what is missing
+//! cargo syclbin doctor FILE           reports how a driver handles the kernels of a file
+//! cargo syclbin new NAME              creates a program with a kernel
+//! cargo syclbin init                  adds a kernel to the crate of this directory
+//! cargo syclbin build --commit        writes the compiled files that are stored beside their sources
+//! cargo syclbin build --check         reports which of those files are stale
+//! cargo syclbin list                  lists every SYCLBIN file that a workspace builds
+//! cargo syclbin watch                 recompiles kernels each time they are saved
+//! cargo syclbin inspect FILE          shows the contents of a SYCLBIN file
+//! cargo syclbin verify FILE...        reports the errors in SYCLBIN files
+//! cargo syclbin convert FILE -o OUT   rewrites a file in another container
+//! cargo syclbin stubs FILE            prints the generated signatures and structs, one per line
+//! cargo syclbin expand FILE           prints the Rust code that include_syclbin! generates
+//! cargo syclbin extract FILE          extracts device code from objects, executables, archives and bundles
+//! cargo syclbin pack --image=... -o OUT   packs images into an OffloadBinary, a SYCLBIN file or an object
 //! ```
 //!
-//! | module | noun |
+//! | module | contents |
 //! |---|---|
 //! | [`toolchain`] | installed components: pins, wheels, the manifest, install, list, remove |
-//! | [`doctor`] | the machine: facts, and the report on them; a driver's answers about a file |
-//! | [`inspect`] | a report on a file: text for people, JSON for programs |
-//! | [`verify`], [`convert`], [`expand`], [`extract`] | the other commands about files |
-//! | [`build`] | compiled files stored beside their sources, written by the build scripts of a workspace |
-//! | [`watch`] | the files of build scripts, compiled again whenever a source or header is saved |
-//! | [`project`] | the files of a new program, or of kernels in a crate that exists |
+//! | [`doctor`] | facts about the machine, the report on them, and the report on how a driver handles a file |
+//! | [`inspect`] | a report on a file, as text or JSON |
+//! | [`verify`], [`convert`], [`expand`], [`extract`], [`pack`] | the other commands for single files |
+//! | [`build`] | compiled files stored beside their sources, written by a workspace's build scripts |
+//! | [`list`] | the SYCLBIN files that a workspace builds |
+//! | [`watch`] | the files that build scripts compile, recompiled each time a source or header is saved |
+//! | [`project`] | the files of a new program, or of kernels in an existing crate |
 //! | [`workspace`] | the packages of a workspace, as reported by Cargo |
 //! | [`input`] | an input file of a command |
 //! | [`ui`] | output for the user |
 //! | [`error`] | errors, each with a remedy |
 //!
-//! The second program of this package, the compiler driver `syclbin-clang`, is in the crate of that name. It shares
-//! no code with this crate, and runs in a process of its own beside the compiler library.
+//! This package also installs the compiler driver `syclbin-clang`, which the crate of that name implements. The
+//! driver shares no code with this crate, and runs in a separate process beside the compiler library.
 #![forbid(unsafe_code)]
 
 pub mod build;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin list`: every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
+//! `cargo syclbin list`: lists every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
 //!
-//! Only build scripts know what they compile, and only Cargo knows where they write. So Cargo runs the scripts that
-//! are not fresh, and its messages name each script's output directory.
+//! Only build scripts define what they compile, and only Cargo defines where they write. So this command has Cargo
+//! run stale scripts, and reads each script's output directory from Cargo's messages.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ use crate::inspect;
 use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size, relative};
 use crate::workspace::{Selection, Workspace};
 
-/// What to list, and how.
+/// Options of `cargo syclbin list`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// The packages.
+    /// The packages to list.
     #[command(flatten)]
     pub selection: Selection,
     /// The output format
@@ -29,12 +29,12 @@ pub struct Options {
     pub format: Format,
 }
 
-/// All files, in the form of the JSON output: `schema/list.schema.json`.
+/// All files, as in the JSON output that `schema/list.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Whether every build script ran. If not, files of the other scripts may be missing here.
+    /// Whether every build script ran. If not, the list may be incomplete.
     pub complete: bool,
     /// The files, sorted by package and name.
     pub files: Vec<Listed>,
@@ -43,17 +43,17 @@ pub struct Report {
 /// A file that a package builds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Listed {
-    /// The package.
+    /// The name of the package.
     pub package: String,
-    /// The name that `include_syclbin!` uses.
+    /// The name of the file in `include_syclbin!`.
     pub name: String,
     /// `up to date` or `not built`.
     pub state: &'static str,
     /// The source files, relative to the package's directory.
     pub sources: Vec<String>,
-    /// Its path.
+    /// The path of the file; `None` if it is not built.
     pub path: Option<String>,
-    /// Its size in bytes.
+    /// The size of the file in bytes; `None` if it is not built.
     pub size: Option<u64>,
     /// The names of its kernels.
     pub kernels: Vec<String>,
@@ -61,18 +61,18 @@ pub struct Listed {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A kernel without a function.
+/// A kernel without a generated function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// The name in C++, or the symbol.
+    /// The qualified C++ name, or else the symbol.
     pub kernel: String,
-    /// Where its source is: `file:line`.
+    /// The source location, as `file:line`.
     pub location: Option<String>,
-    /// Why there is none.
+    /// Why the kernel has no function.
     pub reason: String,
 }
 
-/// Prints the files, and returns whether all of them exist.
+/// Prints the list, and returns whether all files exist.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub struct LeftOut {
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;
-    // Cargo takes longer, so mistakes in Cargo.toml are reported first.
+    // Cargo takes longer, so report mistakes in Cargo.toml first.
     let read = |package: &&Package| manifest::read(package.manifest_path.as_std_path());
     let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
     let described = described.map_err(Error::Manifest)?;
@@ -108,7 +108,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
 }
 
-/// Lists the files of a package: those described in Cargo.toml, and those in its output directory.
+/// Lists the files that Cargo.toml describes, and the files in the package's output directory.
 fn of_package(
     package: &Package,
     described: BTreeMap<String, Vec<PathBuf>>,
@@ -138,7 +138,7 @@ fn of_package(
 }
 
 impl Listed {
-    /// Adds what the file itself says.
+    /// Adds the facts that the file itself records.
     fn add(&mut self, input: &Input) -> Result<()> {
         let (_, model) = input.syclbin()?;
         self.state = "up to date";
@@ -156,7 +156,7 @@ impl Listed {
                         reason,
                     });
                 }
-                // The SYCL runtime generates variants of kernels, which programs do not launch.
+                // Programs do not launch the kernel variants that the SYCL runtime generates.
                 (None, None) => {}
             }
         }
@@ -164,7 +164,6 @@ impl Listed {
     }
 }
 
-/// Formats three lines for each file: a description, its kernels, and its path relative to the workspace.
 fn render(report: &Report, root: &Path) -> String {
     let width = |of: fn(&Listed) -> &str| {
         let widths = report.files.iter().map(|file| of(file).len());

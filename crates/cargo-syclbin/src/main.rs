@@ -3,8 +3,8 @@
 //! compiled kernels.
 //!
 //! Cargo runs this program as `cargo-syclbin syclbin ...`; it also works without the extra word.
-//! It ends with 0 on success, 1 on failure, and 2 for wrong arguments. Answers go to standard output, everything else
-//! to standard error.
+//! It exits with 0 on success, 1 on failure, and 2 for invalid arguments. Answers go to standard output, everything
+//! else to standard error.
 
 mod probe;
 
@@ -27,7 +27,7 @@ use cargo_syclbin::{
 };
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
-/// SYCL kernels in Rust programs: installs the compiler, examines the machine, and inspects compiled files.
+/// Install the SYCL compiler for Rust programs, examine the machine, and inspect files of compiled kernels
 #[derive(Parser)]
 #[command(name = "cargo-syclbin", bin_name = "cargo syclbin", version)]
 struct Cli {
@@ -42,12 +42,12 @@ enum Command {
     Toolchain(Toolchain),
     /// Report what this machine can compile and run, or whether a driver accepts the kernels of a file
     ///
-    /// Without a file, it compiles a small kernel and runs it on the device that a program would get. Exits with 0 if
+    /// Without a file, compiles a small kernel and runs it on the device that a program would get. Exits with 0 if
     /// both work, and with 1 otherwise.
     Doctor(doctor::Options),
     /// Create a program with a kernel, a build script and a workflow for GitHub Actions
     ///
-    /// The program is a package in a new directory of that name, as `cargo new` creates it. Cargo.toml
+    /// The program is a package in a new directory of that name, like those that `cargo new` creates. The package
     /// depends on syclbin-rt and syclbin-build.
     New(new::Options),
     /// Add a kernel to the crate in this directory
@@ -65,11 +65,11 @@ enum Command {
     /// Lists the files that Cargo.toml describes and the files that build scripts compile. Builds stale
     /// files first. Exits with 1 if a file is missing.
     List(files::Options),
-    /// Compile kernels again each time a source or header is saved
+    /// Recompile kernels each time a source or header is saved
     ///
-    /// Runs the build script of each package once, as `cargo run` does. Then it compiles their sources with their
-    /// arguments, to their files in OUT_DIR. A running program loads the new files with `WatchedFile` of
-    /// syclbin-rt. A compile that fails leaves the file unchanged. Ends on Ctrl-C.
+    /// Runs each package's build script once, as `cargo run` does. Then recompiles changed sources with the arguments
+    /// from the build script, and replaces the compiled files in OUT_DIR. A running program can load the new files
+    /// with syclbin-rt's `WatchedFile`. If compilation fails, the previous file remains. Stop with Ctrl-C.
     Watch(watch::Options),
     /// Show the kernels and images of a SYCLBIN file, and what they need from a device
     Inspect(inspect::Options),
@@ -77,11 +77,11 @@ enum Command {
     ///
     /// Exits with 1 if there is an error.
     Verify(verify::Options),
-    /// Write a SYCLBIN file in another container
+    /// Rewrite a SYCLBIN file in another container
     Convert(convert::Options),
     /// Extract device code from objects, executables, archives, bundles and SYCLBIN files
     ///
-    /// Exits with 1 if there is none.
+    /// Exits with 1 if the file contains no device code.
     Extract(extract::Options),
     /// Pack device images into an OffloadBinary, a SYCLBIN file or a host object
     ///
@@ -105,7 +105,7 @@ enum Toolchain {
     Install(Install),
     /// Show what is installed, with versions, sizes and licences
     List,
-    /// Print the home directory, or the directory of a component
+    /// Print the home directory, or a component's directory
     Path {
         /// The component whose directory to print
         #[arg(value_parser = component())]
@@ -163,7 +163,7 @@ fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsStri
         .map(|(_, word)| word)
 }
 
-/// Runs a command, and returns whether the answer is good.
+/// Runs a command, and returns whether to exit with 0.
 fn run(command: Command) -> Result<bool> {
     match command {
         Command::Toolchain(Toolchain::Install(options)) => install(options)?,
@@ -222,12 +222,10 @@ fn install(options: Install) -> Result<()> {
     Ok(())
 }
 
-/// Returns the current directory.
 fn current() -> Result<PathBuf> {
     std::env::current_dir().map_err(Error::NoDirectory)
 }
 
-/// Returns the home directory.
 fn home() -> Result<Home> {
     Ok(Home::locate(std::env::var_os(HOME_VARIABLE).as_deref())?)
 }

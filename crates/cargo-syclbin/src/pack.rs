@@ -14,42 +14,41 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::ui::{complain, one_of};
 
-/// What to pack, and where to put it.
+/// Options of `cargo syclbin pack`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// A device image and its metadata, in the form of LLVM's llvm-offload-binary; may be repeated
+    /// A device image and its metadata, in the syntax of LLVM's llvm-offload-binary; may be repeated
     ///
-    /// The key `file` is required, and `triple` for a container. `kind` is sycl, openmp, cuda, hip or none
-    /// [default: sycl]. `arch` is the architecture. Other keys are stored as they are. The values of a repeated key
-    /// are joined with commas.
+    /// The keys `file` and `triple` are required. `kind` is sycl, openmp, cuda, hip or none [default: sycl]. `arch`
+    /// is the architecture. Other keys are stored as they are. The values of a repeated key are joined with commas.
     #[arg(
         long = "image",
         value_name = "file=FILE,triple=TRIPLE,KEY=VALUE",
         required = true
     )]
     pub images: Vec<Image>,
-    /// The file to write; `-` is standard output. If its name ends in `.syclbin`, it is a SYCLBIN file
+    /// The file to write; `-` is standard output. If the name ends in `.syclbin`, a SYCLBIN file is written
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// Write a copy of this ELF object with the images in its section `.llvm.offloading`
+    /// Write a copy of this ELF object with the images in a section `.llvm.offloading`
     #[arg(long, value_name = "OBJECT")]
     pub into: Option<PathBuf>,
     /// Write an offload bundle, which LLVM's clang-offload-bundler reads
     #[arg(long, conflicts_with = "into")]
     pub bundle: bool,
-    /// Compress the OffloadBinary, which LLVM reads after version 23, or the bundle [default method: zstd]
+    /// Compress the OffloadBinary (readable by LLVM versions after 23) or the bundle [default method: zstd]
     #[arg(long, value_name = "METHOD", num_args = 0..=1, require_equals = true,
         default_missing_value = Compression::Zstd.name(), value_parser = one_of(Compression::ALL.map(Compression::name), Compression::from_name))]
     pub compress: Option<Compression>,
 }
 
-/// One `--image`.
+/// The value of one `--image` option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The file with the code.
     file: PathBuf,
     kind: OffloadKind,
-    /// The other keys with their values, in the order they were given.
+    /// The other keys and values, in the given order.
     strings: Vec<(String, String)>,
 }
 
@@ -84,7 +83,9 @@ impl std::str::FromStr for Image {
             })?,
         };
         if !strings.iter().any(|(key, _)| key == "triple") {
-            return Err("`triple=TRIPLE` is missing, such as triple=spir64-unknown-unknown".into());
+            return Err(
+                "`triple=TRIPLE` is missing; for example, triple=spir64-unknown-unknown".into(),
+            );
         }
         Ok(Self {
             file: file.into(),
@@ -109,11 +110,11 @@ impl Image {
     }
 }
 
-/// Packs images. The result appears complete or not at all.
+/// Packs images. The output is written atomically.
 ///
 /// # Errors
 ///
-/// Fails if a file cannot be read, an image does not fit the result, or the result cannot be written.
+/// Fails if a file cannot be read, an image does not fit the output format, or the output cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let extension = options.output.extension();
     let is_syclbin = extension.is_some_and(|end| end == "syclbin");
@@ -156,7 +157,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     let found = images(packed).map_err(|cause| Error::Format(output.into(), cause.into()))?;
     let (file, notes) = package(found);
-    // An image that is left out was asked for by name.
+    // The user named every image, so leaving out any of them is an error.
     if notes.iter().any(|note| !note.packaged) {
         let notes = notes.iter().map(|note| format!("\n  {note}"));
         return Err(Error::LeftOut(output.into(), notes.collect()));

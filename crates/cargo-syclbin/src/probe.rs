@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The child process of `cargo syclbin doctor FILE`: it loads a file module by module, and a driver may crash it.
+//! The child process of `cargo syclbin doctor FILE`. It loads a file module by module, and a driver may crash it.
 
 use std::error::Error;
 use std::io::{self, Read as _, Write as _};
@@ -12,7 +12,7 @@ use syclbin::read::File;
 use syclbin::{AbstractModule, Container, State, Syclbin};
 use syclbin_rt::{Arg, Device, ImageChoice, Module, Queue};
 
-/// Loads the file on standard input from a module and a kernel in it on, and writes each [`Step`] to standard output.
+/// Loads the file on standard input, starting at this module and kernel, and writes each [`Step`] to standard output.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub(crate) fn run(module: usize, kernel: usize) -> io::Result<()> {
     io::stdin().lock().read_to_end(&mut bytes)?;
     match probe(&bytes, module, kernel) {
         Ok(()) => say(&Step::Done),
-        // If standard output cannot be written, saying so fails too.
+        // If writing to standard output failed, this call fails too.
         Err(error) => say(&Step::Failed(error.to_string())),
     }
 }
@@ -30,10 +30,10 @@ pub(crate) fn run(module: usize, kernel: usize) -> io::Result<()> {
 fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>> {
     let file = File::parse(bytes)?;
     let mut model = file.to_model()?;
-    // Executables are not linked with other files.
+    // Mark the modules as objects, because executables are not linked with other files.
     let state = State::Object.number();
     model.global.insert(set::GLOBAL, key::STATE, state);
-    // Version 2 holds whatever is said of images without SYCLBIN.
+    // Version 2 can store all metadata of bare device images.
     let container = match file.container() {
         Container::Images => Container::Version2,
         other => other,
@@ -67,13 +67,13 @@ fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>
 #[allow(unsafe_code, reason = "loading code is unsafe")]
 fn load(queue: &Queue, module: &[u8], others: &[u8]) -> syclbin_rt::Result<Module> {
     let builder = Module::builder(queue).link(others);
-    // SAFETY: this process exists to find out what a driver does with code that may be bad. It launches no kernel,
-    // holds nothing of the user's, and its parent expects it to crash.
+    // SAFETY: this process exists to test a driver with code that may be invalid. It launches no kernel, holds no
+    // user data, and its parent expects it to crash.
     unsafe { builder.load(module) }
 }
 
-/// Splits a file in two: one contains only module `index`, the other contains the modules to link it with. Empty modules
-/// fill the gaps, so the indices do not change.
+/// Separates module `index` from the modules to link it with. Empty modules fill the gaps, so the indices do not
+/// change.
 fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     let (mut alone, mut others) = (file.clone(), file.clone());
     alone.modules = vec![AbstractModule::default(); file.modules.len()];
@@ -81,7 +81,7 @@ fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     (alone, others)
 }
 
-/// Returns the images of module `index`, if one of them runs.
+/// Returns the image choice for module `index`, if the device can use an image.
 fn image(module: &Module, index: usize) -> Option<ImageChoice> {
     let mut choices = module.images();
     choices.find(|choice| choice.module() == index && choice.image().is_some())
@@ -106,7 +106,6 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the kernel attributes that the driver reports, and the required work-group size.
 fn attributes(module: &Module, symbol: &str) -> syclbin_rt::Result<Value> {
     let kernel = module.kernel(symbol)?;
     let attributes = kernel.attributes()?;
@@ -123,7 +122,7 @@ fn attributes(module: &Module, symbol: &str) -> syclbin_rt::Result<Value> {
     }))
 }
 
-/// Returns why module `index` cannot be used, without what the error says of the empty modules.
+/// Returns why module `index` cannot be used, without the errors about the empty modules.
 fn reason(error: &syclbin_rt::Error, index: usize) -> String {
     if error.reasons().is_empty() {
         return error.to_string();
@@ -134,15 +133,15 @@ fn reason(error: &syclbin_rt::Error, index: usize) -> String {
     reasons.collect::<Vec<_>>().join("\n")
 }
 
-/// Writes a step. It begins on a line of its own, as drivers may write to standard output too.
+/// Writes a step on a new line, because drivers may write to standard output too.
 fn say(step: &Step) -> io::Result<()> {
     let mut output = io::stdout().lock();
     write!(output, "\n{}\n", json!(step))?;
     output.flush()
 }
 
-/// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program with this file would
-/// get. Returns the answer as JSON.
+/// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program would choose for that
+/// file. Returns the result as JSON.
 pub(crate) fn trial() -> String {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);

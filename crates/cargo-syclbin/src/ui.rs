@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Output for the user: answers, and for long operations lines and, on a terminal, a bar.
+//! Output for the user: answers, messages, and a progress bar on a terminal.
 //!
 //! Standard output carries answers only, so that `$(cargo syclbin toolchain path)` works in a script. Everything
 //! else goes to standard error.
@@ -16,8 +16,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// The style of text that needs the user's attention.
 pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
-/// Prints an answer. Colours appear on a terminal unless NO_COLOR is set, and elsewhere if CLICOLOR_FORCE is set. A
-/// reader that closes the pipe early, like `head`, is not an error.
+/// Prints an answer. Colours appear on a terminal unless NO_COLOR is set, and elsewhere if CLICOLOR_FORCE is set. It
+/// is not an error if a reader such as `head` closes the pipe early.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn answer(text: &str) -> io::Result<()> {
     print(anstream::stdout().lock(), text.as_bytes())
 }
 
-/// Writes a binary answer to standard output. A reader that closes the pipe early is not an error here either.
+/// Writes a binary answer to standard output. As in [`answer`], an early close of the pipe is not an error.
 ///
 /// # Errors
 ///
@@ -43,8 +43,8 @@ fn print(mut output: impl Write, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Prints a message on standard error, and escapes text from files and file names that could be harmful. A closed
-/// pipe (`2>&1 | head`) does not stop the program.
+/// Prints a message on standard error, and escapes characters that could control a terminal. A closed pipe
+/// (`2>&1 | head`) does not stop the program.
 pub fn complain(text: impl fmt::Display) {
     let text = text.to_string();
     for line in text.split('\n') {
@@ -57,13 +57,12 @@ pub fn pass_on(diagnostics: &str) {
     let _ = write!(anstream::stderr().lock(), "{diagnostics}");
 }
 
-/// Formats an answer as JSON for programs, on several lines for people. Characters that could control a terminal
-/// are escaped here as well.
+/// Formats an answer as indented JSON, and escapes characters that could control a terminal.
 fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     let json = serde_json::to_string_pretty(answer)?;
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
-        // The serializer has escaped all characters below this limit, except its own line feeds.
+        // The serializer has escaped all control characters below this limit, except its own line feeds.
         if c < '\u{7f}' || is_plain(c) {
             text.push(c);
             continue;
@@ -77,7 +76,7 @@ fn json(answer: &impl serde::Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// Prints a report: for people as `render` formats it, for programs as JSON.
+/// Prints a report as JSON, or as text formatted by `render`.
 ///
 /// # Errors
 ///
@@ -99,27 +98,24 @@ pub(crate) fn relative(path: &Path, root: &Path) -> String {
     Escaped(&shown).to_string()
 }
 
-/// Formats a count with its noun, in the plural if needed.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{plural}")
 }
 
-/// The lines of an answer for people.
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) text: String,
 }
 
 impl Page {
-    /// Adds a line.
     pub(crate) fn line(&mut self, line: impl fmt::Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{line}");
     }
 }
 
-/// For whom an answer is.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Human-readable; may change in any release
@@ -129,7 +125,7 @@ pub enum Format {
     Json,
 }
 
-/// Parses one of `names`, for an option that takes no other value.
+/// Parses an option value that must be one of `names`.
 pub fn one_of<T: Clone + Send + Sync + 'static>(
     names: impl IntoIterator<Item = &'static str>,
     from_name: fn(&str) -> Option<T>,
@@ -138,23 +134,23 @@ pub fn one_of<T: Clone + Send + Sync + 'static>(
         .try_map(move |name| from_name(&name).ok_or_else(|| format!("unknown name {name}")))
 }
 
-/// The version of every JSON form. A version only ever gains fields. Removing or renaming a field, or changing its
-/// meaning, starts the next version.
+/// The version of every JSON format. New fields keep the version. Removing, renaming or redefining a field increments
+/// it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The receiver of an operation's progress.
+/// Receives progress updates from a long-running operation.
 pub trait Progress {
     /// Shows a message on its own line.
     fn line(&self, text: &str);
-    /// Starts an operation that will take `total` bytes of work.
+    /// Starts an operation that will process `total` bytes.
     fn begin(&self, what: &str, total: u64);
-    /// Reports `bytes` more of finished work.
+    /// Reports that `bytes` more bytes were processed.
     fn advance(&self, bytes: u64);
     /// Ends the operation, whether it finished or was abandoned.
     fn end(&self);
 }
 
-/// Shows lines, and a bar if standard error is a terminal.
+/// Shows messages, and a progress bar if standard error is a terminal.
 #[derive(Debug, Default)]
 pub struct Terminal {
     bar: RefCell<Option<ProgressBar>>,
@@ -234,7 +230,7 @@ impl fmt::Display for Escaped<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(pub &'a str);
 
-/// The number of characters of a [`Shown`] text.
+/// The maximum number of characters in a [`Shown`] text.
 const SHOWN: usize = 200;
 
 impl fmt::Display for Shown<'_> {

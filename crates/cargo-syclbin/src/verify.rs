@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin verify`: everything that is wrong with files, each finding with its offset.
+//! `cargo syclbin verify`: reports all errors in files, each with its offset.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NOTE: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 
-/// What to check, and how to show it.
+/// Options of `cargo syclbin verify`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The SYCLBIN files; `-` is standard input
@@ -31,14 +31,14 @@ pub struct Options {
     pub deny: Option<Deny>,
 }
 
-/// What else counts as an error.
+/// Findings that also count as errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deny {
     /// Valid content that some reader or runtime does not expect
     Warnings,
 }
 
-/// The findings of all files, in the form of the JSON output: `schema/verify.schema.json`.
+/// The findings of all files, as in the JSON output that `schema/verify.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
@@ -54,14 +54,14 @@ pub struct Report {
 pub struct FileReport {
     /// The path as given.
     pub path: String,
-    /// Why the file could not even be read.
+    /// Why the file could not be read.
     pub unreadable: Option<String>,
     /// The findings, sorted by offset.
     pub findings: Vec<Finding>,
 }
 
-/// Prints the problems of files, and returns whether the files pass. An unreadable file does not prevent the others
-/// from being checked.
+/// Prints the findings for each file, and returns whether all files pass. An unreadable file does not stop the check
+/// of the others.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(report.passed)
 }
 
-/// Formats a line for each finding, as compilers do, and a verdict on each file.
+/// Formats a compiler-style line for each finding, and a verdict on each file.
 fn render(report: &Report) -> String {
     let mut page = Page::default();
     for file in report.files.iter().filter(|file| file.unreadable.is_none()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin watch`: recompiles the files of build scripts each time a source or header is saved.
+//! `cargo syclbin watch`: recompiles the files that build scripts compile, each time a source or header is saved.
 //!
-//! It polls the files every few milliseconds. The compiler lists about ten files, so polling takes less than a
-//! millisecond. It works on every file system, and needs no events from the operating system.
+//! This command polls the files, because polling works on every file system. The compiler lists about ten files, so a
+//! poll takes less than a millisecond.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,21 +15,20 @@ use crate::error::{Error, Result};
 use crate::ui::{self, Escaped, relative};
 use crate::workspace::{Selection, Workspace};
 
-/// The pause between two looks at the files.
+/// The pause between two polls.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Which packages, and how Cargo builds them.
+/// Options of `cargo syclbin watch`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// The packages.
+    /// The packages to watch.
     #[command(flatten)]
     pub selection: Selection,
 }
 
-/// A file that a build script built.
 struct Watched {
     name: String,
-    /// The directory of the package, which the sources are relative to.
+    /// The package's directory, to which the source paths are relative.
     package: PathBuf,
     watch: Watch,
 }
@@ -64,8 +63,8 @@ pub fn run(options: &Options) -> Result<()> {
 fn built(workspace: &Workspace, cargo: &[OsString]) -> Result<Vec<Watched>> {
     let mut files = Vec::new();
     for package in workspace.building()? {
-        // With other packages, Cargo may choose other features, and so another OUT_DIR than for `cargo run`.
-        // Mistakes in Rust code do not matter here: the programs may run already.
+        // Building several packages together may enable other features, and so change OUT_DIR compared with `cargo
+        // run`. Errors in Rust code do not matter here: the programs may already be running.
         let (folders, _) = workspace.run_build_scripts(&[package], cargo)?;
         let directory = package.manifest_path.parent();
         let (Some(out_dir), Some(directory)) = (folders.get(&package.id), directory) else {
@@ -84,8 +83,8 @@ fn built(workspace: &Workspace, cargo: &[OsString]) -> Result<Vec<Watched>> {
 }
 
 impl Watched {
-    /// Compiles if a source or header changed, and prints the outcome. The first result is only printed if it is an
-    /// error: a build script has just compiled the same.
+    /// Compiles if a source or header changed, and prints the outcome. The first result is printed only if it is an
+    /// error, because a build script has just compiled the same sources.
     fn compile_if_changed(&mut self, is_first: bool) -> Result<()> {
         std::env::set_current_dir(&self.package).map_err(Error::NoDirectory)?;
         let start = Instant::now();
@@ -111,7 +110,6 @@ impl Watched {
         Ok(())
     }
 
-    /// Returns the name of the file, and its sources.
     fn label(&self) -> String {
         let sources = self.watch.sources().iter();
         let sources: Vec<_> = sources.map(|path| path.to_string_lossy()).collect();

@@ -12,10 +12,10 @@ use clap::Args;
 use crate::error::{Error, Result};
 use crate::ui::complain;
 
-/// Which packages are meant, and how Cargo builds them.
+/// The selected packages, and how Cargo builds them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Selection {
-    /// The workspace to look at [default: the workspace of this directory]
+    /// The Cargo.toml of the workspace [default: the workspace of this directory]
     #[arg(long, value_name = "FILE")]
     pub manifest_path: Option<PathBuf>,
     /// Only this package; may be repeated [default: all packages of the workspace]
@@ -38,7 +38,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Fails if Cargo finds no workspace, or a package of the selection is not in it.
+    /// Fails if Cargo finds no workspace, or a selected package is not in it.
     pub fn find(selection: &Selection) -> Result<Self> {
         let mut command = MetadataCommand::new();
         if let Some(path) = &selection.manifest_path {
@@ -64,7 +64,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Fails if there are none.
+    /// Fails if there are no such packages.
     pub fn building(&self) -> Result<Vec<&Package>> {
         let is_chosen =
             |package: &&Package| self.names.is_empty() || self.names.contains(&package.name);
@@ -81,7 +81,7 @@ impl Workspace {
         Ok(packages)
     }
 
-    /// Builds the `cargo check` command for these packages without running it.
+    /// Creates the `cargo check` command for these packages.
     pub(crate) fn check(&self, packages: &[&Package]) -> Command {
         let mut command = Command::new(cargo());
         command
@@ -93,7 +93,7 @@ impl Workspace {
         command
     }
 
-    /// Runs the build scripts through Cargo. Returns the output directory of each, and whether Cargo succeeded.
+    /// Runs the build scripts through Cargo. Returns each script's output directory, and whether Cargo succeeded.
     pub(crate) fn run_build_scripts(
         &self,
         packages: &[&Package],

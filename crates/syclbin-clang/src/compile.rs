@@ -18,7 +18,6 @@ use crate::{Failure, Result, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";
 
-/// The result of compiling a source.
 pub(crate) struct Compiled {
     pub(crate) file: Syclbin<'static>,
     /// The files that were read, if a depfile was requested.
@@ -91,8 +90,8 @@ pub(crate) fn compile_bitcode(
             };
             if !file.modules.iter().any(has_code) {
                 return own(format!(
-                    "'{name}': the LLVM bitcode contains neither kernels nor SYCL_EXTERNAL functions; compile it with \
-                     DPC++ and -fsycl for spir64, or remove it"
+                    "'{name}': the LLVM bitcode contains neither kernels nor SYCL_EXTERNAL functions; recompile its \
+                     sources with DPC++ and -fsycl for spir64, or remove the file from the inputs"
                 ));
             }
             Ok(file)
@@ -105,7 +104,7 @@ pub(crate) fn compile_bitcode(
     }
 }
 
-/// Writes the LLVM bitcode of a source, as DPC++ stores it in objects.
+/// Writes the LLVM bitcode of a source in the form that DPC++ stores in objects.
 pub(crate) fn save_bitcode(source: &Path, output: &Path, mut arguments: Vec<String>) -> Result<()> {
     let text = Source::Text(read(source)?);
     let library = library::find()?;
@@ -127,8 +126,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .or_else(|error| own(format!("cannot read source '{}': {error}", path.display())))
 }
 
-/// Lowers the specialization constants in the PTX of a module. Also adds them and the exports to the module's
-/// properties, because the library reports them only for SPIR-V.
+/// Lowers the specialization constants in a module's PTX. Also adds the constants and the exports to the module's
+/// properties, because the library reports both only for SPIR-V.
 fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
@@ -151,7 +150,6 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     Ok(code)
 }
 
-/// Repairs the SPIR-V of optimized code. See [`signed_bools`].
 fn repair(file: &mut Syclbin<'_>) {
     for image in file
         .modules
@@ -172,7 +170,7 @@ fn only_of_kernels(module: &mut AbstractModule<'_>) {
     module.metadata.retain(set::KERNEL_PARAM_OPT, is_kernel);
 }
 
-/// The library's message about an option that clang knows but the library does not support.
+/// The library's message about an unsupported option: the parts before and after the option.
 const NOT_TAKEN: [&str; 2] = [
     "Option '",
     "' is not supported for SYCL runtime compilation",

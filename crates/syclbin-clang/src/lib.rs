@@ -2,19 +2,19 @@
 //! `syclbin-clang`: a drop-in replacement for `clang++ -fsycl -fsyclbin`, based on DPC++'s compiler library.
 //!
 //! It accepts clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file.
-//! It exits with clang's exit code, and passes clang's diagnostics unchanged to standard error. The library is 250 MB
-//! of LLVM that may crash. Such a crash ends only this process.
+//! It exits with clang's exit code, and passes clang's diagnostics unchanged to standard error. The compiler library
+//! contains 250 MB of LLVM and may crash. A crash terminates only this process.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `command_line` | parses options, and selects those for the library |
 //! | `make` | creates the requested files, in `steps` |
 //! | `compile` | compiles a source to modules |
-//! | `library` | finds, checks and calls the compiler library. The only unsafe code |
+//! | `library` | finds, checks and calls the compiler library; contains all unsafe code |
 //! | `lower` | lowers specialization constants, which the library leaves unfinished |
 //! | `link` | joins the modules of all inputs into one file without undefined imports |
-//! | `native` | compiles SPIR-V and PTX for processors and GPUs |
-//! | `nvidia` | compiles PTX for NVIDIA GPUs |
+//! | `native` | compiles SPIR-V and PTX to native code for processors and GPUs |
+//! | `nvidia` | compiles sources to PTX for NVIDIA GPUs |
 
 mod command_line;
 mod compile;
@@ -69,7 +69,7 @@ fn run() -> Result<()> {
 }
 
 fn print(text: &str) {
-    // The reader may close the pipe early, which is not an error.
+    // Not an error: the reader may have closed the pipe.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Steps: the processes that a request needs. They are printed like those of clang's `-v` and `-###`, and run in
-//! parallel.
+//! Runs the processes that a request needs, called steps, in parallel. `-v` and `-###` print the steps like clang does.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,25 +13,23 @@ use crate::native::ocloc;
 use crate::nvidia::without_notes;
 use crate::{Failure, Result, own};
 
-/// A process to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
-    /// Environment variables for the process.
     pub(crate) variables: Vec<(&'static str, String)>,
-    /// The subject of the step, for messages.
+    /// The source or module that the step processes, for messages.
     pub(crate) subject: String,
-    /// An intermediate file that it reads, which is deleted when this program ends.
+    /// An intermediate input file, deleted when this program ends.
     pub(crate) reads: Option<PathBuf>,
-    /// Intermediate files that it writes.
+    /// Intermediate output files.
     pub(crate) writes: Vec<PathBuf>,
-    /// The index of another step in the same run that compiles the same source. Output that both produce is printed
+    /// The index of another step in the same run that compiles the same source. Messages that both produce are printed
     /// once.
     pub(crate) like: Option<usize>,
     /// Whether the request can continue without the output of this step. A failure is then only a warning.
     pub(crate) is_optional: bool,
-    /// The Intel GPU, if the step runs ocloc. Its report is on standard output, with few relevant lines.
+    /// The Intel GPU, if the step runs ocloc. ocloc prints errors to standard output, among irrelevant lines.
     pub(crate) gpu: Option<String>,
 }
 
@@ -47,7 +44,6 @@ impl Step {
         Ok(Self::new(program, subject, arguments))
     }
 
-    /// Creates a step that runs `program` on `subject`.
     pub(crate) fn new(program: PathBuf, subject: &str, arguments: Vec<String>) -> Self {
         Self {
             program,
@@ -57,8 +53,8 @@ impl Step {
         }
     }
 
-    /// Returns a step that works even after the intermediate files are deleted. It reads a permanent copy and writes to
-    /// the current directory.
+    /// Returns a step that works even after the intermediate files are deleted. The step reads a permanent copy of its
+    /// input and writes to the current directory.
     fn to_repeat(&self) -> Self {
         let mut step = self.clone();
         for argument in &mut step.arguments {
@@ -89,7 +85,6 @@ impl Step {
         line
     }
 
-    /// Prints the step, if requested.
     pub(crate) fn show(&self, show: Show) {
         if show != Show::Nothing {
             let _ = writeln!(std::io::stderr().lock(), "{}", self.line());
@@ -116,8 +111,8 @@ impl Step {
         match output {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
-                "{program} did not finish {} within {} s; try another version of it, remove this target, or set {} to \
-                 a higher number",
+                "{program} did not finish {} within {} s; try another version of ocloc, remove this target, or set {} \
+                 to a higher number",
                 self.subject,
                 limit.unwrap_or_default().as_secs(),
                 ocloc::LIMIT_VARIABLE
@@ -126,8 +121,8 @@ impl Step {
         }
     }
 
-    /// Warns that this step produced no output, with the reason. Prints nothing if `like` failed too, because the
-    /// source is wrong and `like` reports that.
+    /// Warns that this step produced no output, with the reason. Prints nothing if `like` failed too, because the error
+    /// is then in the source, and `like` reports it.
     fn warn(&self, output: &Output, like: Option<&Output>) {
         if like.is_some_and(|like| !like.status.success()) {
             return;
@@ -149,7 +144,7 @@ impl Step {
     }
 
     /// Copies the messages in `output` to `stderr`, and returns an error if the step failed. Omits messages that `like`
-    /// already printed. If `like` failed, the source is wrong, and all messages are omitted.
+    /// already printed. If `like` failed, the error is in the source, and all messages are omitted.
     fn finish(
         &self,
         output: &Output,
@@ -205,7 +200,7 @@ impl Step {
     }
 }
 
-/// The exit code of clang if one of its processes crashes.
+/// Clang's exit code after one of its processes crashed.
 pub(crate) const CRASHED: u8 = 254;
 
 /// Makes a permanent copy of an input that caused a crash, as clang does.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generates the documentation of generated items.
+//! Formats the documentation of the generated items as doc comments.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -28,7 +28,7 @@ pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream
     comment(&parts.join("\n\n"))
 }
 
-/// Wraps `text` so that lines of generated code have about a hundred columns.
+/// Wraps `text` so that lines of generated code are about a hundred columns wide.
 fn wrapped(text: &str) -> String {
     const COLUMNS: usize = 88;
     let (mut lines, mut column) = (String::new(), 0);
@@ -45,7 +45,6 @@ fn wrapped(text: &str) -> String {
     lines
 }
 
-/// Returns C++ `code` as a code block.
 pub(crate) fn cpp(code: &str) -> String {
     format!("```cpp\n{code}\n```")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The embedded file: finds it, reads it, and parses its kernels.
+//! Finds and reads the file to embed, and parses its kernels.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,10 @@ use syclbin::{Aspect, Syclbin};
 use syclbin_toolchain::file;
 use syn::LitStr;
 
-/// A file, with the information that the generated code needs.
 pub(crate) struct File {
     /// An expression for the file's path, to pass to `include_bytes!`. It contains no machine-specific directory.
-    /// `None` for a missing file, and for a placeholder whose kernels were not compiled. Then items may use any names,
-    /// because nothing is known about the file.
+    /// `None` for a missing file, and for a placeholder whose kernels were not compiled. In that case, items may use
+    /// any names, because the kernels in the file are unknown.
     pub(crate) path: Option<TokenStream>,
     /// The name of the file, for messages.
     pub(crate) name: String,
@@ -30,7 +29,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Returns an empty file in place of an unreadable file, whose error has been reported.
+    /// Returns an empty file in place of an unreadable one, whose error the caller has reported.
     pub(crate) fn missing() -> Self {
         Self {
             path: None,
@@ -41,7 +40,6 @@ impl File {
         }
     }
 
-    /// Finds and reads the file specified by `literal`.
     pub(crate) fn find(literal: &LitStr) -> syn::Result<Self> {
         let text = literal.value();
         let (path, expression) = if text.ends_with(".syclbin") {
@@ -128,7 +126,7 @@ fn is_syclbin(start: &[u8]) -> bool {
 
 const NO_BUILD_SCRIPT: &str = "this crate has no build script, so no SYCLBIN file was built. \
     Add a build.rs with `syclbin_build::Build::new().source(\"kernels/NAME.cpp\").compile(\"NAME\")`, \
-    or give the path of a file that ends in .syclbin";
+    or give a path that ends in .syclbin";
 
 fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).map(PathBuf::from)
@@ -143,7 +141,7 @@ pub(crate) fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the message for a missing file, which lists the existing files.
+/// Returns the message for a missing file, with a list of the existing files.
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
         return format!(
@@ -171,7 +169,7 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     };
     let stem = Path::new(text).file_stem().unwrap_or_default();
     let remedy = match stem.to_string_lossy() {
-        // The user wrote the source file, or nothing, instead of the name.
+        // The user wrote the name of the source file, or an empty string.
         stem if stem != text || text.is_empty() => {
             "Write the name that build.rs passes to `compile`, or the path of a .syclbin file"
                 .into()

@@ -23,7 +23,6 @@ pub(crate) fn kernels(plan: &Plan<'_>, file: &File) -> TokenStream {
     }
 }
 
-/// Calls `look` with the path of each stub.
 pub(crate) fn each<'p, 'f>(
     namespace: &'p Namespace<'f>,
     path: &mut Vec<String>,

@@ -8,8 +8,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `input` | the input between the braces: the module, then items; limits on both |
-//! | `file` | the input file: found, read, its signatures |
+//! | `input` | the input between the braces: the module and the items, with limits on both |
+//! | `file` | the input file: lookup, parsing and signatures |
 //! | `plan` | the names and types of the kernels, and the mistakes in the items |
 //! | `module` | the generated module, from the plan |
 //!
@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `names` | C++ names as Rust identifiers, and as users write them in items |
 //! | `types` | C++ structs and elements in memory, as Rust types |
-//! | `stub` | the method of a kernel, its parameters, and the method of a kernel that cannot be called |
+//! | `stub` | the method of a kernel, its parameters, and the method that reports why a kernel was left out |
 //! | `contract` | the conditions of a kernel: parsed, bounded, checked |
 //! | `variables` | specialization constants and device globals |
 //! | `info` | the constant `KERNELS` |

@@ -15,7 +15,6 @@ use crate::types::Types;
 use crate::types::structs;
 use crate::variables;
 
-/// Returns the module for `input`, with the kernels of `file`.
 pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -> TokenStream {
     let plan = Plan::new(input, file, errors);
     let types = &plan.types;
@@ -99,7 +98,6 @@ fn embedded(file: &File) -> TokenStream {
     })
 }
 
-/// Returns the struct for the file.
 fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> TokenStream {
     let Contents {
         fields,
@@ -198,13 +196,13 @@ struct Contents {
     constructor: TokenStream,
     /// The field that stores the loaded module. Only the file's struct and structs with device globals need it.
     module: Option<Ident>,
-    /// Items next to the struct: C++ structs, methods of left-out kernels, namespaces.
+    /// Items next to the struct: C++ structs, traits for left-out kernels, and modules for namespaces.
     structs: TokenStream,
     left_out: TokenStream,
     modules: TokenStream,
 }
 
-/// Generates the parts of `namespace`, whose module is `depth` modules deep in the generated module.
+/// Generates the parts of `namespace`. Its module is nested `depth` levels deep in the generated module.
 fn contents(
     namespace: &Namespace<'_>,
     types: &Types<'_>,
@@ -305,7 +303,6 @@ fn contents(
     contents
 }
 
-/// Returns the module of a namespace.
 fn inner_module(
     namespace: &Namespace<'_>,
     ident: &Ident,
@@ -371,7 +368,6 @@ fn module_parameter(constructor: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the documentation of the left-out kernels.
 fn omitted(omitted: &[(String, String)]) -> TokenStream {
     if omitted.is_empty() {
         return TokenStream::new();

@@ -4,7 +4,8 @@
 use quote::ToTokens as _;
 use syn::{Attribute, Field, ImplItem, ImplItemFn, Item, ItemFn, ItemMod, ItemStruct, Visibility};
 
-/// Returns the lines of a generated module. `path` leads to it from the outermost module, whose path is empty.
+/// Returns the lines of a generated module. `path` is the prefix of all names in the module, such as `fill::`; it is
+/// empty for the outermost module.
 pub(crate) fn lines(module: &ItemMod, path: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for item in module.content.iter().flat_map(|(_, items)| items) {
@@ -28,7 +29,6 @@ pub(crate) fn lines(module: &ItemMod, path: &str) -> Vec<String> {
     lines
 }
 
-/// Returns whether a function returns a `Launch` or a `SafeLaunch`.
 fn launches(function: &ImplItemFn) -> bool {
     let syn::ReturnType::Type(_, ty) = &function.sig.output else {
         return false;

@@ -22,8 +22,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_as(path, File::options().read(true), false)
 }
 
-/// Opens a regular file with `options`, and rejects a symbolic link to a file. Use this for files that programs create
-/// in their own directories.
+/// Opens a regular file with `options`, but rejects symbolic links. Use this for files that programs create in their
+/// own directories.
 ///
 /// # Errors
 ///
@@ -62,13 +62,13 @@ fn name(kind: std::fs::FileType) -> &'static str {
     } else if kind.is_char_device() || kind.is_block_device() {
         "a device"
     } else {
-        "something else"
+        "a special file"
     }
 }
 
 #[cfg(not(unix))]
 fn name(_: std::fs::FileType) -> &'static str {
-    "something else"
+    "a special file"
 }
 
 /// Reads a regular file.
@@ -98,7 +98,7 @@ pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Ve
 /// The maximum lag of the clock with which operating systems timestamp files.
 pub const TICK: Duration = Duration::from_millis(10);
 
-/// Returns text that changes whenever a file or directory is changed or replaced, or `None` if its metadata is
+/// Returns a string that changes whenever a file or directory is changed or replaced, or `None` if its metadata is
 /// unavailable.
 #[must_use]
 pub fn stamp(path: &Path) -> Option<String> {
@@ -121,8 +121,8 @@ pub fn stamp_of(metadata: &Metadata) -> Option<String> {
     Some(stamp)
 }
 
-/// Returns when a file got its current content and name. A file that is moved or unpacked keeps an old modification
-/// time, so the time of its last status change counts too.
+/// Returns the time at which a file received its current content and name. A file that is moved or unpacked keeps an
+/// old modification time, so the time of its last status change counts too.
 #[must_use]
 pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let modified = metadata.modified().ok()?;
@@ -139,14 +139,14 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
 
 /// Returns the first executable file called `name` in the directories of `search`, a value of `PATH`.
 ///
-/// Like a shell, it does not search for a `name` that contains a directory.
+/// Like a shell, does not search for a `name` that contains a directory.
 #[must_use]
 pub fn find_program(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
     if name.contains(std::path::MAIN_SEPARATOR) {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
     std::env::split_paths(search?)
-        // In a shell, an empty entry means the current directory. Running programs from there is not safe.
+        // An empty entry means the current directory, and running programs from there is unsafe.
         .filter(|folder| !folder.as_os_str().is_empty())
         .map(|folder| folder.join(name))
         .find(|path| is_program(path))
@@ -209,7 +209,7 @@ mod tests {
         // The error from opening a socket depends on the system, so the test checks the name of the file's kind
         // directly.
         let kind = std::fs::symlink_metadata(&path).unwrap().file_type();
-        assert_eq!(name(kind), "something else");
+        assert_eq!(name(kind), "a special file");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The layout of the toolchain that `cargo syclbin toolchain install` installs.
+//! Defines the layout of the toolchain that `cargo syclbin toolchain install` installs.
 //!
 //! The installer writes the components. `syclbin-build` looks for the compiler, and `syclbin-rt` looks for the CPU
 //! device. All three use this crate, so the layout is defined in one place:
 //!
 //! ```text
 //! HOME/                      $SYCLBIN_HOME, else "syclbin" in the platform's cache directory
-//!   compiler/2026.2.0/       one directory per component and version, which appears by a rename
+//!   compiler/2026.2.0/       one directory per component and version, created by a rename
 //!     MANIFEST               marks the installation as complete
 //!     bin/syclbin-clang      the compiler driver
 //!     lib/libsycl-jit.so     the compiler library that it calls
@@ -24,7 +24,7 @@
 //! compiled code. The feature `store` provides the code that both caches share.
 //!
 //! This crate starts no process and reads no environment variable. The caller does both, because a build script must
-//! tell Cargo about every variable that it reads. The crate writes only to the stores of caches.
+//! tell Cargo about every variable that it reads. The crate writes only to cache stores.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 /// The environment variable that names the home directory.
 pub const HOME_VARIABLE: &str = "SYCLBIN_HOME";
 
-/// The environment variables that determine where [`Home::locate`] looks. A build script depends on them.
+/// The environment variables that determine where [`Home::locate`] looks. Build scripts must report them to Cargo.
 pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
 
 /// The file that marks an installation as complete, in the directory of each component.
@@ -107,7 +107,7 @@ impl Component {
 pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
 
 /// The mathematics library that code for NVIDIA GPUs calls, relative to the directory of [`Component::Nvidia`]. That
-/// directory is laid out like CUDA.
+/// directory is laid out like a CUDA installation.
 pub const CUDA_MATHEMATICS: &str = "nvvm/libdevice/libdevice.10.bc";
 
 /// The home directory cannot be determined.
@@ -164,7 +164,7 @@ impl Home {
         self.versions(component).join(version)
     }
 
-    /// Returns the directory that contains a directory for each installed version of `component`.
+    /// Returns the parent directory of all installed versions of `component`.
     #[must_use]
     pub fn versions(&self, component: Component) -> PathBuf {
         self.0.join(component.name())
@@ -215,9 +215,9 @@ impl Home {
 pub struct Installed {
     /// The installed component.
     pub component: Component,
-    /// Its version, which is the name of its directory.
+    /// The installed version, which is also the name of the directory.
     pub version: String,
-    /// Its directory.
+    /// The directory that contains the component's files.
     pub folder: PathBuf,
 }
 

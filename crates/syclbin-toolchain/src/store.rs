@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stores: entries in a private directory of this user, which several processes read and write concurrently.
+//! Stores cache entries in a directory that only this user can access. Several processes can use a store concurrently.
 //!
 //! ```text
 //! DIRECTORY/           mode 0700; ignored if others can write to it
 //!   NAME.KIND          an entry, mode 0600: a mark, the SHA-256 of its name and content, the content
-//!   lock               held by the process that writes
-//!   new                the entry that is being written
+//!   lock               locked by the process that writes
+//!   new                an entry while it is being written
 //!   size               the recorded size of all entries
 //! ```
 //!
@@ -32,7 +32,7 @@ const HEADER: usize = MARK.len() + 32;
 const DIGITS: usize = 64;
 /// The time to wait for another writer. It is short, so that a suspended process does not block all others.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// The minimum time between two updates of an entry's time of use.
+/// An entry's time of use is updated at most this often.
 const FRESH: Duration = Duration::from_secs(3600);
 
 /// A directory of entries.
@@ -41,7 +41,7 @@ pub struct Store {
     directory: PathBuf,
     limit: u64,
     patience: Duration,
-    /// Whether the lock was ever unavailable. After that, nothing more is written.
+    /// Whether the lock was unavailable once. The store then writes nothing more.
     has_given_up: AtomicBool,
 }
 
@@ -74,7 +74,7 @@ impl Store {
         let path = self.path(name)?;
         let file = open_private(&path)?;
         let metadata = file.metadata().ok()?;
-        // A file beyond the limit is not an entry.
+        // A file larger than the limit cannot be an entry.
         let bytes = (metadata.len() <= self.limit).then(|| read_all(&file));
         let Some(content) = bytes.flatten().and_then(|bytes| verified(name, bytes)) else {
             self.remove(name);
@@ -94,7 +94,7 @@ impl Store {
         self.update(name, |_| content.to_vec());
     }
 
-    /// Replaces the content of the entry `name` with the result of `change`, while other processes cannot write.
+    /// Replaces the content of the entry `name` with the result of `change`, while no other process can write.
     pub fn update(&self, name: &str, change: impl FnOnce(Option<Vec<u8>>) -> Vec<u8>) {
         if !self.has_given_up.load(Ordering::Relaxed) {
             // If the disk is full or read-only, callers continue without an entry.
@@ -159,7 +159,7 @@ impl Store {
     /// Replaces a file atomically. The caller holds the lock.
     fn replace(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let new = self.directory.join("new");
-        // A file from a killed process would keep its mode.
+        // A file from a killed process would keep its old mode.
         let _ = fs::remove_file(&new);
         let mut options = File::options();
         options.write(true).create_new(true);
@@ -173,8 +173,8 @@ impl Store {
         replaced.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
-    /// Adds to the recorded size, and removes entries if it exceeds the limit. Entries are counted only in that case,
-    /// or if the record cannot be read. The caller holds the lock.
+    /// Adds `added` bytes to the recorded size, and removes entries if the size exceeds the limit. Entries are counted
+    /// only in that case, or if the record cannot be read. The caller holds the lock.
     fn keep_within_limit(&self, added: u64) -> io::Result<()> {
         let note = self.directory.join("size");
         let noted = open_private(&note).and_then(|file| read_all(&file));
@@ -226,7 +226,7 @@ struct Entry {
     used: SystemTime,
 }
 
-/// Formats bytes in lowercase hexadecimal. Names of entries begin with a hash in this form.
+/// Formats bytes in lowercase hexadecimal. Entry names begin with a hash in this form.
 #[must_use]
 pub fn hex(bytes: impl AsRef<[u8]>) -> String {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
@@ -247,7 +247,7 @@ fn is_name(name: &OsStr) -> bool {
     })
 }
 
-/// Opens a file without blocking, if only this user can have written it.
+/// Opens a file without blocking, if only this user or root could have written it.
 fn open_private(path: &Path) -> Option<File> {
     let file = file::open_own(path, File::options().read(true)).ok()?;
     is_private_file(&file).then_some(file)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tests with hostile, damaged, too many, and concurrently written entries.
+//! Tests stores with hostile, damaged, excess, and concurrently written entries.
 
 use super::*;
 

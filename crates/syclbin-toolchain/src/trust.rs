@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Trust: checks whether only this user or root can have written a file or directory. A hash in a file does not prove
-//! who wrote it.
+//! Checks whether anyone other than this user or root could have written a file or directory. This is necessary because
+//! a hash stored in a file does not prove who wrote it.
 
 use std::fs::{File, Metadata};
 use std::path::Path;
@@ -8,21 +8,21 @@ use std::path::Path;
 const WRITABLE_BY_ALL: u32 = 0o002;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Returns whether only this user, root, or their groups can have put `path` there. A group may maintain an
-/// installation together.
+/// Returns whether `path` belongs to this user or root, and is not writable by everyone. Its group may write, because a
+/// group may maintain an installation together.
 #[must_use]
 pub fn is_trusted(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_ALL)
 }
 
-/// Returns whether only this user or root can have put `path` there. Unlike [`is_trusted`], rejects groups.
+/// Returns whether `path` belongs to this user or root, and is writable only by its owner. Unlike [`is_trusted`],
+/// rejects paths that a group can write to.
 #[must_use]
 pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
-/// Returns the result of [`is_private`] for an open file, which stays the same even if its path later refers to another
-/// file.
+/// Checks an open file like [`is_private`]. The result stays valid even if the path later refers to another file.
 #[must_use]
 pub fn is_private_file(file: &File) -> bool {
     file.metadata()
@@ -43,7 +43,6 @@ fn is_closed(metadata: &Metadata, writers: u32) -> bool {
     belongs_to(own.ok(), metadata.uid()) && mode & writers == 0
 }
 
-/// Returns whether `owner` is root or the user `own`.
 #[cfg(unix)]
 fn belongs_to(own: Option<u32>, owner: u32) -> bool {
     owner == 0 || own == Some(owner)

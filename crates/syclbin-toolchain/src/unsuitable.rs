@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Directories in which a component does not work.
+//! Detects directories in which a component does not work.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use crate::{Component, HOME_VARIABLE};
 /// A directory in which a component does not work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} does not work at {}: Intel's driver cuts the path at its whitespace and looks for its libraries in the wrong \
-     directory; set {HOME_VARIABLE} to a path without whitespace and install it there",
+    "{} does not work in {}: Intel's driver cuts off the path at the first whitespace and loads libraries from the \
+     wrong directory; set {HOME_VARIABLE} to a path without whitespace, and install the component there",
     component.name(), path.display()
 )]
 pub struct UnsuitableDirectory {
-    /// The component.
+    /// The component that does not work.
     pub component: Component,
     /// The directory, with symbolic links resolved.
     pub path: PathBuf,

@@ -15,20 +15,19 @@ pub(crate) const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 const HEADER_SIZE: usize = 60;
 const RECORD: &str = "archive";
 
-/// A file in an archive.
 pub(crate) struct Member<'a> {
     pub(crate) name: String,
     /// Empty in a thin archive.
     pub(crate) bytes: &'a [u8],
-    /// The size that the archive records, also where it holds no bytes.
+    /// The recorded size, even if the archive does not contain the bytes.
     #[cfg_attr(not(feature = "extract"), allow(dead_code))]
     pub(crate) size: usize,
 }
 
-/// The maximum length of a member's path in a thin archive.
+/// The maximum length of a member's path in a thin archive, in bytes.
 const PATH_LIMIT: usize = 4096;
 
-/// Returns the files in the archive `bytes`, without the tables for linkers. A thin archive contains only tables
+/// Returns the files in the archive `bytes`, without its symbol and name tables. A thin archive contains only tables
 /// and member headers.
 pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     let mut found = Vec::new();
@@ -41,11 +40,12 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             |problem: &str| Error::new(RECORD, at as u64, ErrorKind::Object(String::from(problem)));
         let header = bytes
             .get(at..at + HEADER_SIZE)
-            .ok_or_else(|| fail("the header of a member is truncated"))?;
+            .ok_or_else(|| fail("a member header is truncated"))?;
         if header[58..] != *b"`\n" {
             return Err(fail("a member has no header"));
         }
-        let size = number(&header[48..58]).ok_or_else(|| fail("a member has no size"))?;
+        let size = number(&header[48..58])
+            .ok_or_else(|| fail("a member's size is not a decimal number"))?;
         let is_table = header[0] == b'/' && !header[1].is_ascii_digit();
         let stored = if thin && !is_table { 0 } else { size };
         let start = at + HEADER_SIZE;
@@ -66,7 +66,8 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             }
             [b'/', digits @ ..] => {
                 let place = number(digits).and_then(|place| long_names.get(place..));
-                let name = place.ok_or_else(|| fail("the name of a member is not in the table"))?;
+                let name =
+                    place.ok_or_else(|| fail("a member's name is not in the long-name table"))?;
                 let limit = if thin { PATH_LIMIT } else { NAME_LIMIT };
                 let name = &name[..name.len().min(limit)];
                 let end = name.iter().position(|byte| matches!(byte, 0 | b'\n'));
@@ -99,7 +100,7 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     Ok(found)
 }
 
-/// The maximum length of a section or member name that is shown or compared.
+/// The maximum length of a section or member name that is shown or compared, in bytes.
 pub(crate) const NAME_LIMIT: usize = 256;
 
 /// Returns a name from a file, as text of bounded length.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Operations on SYCLBIN files, for compilers and tools. Programs that only run kernels do not need this crate:
+//! Operations on SYCLBIN files, for compilers and tools. Programs that only run kernels do not need this crate.
 //!
 //! - [`verify`]: finds every error in a file,
 //! - [`native`]: reads the register, spill and memory usage of each kernel from native Intel and NVIDIA code,
@@ -29,7 +29,8 @@ pub mod __private {
     pub use crate::names::{described, qualified, spelled};
     pub use crate::rename::{Unrenamed, rename_kernels};
 
-    /// The source directory of this crate. `syclbin-build` caches the results of this code.
+    /// The source directory of this crate. `syclbin-build` hashes the code there, because it caches results of this
+    /// code.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
     /// Links SPIR-V ahead of time.

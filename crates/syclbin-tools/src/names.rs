@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of symbols and modules, for messages.
+//! Formats the names of symbols and modules for messages.
 
 use alloc::format;
 use alloc::string::{String, ToString};

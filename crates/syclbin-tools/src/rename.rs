@@ -2,7 +2,7 @@
 //! Renames the kernels of a module in its property sets, SPIR-V and PTX.
 //!
 //! Two source files may define kernels with the same symbol, such as lambdas in two functions called `main`. Each
-//! symbol gets its source as a suffix, so that it is unique in the file.
+//! such symbol gets the name of its source file as a suffix, so that it is unique in the SYCLBIN file.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -65,7 +65,7 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
     for set in sets.iter() {
         renamed.insert_set(set.name().to_string());
         for (key, value) in set.iter() {
-            // Sizes of a kernel have the key `SYMBOL@SIZE`.
+            // Keys for the sizes of a kernel have the form `SYMBOL@SIZE`.
             let (symbol, size) = match key.rsplit_once('@') {
                 Some((symbol, _)) => (symbol, &key[symbol.len()..]),
                 None => (key, ""),
@@ -106,7 +106,7 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
                 let parts = [&operands[..before], &literal(name), after];
                 // An instruction has at most 65,535 words.
                 if parts.iter().map(|part| part.len()).sum::<usize>() >= usize::from(u16::MAX) {
-                    return Err(words::error(at, "the name of a kernel is too long"));
+                    return Err(words::error(at, "a kernel name is too long"));
                 }
                 put(&mut out, opcode, &parts);
             }

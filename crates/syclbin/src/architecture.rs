@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names, numbers and aliases of device architectures.
+//! Translates between the names, aliases and numbers of device architectures.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -7,12 +7,11 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-/// An architecture, by its number in the enumeration of the SYCL extension
-/// `sycl_ext_oneapi_device_architecture`.
+/// A device architecture, identified by its number in the SYCL extension `sycl_ext_oneapi_device_architecture`.
 ///
 /// The number has 16 hexadecimal digits: two for the [family](Family), four zeros, eight for the architecture and
-/// two for a variant. For Intel GPUs, the eight digits are the hardware's own number. The variant encodes, for
-/// example, the `a` in `sm_90a`, and is otherwise zero. Unknown numbers are preserved.
+/// two for a variant. For Intel GPUs, the eight digits are the hardware IP version. The variant encodes a suffix, such
+/// as the `a` in `sm_90a`, and is zero if the name has no suffix. Unknown numbers are preserved.
 ///
 /// Files store architectures as text, in a spelling that depends on the writer. The compiler writes `pvc`, `sm_90`
 /// or `gfx90a`. The reference runtime writes `intel_gpu_pvc`. [`FromStr`] accepts both spellings and all aliases.
@@ -45,7 +44,7 @@ pub enum Family {
     Cpu,
     /// The architecture `unknown`.
     Unknown,
-    /// An unknown number.
+    /// An unknown family, identified by its number.
     Other(u8),
 }
 
@@ -61,7 +60,7 @@ impl Architecture {
         TABLE.iter().map(|(id, ..)| Self(*id))
     }
 
-    /// Returns the number.
+    /// Returns the number in the SYCL extension.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.0
@@ -73,7 +72,7 @@ impl Architecture {
         self.row().map(|(_, name, _)| *name)
     }
 
-    /// Returns its aliases, such as `intel_gpu_12_60_7`.
+    /// Returns the aliases, such as `intel_gpu_12_60_7`.
     #[must_use]
     pub fn aliases(self) -> &'static [&'static str] {
         self.row().map_or(&[], |(.., aliases)| aliases)
@@ -105,7 +104,8 @@ impl Architecture {
     }
 
     /// Returns the architectures that `name` covers. The name of an Intel GPU family, such as `intel_gpu_bmg`, covers
-    /// every member of the family: each architecture whose name extends it with `_`. An unknown name covers nothing.
+    /// every member of the family: each architecture whose name starts with the family name and `_`. An unknown name
+    /// covers nothing.
     ///
     /// ```
     /// use syclbin::Architecture;
@@ -138,8 +138,9 @@ impl Architecture {
     }
 }
 
-/// Returns whether two texts name the same architecture. The comparison ignores the prefixes `intel_gpu_`,
-/// `nvidia_gpu_` and `amd_gpu_`, treats `-` as `_`, and resolves aliases. It also works for unknown architectures.
+/// Returns whether two names refer to the same architecture. The comparison ignores the prefixes `intel_gpu_`,
+/// `nvidia_gpu_` and `amd_gpu_`, treats `-` as `_`, and resolves aliases. It also works for unknown
+/// architectures.
 #[must_use]
 pub fn same(a: &str, b: &str) -> bool {
     match (Architecture::from_name(a), Architecture::from_name(b)) {
@@ -174,7 +175,7 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// Text that does not name a known architecture.
+/// An unknown architecture name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a known architecture")]
 pub struct UnknownArchitecture(String);

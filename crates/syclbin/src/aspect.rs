@@ -8,8 +8,8 @@ use core::str::FromStr;
 /// A device capability, identified by its number in SYCL's `aspect` enumeration. Numbers are never reused, so an
 /// unknown number comes from a newer compiler.
 ///
-/// The numbers 0 to 99 of DPC++ 2026.2 are known. `Display` writes the name, or `aspect 123` for an unknown number.
-/// [`FromStr`] accepts both.
+/// The table covers the aspects 0 to 99 of DPC++ 2026.2. `Display` writes the name, or `aspect 123` for an
+/// unknown number. [`FromStr`] accepts both.
 ///
 /// ```
 /// use syclbin::Aspect;
@@ -148,7 +148,7 @@ aspects! {
 }
 
 impl Aspect {
-    /// Returns the number that files use.
+    /// Returns the number in SYCL's `aspect` enumeration, which files store.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
@@ -176,9 +176,9 @@ impl fmt::Display for Aspect {
     }
 }
 
-/// Text that does not name an aspect.
+/// An unknown aspect name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a known aspect; `aspect 123` names an aspect by its number")]
+#[error("`{0}` is not a known aspect; to name an aspect by number, write `aspect 123`")]
 pub struct UnknownAspect(String);
 
 impl FromStr for Aspect {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The containers of SYCLBIN files, and content detection from the bytes of an image.
+//! SYCLBIN containers, and content detection for images.
 
 use core::fmt;
 
@@ -31,7 +31,7 @@ pub enum Content {
     Ptx,
     /// A CUDA fat binary: PTX and native code for several architectures.
     CudaFatbin,
-    /// An offload bundle, which HIP uses as its fat binary.
+    /// An offload bundle, HIP's fat binary format.
     ClangBundle,
     /// A compressed offload bundle.
     CompressedBundle,
@@ -39,9 +39,9 @@ pub enum Content {
     Syclbin,
     /// An OffloadBinary.
     OffloadBinary,
-    /// An archive, which Intel's offline compiler writes for several devices.
+    /// An `ar` archive. Intel's offline compiler writes one if it compiles for several devices.
     Archive,
-    /// Zstd-compressed content, as written by `--offload-compress`.
+    /// Zstd-compressed content. Clang writes it with the option `--offload-compress`.
     Zstd,
     /// No content.
     #[default]
@@ -63,7 +63,7 @@ impl Content {
                     _ => 0,
                 },
             },
-            // Plain bitcode, or in the wrapper that Apple's tools add.
+            // Plain bitcode, or bitcode in Apple's wrapper.
             [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Self::LlvmBitcode,
             [0x50, 0xed, 0x55, 0xba, ..] => Self::CudaFatbin,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
@@ -112,14 +112,14 @@ pub enum Container {
     /// Version 1 in a version 1 OffloadBinary: the only form that all 2026 releases of the reference runtime load.
     #[default]
     OffloadBinary1,
-    /// Version 1 in a version 2 OffloadBinary, which the reference runtime writes, and loads since 2026.2.
+    /// Version 1 in a version 2 OffloadBinary. The reference runtime writes this form, and has been able to load it
+    /// since 2026.2.
     OffloadBinary2,
     /// Version 2: a version 2 OffloadBinary with an entry for each module and image. This is a draft that no
     /// released runtime loads.
     Version2,
-    /// OffloadBinaries of device images without SYCLBIN, as LLVM's own SYCL compiler (`clang-sycl-linker`) writes
-    /// them. This crate reads but does not write them. Metadata that SYCLBIN stores in property sets is derived
-    /// from the code.
+    /// Bare device images in OffloadBinaries, without SYCLBIN, as LLVM's own SYCL compiler (`clang-sycl-linker`)
+    /// writes them. This crate can only read this form, and derives the metadata from the code.
     Images,
 }
 
@@ -132,7 +132,7 @@ impl Container {
         Self::Version2,
     ];
 
-    /// Returns its short name. Commands accept the names of [`Self::ALL`].
+    /// Returns the short name. Commands accept the short name of each container in [`Self::ALL`].
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Read errors, with the faulty record and its offset.
+//! The error type for malformed or unsupported input. Errors name the faulty record and its offset.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -7,8 +7,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A file, property-set text or code that violates its format.
-// Boxed, so that the size of an error does not slow down successful reads.
+/// A format error in a file, property set or device code.
+// Boxed to keep `Result` small on the successful path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {} (at offset {:#x})", .0.record, .0.kind, .0.offset)]
 pub struct Error(Box<Fault>);
@@ -24,7 +24,7 @@ struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The first bytes do not belong to a file of the expected kind.
+    /// The file does not start with the expected magic number.
     #[error("not {expected}: it begins with {found}")]
     Magic {
         /// The container whose magic was expected.
@@ -34,7 +34,7 @@ pub enum ErrorKind {
     },
     /// A version that this crate does not support.
     #[error(
-        "version {found} is not supported, only {supported}; use a newer syclbin, or write the file again in a \
+        "version {found} is not supported, only {supported} are; use a newer syclbin, or rewrite the file in a \
          supported version"
     )]
     Version {
@@ -58,7 +58,7 @@ pub enum ErrorKind {
     /// Records outside their array.
     #[error("{what} {start} to {end} are out of range: there are {available}", end = start.saturating_add(*count))]
     Records {
-        /// The index of the first record, counted from 0.
+        /// The zero-based index of the first record.
         start: u64,
         /// The number of records.
         count: u64,
@@ -79,30 +79,30 @@ pub enum ErrorKind {
         /// The available amount.
         available: u64,
     },
-    /// An OffloadBinary with other content than SYCLBIN.
+    /// The image in an OffloadBinary is not SYCLBIN. Contains the image kind.
     #[error(
         "image kind {0} is not SYCLBIN (7, or 6 in files from before mid-2025); `cargo syclbin extract` lists what \
          the file contains"
     )]
     ImageKind(u16),
-    /// Records that do not belong together.
+    /// Inconsistent records.
     #[error("{0}")]
     Record(Cow<'static, str>),
     /// The text is not UTF-8.
     #[error("the text is not UTF-8")]
     Utf8,
-    /// A line of a property-set text that does not follow the grammar.
+    /// A line that violates the grammar of property sets.
     #[error("line {line}: {problem}")]
     Property {
-        /// The line, counted from 1.
+        /// The one-based line number.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         problem: &'static str,
     },
-    /// Known but unsupported content, with the remedy.
+    /// Known but unsupported content. The text suggests a remedy.
     #[error("{0}")]
     Unsupported(&'static str),
-    /// Neither a container of device images nor a device image.
+    /// The input is neither a container of device images nor a device image.
     #[error(
         "no device images: it begins with {found}, so it is not an object, archive, offload bundle, \
          OffloadBinary or device image"
@@ -114,19 +114,19 @@ pub enum ErrorKind {
     /// An inconsistent object file, executable or archive.
     #[error("{0}")]
     Object(String),
-    /// An offload bundle that does not follow its format.
+    /// A malformed offload bundle.
     #[error("the offload bundle is malformed: {0}")]
     Bundle(&'static str),
     /// Compressed content that cannot be decompressed.
     #[error("cannot decompress the content: {0}")]
     Compressed(Cow<'static, str>),
-    /// A SPIR-V instruction that does not fit the module.
+    /// Malformed SPIR-V.
     #[error("the SPIR-V is malformed: {0}")]
     SpirV(&'static str),
-    /// A PTX text without required content.
+    /// Malformed PTX.
     #[error("the PTX is malformed: {0}")]
     Ptx(&'static str),
-    /// Inconsistent native code for CUDA.
+    /// Malformed native code for CUDA.
     #[error("the CUDA code is malformed: {0}")]
     Cuda(&'static str),
 }
@@ -187,7 +187,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// Returns the faulty record, such as `image 2`.
+    /// Returns the name of the faulty record, such as `image 2`.
     #[must_use]
     pub fn record(&self) -> &str {
         &self.0.record

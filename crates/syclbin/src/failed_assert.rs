@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The record of a failed `assert`, which the header `syclbin_assert.hpp` of `syclbin-build` defines in device code.
+//! Decodes the record that a failed `assert` in device code leaves for the host. The header `syclbin_assert.hpp` of
+//! `syclbin-build` writes the record.
 
 use alloc::string::String;
 
-/// The unique identifier of the variable that holds the record: a device global with `device_image_scope`.
+/// The unique identifier of the device global whose value is the record. Each image contains the value itself, not a
+/// pointer to it.
 pub const VARIABLE: &str = "_ZN7syclbin13failed_assertE";
 
 /// The size of the record in bytes. All bytes are zero until an assert fails.
@@ -25,7 +27,7 @@ pub struct FailedAssert {
 }
 
 impl FailedAssert {
-    /// Reads a record. Returns `None` if no assert has failed.
+    /// Decodes a record. Returns `None` if no assert has failed.
     #[must_use]
     pub fn read(record: &[u8; SIZE]) -> Option<Self> {
         let (failed, rest) = record.split_first_chunk()?;

@@ -25,13 +25,14 @@
 //! Overview:
 //!
 //! - [`read::parse`] and [`write::to_vec`] convert bytes to [`Syclbin`] and back, in any [`Container`].
-//!   [`read::File`] reads records on demand,
-//! - [`PropertySets`]: the text format that stores all metadata,
-//! - [`metadata`]: typed access to each property set. [`Aspect`] and [`architecture`] map device numbers to names,
-//! - [`signature`]: kernel parameters, derived from symbol names, SPIR-V and debug information,
-//! - [`ptx`] and [`cubin`]: NVIDIA's assembly text and native code,
-//! - [`merge()`]: combines files with the same kernels, compiled for different devices, into one file,
-//! - [`offload`]: OffloadBinary files with any content. [`Content`] detects what an image contains.
+//!   [`read::File`] reads records on demand.
+//! - [`PropertySets`]: the text format that stores all metadata.
+//! - [`metadata`]: typed access to each property set. [`Aspect`] and [`architecture`] map the numbers of aspects and
+//!   architectures to names.
+//! - [`signature`]: kernel parameters, derived from symbol names, SPIR-V and debug information.
+//! - [`ptx`] and [`cubin`]: NVIDIA's assembly text and native code.
+//! - [`merge()`]: combines files with the same kernels, compiled for different devices, into one file.
+//! - [`offload`]: OffloadBinary files with any content. [`Content`] detects the content of an image.
 //!
 //! Enable the feature `compression` to read and write compressed OffloadBinaries.
 //!
@@ -39,8 +40,8 @@
 //! property sets, keys, kinds and states survive a round trip. Unknown versions of SYCLBIN and OffloadBinary are
 //! rejected with [`ErrorKind::Version`].
 //!
-//! Out of scope: how drivers compile the code. To verify files, link their SPIR-V, or extract device images from
-//! other containers, use the crate `syclbin-tools`.
+//! How drivers compile the code is out of scope. To verify files, link their SPIR-V, or extract device images
+//! from other containers, use the crate `syclbin-tools`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -85,7 +86,8 @@ pub mod __private {
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{leave_out, record};
 
-    /// The source directory of this crate. `syclbin-build` hashes it, because its cached results depend on this code.
+    /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
+    /// the directory in its cache keys.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
     /// On-disk records.
@@ -115,14 +117,14 @@ pub mod __private {
         pub use crate::signature::debug_info::{Described, DescribedKernel};
     }
 
-    /// Demangling of symbols.
+    /// Symbol demangling.
     pub mod mangled {
         pub use crate::signature::mangled::{
             KERNEL_PREFIX, SOURCE_MARK, declared, parse, variable, with_source, without_source,
         };
     }
 
-    /// The SPIR-V code that signatures and linking share.
+    /// SPIR-V parsing and editing, shared by signatures and linking.
     pub mod spirv {
         pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub use crate::spirv::module::parse::{
@@ -150,7 +152,7 @@ pub mod __private {
             };
         }
 
-        /// Instructions and their words.
+        /// Functions that read and write the words of SPIR-V modules.
         pub mod words {
             pub use crate::spirv::words::*;
         }

@@ -17,7 +17,7 @@ pub enum MergeError {
         "file {index} differs from file 0 in its state or sources; merge only files that were saved from the same file"
     )]
     Properties {
-        /// The index of the file, counted from 0.
+        /// The zero-based index of the file.
         index: usize,
     },
     /// The files have no kernel in common.
@@ -25,16 +25,16 @@ pub enum MergeError {
         "file {index} shares no kernel with file 0; merge only files that were saved from the same file"
     )]
     Kernels {
-        /// The index of the file, counted from 0.
+        /// The zero-based index of the file.
         index: usize,
     },
 }
 
-/// Merges files with the same kernels, saved for different devices, into one file for all of these devices.
+/// Merges files with the same kernels, saved for different devices, into one file for all these devices.
 ///
 /// Modules with the same kernels and properties are combined into one module with all their native images, without
-/// duplicates. Other modules stay separate. The set [`NATIVE_CODE`](set::NATIVE_CODE), which names the device of
-/// native code, moves from each module to its native images.
+/// duplicates. Other modules stay separate. The set [`NATIVE_CODE`](set::NATIVE_CODE), which names the device
+/// that native code was compiled for, moves from each module to its native images.
 ///
 /// ```
 /// use syclbin::{AbstractModule, Image, State, Syclbin, merge};
@@ -80,7 +80,7 @@ pub fn merge<'a>(
     Ok(whole)
 }
 
-/// Moves the set `NATIVE_CODE`, which names the device of native code, from a module to its native images.
+/// Moves the set `NATIVE_CODE` from a module to its native images.
 fn describe_images(module: &mut AbstractModule<'_>) {
     let Some(made_for) = module.metadata.remove_set(set::NATIVE_CODE) else {
         return;
@@ -93,12 +93,12 @@ fn describe_images(module: &mut AbstractModule<'_>) {
     }
 }
 
-/// Adds the images of a module to the matching module, or adds the module if there is none.
+/// Adds the images of a module to the matching module, or adds the module if none matches.
 fn add<'a>(modules: &mut Vec<AbstractModule<'a>>, module: AbstractModule<'a>) {
     if modules.contains(&module) {
         return;
     }
-    // Modules without kernels may have equal metadata but different code.
+    // Modules without kernels stay separate: their code may differ even if their metadata is equal.
     let has_kernels = module.kernel_names().next().is_some();
     let same = |known: &&mut AbstractModule<'_>| {
         known.metadata == module.metadata && code(known).eq(code(&module))
@@ -115,7 +115,7 @@ fn add<'a>(modules: &mut Vec<AbstractModule<'a>>, module: AbstractModule<'a>) {
     }
 }
 
-/// Returns the images that a driver compiles.
+/// Returns the IR images, which a driver compiles at load time.
 fn code<'m, 'a>(module: &'m AbstractModule<'a>) -> impl Iterator<Item = &'m Image<'a>> {
     module.images.iter().filter(|image| !image.native)
 }

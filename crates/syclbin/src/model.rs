@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The contents of a SYCLBIN file, independent of its container.
+//! The in-memory model of a SYCLBIN file, independent of its container.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -66,7 +66,7 @@ numbers! {
 pub struct Syclbin<'a> {
     /// The properties of the file, including its state.
     pub global: PropertySets<'a>,
-    /// Its abstract modules.
+    /// The abstract modules.
     pub modules: Vec<AbstractModule<'a>>,
     /// Strings in the wrapper that have no meaning in SYCLBIN.
     pub strings: Strings<'a>,
@@ -122,7 +122,7 @@ pub struct AbstractModule<'a> {
     /// The code. When read from version 1, IR images precede native images, because the format stores them
     /// separately.
     pub images: Vec<Image<'a>>,
-    /// Strings in its entry that have no meaning in SYCLBIN. Only version 2 stores them.
+    /// Strings in the module's entry that have no meaning in SYCLBIN. Only version 2 stores them.
     pub strings: Strings<'a>,
 }
 
@@ -139,8 +139,8 @@ impl<'a> AbstractModule<'a> {
 
     /// Returns the symbols of the kernels (set `SYCL/kernel names`).
     ///
-    /// After runtime compilation, the reference runtime writes each kernel a second time, with the prefix `rtc_N$`.
-    /// The prefix is meaningless outside that run, so these names are left out.
+    /// After runtime compilation, the reference runtime lists each kernel a second time, with the prefix `rtc_N$`.
+    /// The prefix is meaningless outside that run, so prefixed names are left out.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         { self.metadata.keys(set::KERNEL_NAMES) }.filter(|name| without_run_prefix(name) == *name)
     }
@@ -161,8 +161,8 @@ impl<'a> AbstractModule<'a> {
         Ok(aspects.unwrap_or_default())
     }
 
-    /// Returns which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`). An argument whose
-    /// element is `true` must not be passed. Arguments past the end are kept.
+    /// Returns which arguments of `kernel` the compiler removed (set `SYCL/kernel param opt`). Do not pass an
+    /// argument whose element is `true`. Pass every argument past the end of the list.
     ///
     /// # Errors
     ///
@@ -176,13 +176,13 @@ impl<'a> AbstractModule<'a> {
 /// One form of a module's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image<'a> {
-    /// Whether the file stores it as a native image rather than an IR module.
+    /// Whether the file stores the image as a native image rather than an IR module.
     pub native: bool,
-    /// Its metadata.
+    /// The metadata of the image.
     pub metadata: PropertySets<'a>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
-    /// Strings in its entry that have no meaning in SYCLBIN. Only version 2 stores them.
+    /// Strings in the image's entry that have no meaning in SYCLBIN. Only version 2 stores them.
     pub strings: Strings<'a>,
 }
 
@@ -191,7 +191,7 @@ pub struct Image<'a> {
 pub enum ImageKind<'m> {
     /// Code for a driver to compile.
     Ir {
-        /// Its language, or SPIR-V if the file does not record it.
+        /// The language, or SPIR-V if the file does not record it.
         ty: IrType,
         /// The target triple, or empty if the file does not record it.
         target: &'m str,
@@ -246,8 +246,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns the code, if both its type and its target are SPIR-V. The type is not sufficient: compilers also
-    /// declare x86-64 code as SPIR-V if no CPU is named.
+    /// Returns the code, if both its type and its target are SPIR-V. The type alone is not sufficient: compilers
+    /// label all code without an architecture as SPIR-V, even x86-64 code.
     #[must_use]
     pub fn spirv(&self) -> Option<&[u8]> {
         match self.kind() {

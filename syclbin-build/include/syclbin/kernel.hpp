@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The minimum that a kernel needs. Including this header compiles in about a sixth of the time of
+// The minimum that a kernel needs. Including this header takes about a sixth of the compile time of
 // <sycl/sycl.hpp>.
 //
 //   #include <syclbin/kernel.hpp>
@@ -10,10 +10,10 @@
 //     if (i < n) y[i] = a * x[i] + y[i];
 //   }
 //
-// From SYCL: id, range, item, nd_item, group, sub_group, nd_item::barrier, half, marray; the properties
-//            of kernels and SYCL_EXT_ONEAPI_FUNCTION_PROPERTY; ext::oneapi::this_work_item
+// From SYCL: id, range, item, nd_item, group, sub_group, nd_item::barrier, half, marray; kernel
+//            properties and SYCL_EXT_ONEAPI_FUNCTION_PROPERTY; ext::oneapi::this_work_item
 // Our own:   the macros that begin with SYCLBIN_, and the namespace syclbin, which contains short aliases
-//            of SYCL names; both spellings mean the same
+//            of SYCL names; both names are equivalent
 //
 // Everything else is in separate headers, because each adds to the compile time:
 //
@@ -25,12 +25,12 @@
 //   <syclbin/constants.hpp>     specialization_id, kernel_handler
 //   <syclbin/printf.hpp>        printf
 //
-// Anything else (accessors, samplers, streams, USM functions, queues) is in <sycl/sycl.hpp>. You can
-// include it beside these headers, in any order; they then add no compile time.
+// Anything else (accessors, samplers, streams, USM functions, queues) is in <sycl/sycl.hpp>. If you include
+// it too, in any order, these headers add no compile time.
 #pragma once
 
 #ifndef __has_include
-#error "<syclbin/kernel.hpp> needs a DPC++ compiler: clang++ -fsycl or icpx -fsycl of 2025.2 or newer, or syclbin-clang"
+#error "<syclbin/kernel.hpp> needs a DPC++ compiler: clang++ -fsycl or icpx -fsycl (version 2025.2 or newer), or syclbin-clang"
 #elif __has_include(<sycl/ext/oneapi/free_function_queries.hpp>) &&                                     \
     __has_include(<sycl/ext/oneapi/kernel_properties/properties.hpp>) &&                                \
     __has_include(<sycl/half_type.hpp>) && __has_include(<sycl/marray.hpp>)
@@ -39,28 +39,27 @@
 #include <sycl/half_type.hpp>
 #include <sycl/marray.hpp>
 #elif __has_include(<sycl/sycl.hpp>)
-// This release arranges its headers differently: including everything is slower, but still correct.
+// This DPC++ release arranges its headers differently: including everything is slower, but still correct.
 #include <sycl/sycl.hpp>
 #else
-#error "the headers of SYCL are not found; <syclbin/kernel.hpp> needs a DPC++ compiler: clang++ -fsycl or icpx -fsycl of 2025.2 or newer, or syclbin-clang"
+#error "the SYCL headers were not found; <syclbin/kernel.hpp> needs a DPC++ compiler: clang++ -fsycl or icpx -fsycl (version 2025.2 or newer), or syclbin-clang"
 #endif
 
 #if defined(__has_include) && !defined(SYCL_EXT_ONEAPI_FUNCTION_PROPERTY)
-#error "these headers of SYCL have no free-function kernels; use DPC++ 2025.2 or newer, and compile with -fsycl"
+#error "these SYCL headers do not support free-function kernels; use DPC++ 2025.2 or newer, and compile with -fsycl"
 #endif
 
 // Declares the following function as a kernel over a range of DIMENSIONS dimensions (1, 2 or 3). The
-// symbol is the plain function name in any namespace, so each name can be used only once. For templates
+// symbol is the function name without its namespace, so each name can be used only once. For templates
 // and overloads, write SYCLBIN_PROPERTY(nd_range_kernel<1>) without `extern "C"`.
 #define SYCLBIN_KERNEL(DIMENSIONS) extern "C" SYCLBIN_PROPERTY(nd_range_kernel<DIMENSIONS>)
 
 // Adds a property of sycl::ext::oneapi::experimental to a kernel, after SYCLBIN_KERNEL. Use one macro per
-// property: two in one form a comma expression, and the function is then silently not a kernel.
+// property: two in one macro form a comma expression, and the function is then silently not a kernel.
 #define SYCLBIN_PROPERTY(...)                                                                           \
   SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((::sycl::ext::oneapi::experimental::__VA_ARGS__))
 
-// Compiles a kernel for work-groups of exactly this size: one number for each dimension, the slowest
-// first.
+// Compiles a kernel for work-groups of exactly this size: one number per dimension, slowest-varying first.
 #define SYCLBIN_WORK_GROUP_SIZE(...) SYCLBIN_PROPERTY(work_group_size<__VA_ARGS__>)
 
 // Compiles a kernel for sub-groups of this size.

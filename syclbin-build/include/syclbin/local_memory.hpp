@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Memory that a work-group shares: syclbin::work_group_memory<int[64]>, as a parameter of the kernel.
+// Memory shared by a work-group: declare a kernel parameter of type syclbin::work_group_memory<int[64]>.
 #pragma once
 
 #include <syclbin/kernel.hpp>

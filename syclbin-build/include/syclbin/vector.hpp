@@ -7,7 +7,7 @@
 #if __has_include(<sycl/vector.hpp>) && \
     __has_include(<sycl/aliases.hpp>)
 #include <sycl/vector.hpp>
-// Some releases define vec::convert in a separate header. It is undefined without this.
+// Some releases define vec::convert only in this separate header.
 #if __has_include(<sycl/detail/vector_convert.hpp>)
 #include <sycl/detail/vector_convert.hpp>
 #endif

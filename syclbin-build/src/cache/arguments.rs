@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiler arguments: finds the files that they make the compiler read.
+//! Extracts the directories and headers that compiler arguments name, so that the cache can track them.
 
 use std::path::{Path, PathBuf};
 
-/// Arguments with effects that the cache cannot see: the compiler reads files that no list of headers names, writes
-/// files that the cache does not store, or runs other programs.
+/// Prefixes of arguments that disable the cache. With these arguments, the compiler reads files that its depfile omits,
+/// writes files that the cache does not store, or runs other programs.
 const UNFIT: [&str; 32] = [
     "@",
     "--config",
@@ -40,10 +40,9 @@ const UNFIT: [&str; 32] = [
     "-specs",
 ];
 
-/// The argument that names the targets.
 const TARGETS: &str = "-fsycl-targets=";
 
-/// Targets whose images the compiler creates by itself. The program that creates PTX is part of the compiler.
+/// Targets that need no external program. The PTX backend is part of the compiler.
 const FIT_TARGETS: [&str; 4] = [
     "spir64",
     "spir64-unknown-unknown",
@@ -51,8 +50,8 @@ const FIT_TARGETS: [&str; 4] = [
     "nvptx64-nvidia-cuda",
 ];
 
-/// Arguments that name directories of headers and embedded files. A longer argument precedes those that are its
-/// prefixes.
+/// Arguments that name directories with headers or files to embed. Longer arguments precede their prefixes, because the
+/// first match wins.
 const FOLDERS: [&str; 10] = [
     "--embed-dir=",
     "--include-directory-after=",
@@ -76,7 +75,6 @@ const HEADERS: [&str; 6] = [
     "-imacros",
 ];
 
-/// The directories and headers that the arguments of a compile name.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Named {
     /// The directories that are searched for headers.
@@ -86,7 +84,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Reads the arguments. Returns `None` if the result depends on files that no list of headers names.
+    /// Parses the arguments. Returns `None` if an argument disables the cache.
     pub(crate) fn read<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let mut named = Self::default();
         let mut arguments = arguments.into_iter();
@@ -119,8 +117,8 @@ fn is_unfit(argument: &str) -> bool {
         || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
 }
 
-/// Returns whether an argument names a file, in any position: `a.syclbin`, `-option=a.bc`. A macro definition does not
-/// count, because it does not read a file even if its value looks like a file name.
+/// Returns whether an argument contains the path of an existing file, as in `a.syclbin` or `-option=a.bc`. Macro
+/// definitions do not count, because the compiler reads no file for them.
 fn names_file(argument: &str) -> bool {
     let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
     let after = argument

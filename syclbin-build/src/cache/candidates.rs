@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Candidates: the files that a compiler could find under the names of headers.
+//! Candidates: every file that an `#include` could resolve to. A cached result is stale if such a file appears or
+//! disappears.
 //!
-//! The list of files that a compiler read shows neither the names by which they were requested, nor the directories
-//! that were searched. So this module splits each path into a directory and a name in every possible way, and looks up
-//! every name in every directory. If a file appears or disappears at one of these places, the result may change.
+//! The compiler's dependency list records neither the names in `#include` directives nor the search directories. So
+//! this module splits each path into a directory and a name in every possible way, and looks up every name in every
+//! directory.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -12,9 +13,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::files::Files;
 
-/// Returns the files that exist under a requested name in a searched directory. The requested names are `names`, and
-/// every name by which a file in `read` may have been requested. The directories are `searched`, and those of the files
-/// in `read`.
+/// Returns the existing files that an `#include` could resolve to. Possible names are `names`, and every name that
+/// could have led to a file in `read`. Possible directories are `searched`, and all parent directories of the files in
+/// `read`.
 pub(crate) fn candidates<'n>(
     searched: &[String],
     names: impl Iterator<Item = &'n str>,
@@ -33,7 +34,8 @@ pub(crate) fn candidates<'n>(
         for (folder, name) in splits(path) {
             if name.starts_with("../") {
                 is_above = true;
-                // Compilers spell their own directories with `..`, and users write such names.
+                // Compilers spell their own directories with `..` too, so the name counts only if it follows a known
+                // directory.
                 names.extend(known.contains(folder).then_some(name));
             } else if is_above {
                 break;
@@ -46,7 +48,7 @@ pub(crate) fn candidates<'n>(
     existing(&folders, &names, files)
 }
 
-/// Returns each directory and name into which `path` can be split, the shortest name first.
+/// Returns every split of `path` into a directory and a name, the shortest name first.
 fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = path.rmatch_indices('/').filter(|(at, _)| *at > 0);
     let whole = (!path.starts_with('/')).then_some(("", path));
@@ -55,8 +57,8 @@ fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
         .chain(whole)
 }
 
-/// Returns each file that exists under one of `names` in one of the directories. Lists each directory once, because
-/// asking for every name would take thousands of system calls.
+/// Returns every existing file whose path is a directory in `folders` followed by a name in `names`. Lists each
+/// directory once, because looking up every name would take thousands of system calls.
 fn existing(
     folders: &BTreeSet<&str>,
     names: &BTreeSet<&str>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A snapshot of files, each read once: their hashes, and the names of other files whose existence affects a result.
+//! A snapshot of files for the cache: the hash of each file, and the file names that it tests with `__has_include`.
+//! Each file is read only once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -17,12 +18,11 @@ pub(crate) struct Dependency {
     pub(crate) path: PathBuf,
     /// SHA-256 of all bytes, in hexadecimal.
     pub(crate) hash: String,
-    /// The [stamp](syclbin_toolchain::file::stamp) of the file when it had this hash. An unchanged stamp means that the
-    /// file need not be read.
+    /// The [stamp](syclbin_toolchain::file::stamp) of the file when it had this hash. While the stamp is unchanged, the
+    /// file need not be read again.
     pub(crate) stamp: String,
 }
 
-/// A snapshot of files.
 #[derive(Default)]
 pub(crate) struct Files {
     contents: HashMap<PathBuf, Option<Contents>>,
@@ -53,7 +53,7 @@ impl Files {
     /// Returns the names in a directory, or `None` if it exists but cannot be listed.
     pub(crate) fn listing(&mut self, folder: &Path) -> Option<Rc<BTreeSet<OsString>>> {
         let list = || {
-            // The directory of `a.cpp` is an empty path.
+            // `Path::parent` returns an empty path for `a.cpp`.
             let is_current = folder.as_os_str().is_empty();
             let names = match std::fs::read_dir(if is_current { Path::new(".") } else { folder }) {
                 Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
@@ -75,7 +75,6 @@ impl Files {
         })
     }
 
-    /// Returns the current state of the file.
     pub(crate) fn read(&mut self, path: PathBuf) -> Option<Dependency> {
         Some(Dependency {
             hash: self.contents(&path)?.hash.clone(),
@@ -84,8 +83,8 @@ impl Files {
         })
     }
 
-    /// Returns whether the file has not changed since before `moment`. If it changed later, a compiler that started at
-    /// that moment may have read either version.
+    /// Returns whether the file's last change precedes `moment`. After a later change, a compiler that started at that
+    /// moment may have read either version.
     pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
         self.state(path)
             .is_some_and(|state| state.changed + TICK < moment)
@@ -94,7 +93,7 @@ impl Files {
     fn state(&mut self, path: &Path) -> Option<&State> {
         let look = || {
             let metadata = path.metadata().ok()?;
-            // A link may have been changed to point to another file.
+            // A link may have been redirected to another file.
             let link = path.symlink_metadata().ok()?;
             Some(State {
                 stamp: stamp_of(&metadata)?,
@@ -106,13 +105,12 @@ impl Files {
     }
 }
 
-/// Macros that the compiler replaces with the time of the compile or of the file.
+/// Macros that expand to the date or time of the compilation, or to the file's modification time.
 const TIMES: [&str; 3] = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
 
 /// The operators that test whether a file exists.
 const QUESTIONS: [&str; 2] = ["__has_include", "__has_embed"];
 
-/// A file that a compiler reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// SHA-256 of all bytes, in hexadecimal.
@@ -131,11 +129,12 @@ impl Contents {
 }
 
 /// Returns the names of files whose existence `text` tests. Returns `None` if the text depends on the time, or tests
-/// for a file whose name cannot be determined here.
+/// for a file whose name cannot be determined.
 ///
-/// Comments are searched too: a false match only costs a compile, but a missed match would reuse a wrong result.
+/// Comments are searched too: a false match only costs a compile, but a missed match would let the cache return an
+/// outdated result.
 pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
-    // A backslash at the end of a line joins two lines, even within a word.
+    // A backslash at the end of a line joins it with the next line, even within a word.
     let text = text.replace("\\\n", "").replace("\\\r\n", "");
     if TIMES.iter().any(|time| has_word(&text, time)) {
         return None;
@@ -152,7 +151,7 @@ pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
             if let Some(argument) = after.strip_prefix('(') {
                 names.insert(quoted(argument.trim_start())?.to_owned());
             } else if after.starts_with('/') {
-                // A comment may precede the argument, which this parser does not support.
+                // This may be a comment before the argument, which this parser does not support.
                 return None;
             }
         }

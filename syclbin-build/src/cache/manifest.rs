@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Encodes results, and manifests: lists of the results for one source and setting, each with its input files.
+//! Encodes and decodes cached results and manifests. A manifest lists the results for one source and setting, each with
+//! its input files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,19 +14,20 @@ use super::files::Dependency;
 use crate::compiler::headers::{local, portable};
 use crate::compiler::output::Compiled;
 
-/// The maximum number of results. Beyond it, the oldest is removed: a header with so many states is in development.
+/// The maximum number of results in a manifest. Each edit of a header adds a result, and the oldest results are
+/// removed.
 const MOST: usize = 16;
 
-/// A result.
+/// A cached result, and everything that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The name of its cache entry.
+    /// The name of the result's cache entry, without the suffix.
     pub(crate) id: String,
-    /// All files that were read, the source first.
+    /// All files that the compiler read, starting with the source.
     pub(crate) read: Vec<Dependency>,
-    /// The names of files whose existence was tested.
+    /// The names of the files whose existence these files test.
     pub(crate) asked: BTreeSet<String>,
-    /// The hash of the paths of all [`candidates`](super::candidates).
+    /// The hash of all [`candidates`](super::candidates) paths.
     pub(crate) candidates: String,
 }
 
@@ -59,7 +61,7 @@ fn is_line(text: &str) -> bool {
     !text.contains(['\n', '\r'])
 }
 
-/// The results for one source and setting, the latest first.
+/// The results for one source and setting, latest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) records: Vec<Record>,
@@ -116,8 +118,8 @@ impl Manifest {
     }
 }
 
-/// Encodes a result without its input files, which the manifest lists. Returns `None` if the format cannot represent
-/// the modules.
+/// Encodes a result without its input files, which the manifest lists. Returns `None` if SYCLBIN cannot represent the
+/// modules.
 pub(crate) fn encode_result(compiled: &Compiled) -> Option<Vec<u8>> {
     let mut file = Syclbin::new(State::Object);
     file.modules.clone_from(&compiled.modules);
@@ -129,7 +131,7 @@ pub(crate) fn encode_result(compiled: &Compiled) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Decodes the result in an entry. `files` are its input files.
+/// Decodes a result. `files` are its input files.
 pub(crate) fn decode_result(bytes: &[u8], files: Vec<PathBuf>) -> Option<Compiled> {
     let (is_of_use, rest) = bytes.split_first()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;

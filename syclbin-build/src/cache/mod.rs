@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The cache: a source is compiled once for all packages, profiles and directories.
+//! Caches compilation results, so that a source is compiled only once for all packages, profiles and target
+//! directories.
 //!
 //! The cache is a [`Store`] with two kinds of entries:
 //!
 //! | entry | |
 //! |---|---|
 //! | `KEY.manifest` | the results for a source and setting, each with its input files |
-//! | `ID.result` | a result: code with descriptions of kernels, and warnings |
+//! | `ID.result` | a result: code, kernel descriptions and warnings |
 //!
 //! | module | purpose |
 //! |---|---|
-//! | `files` | a snapshot of files: hashes, and other files whose existence matters |
-//! | `candidates` | the files that a compiler could find under the names of headers |
+//! | `files` | a snapshot of files: hashes, and the names in `__has_include` |
+//! | `candidates` | the files that an `#include` could resolve to |
 //! | `setting` | every input except files: compiler, arguments, environment |
 //! | `arguments` | the files that compiler arguments name |
-//! | `manifest` | encodes results, and lists the results for a source and setting |
+//! | `manifest` | encodes results, and the list of results for a source and setting |
 //!
 //! If the cache fails, the build continues without it.
 
@@ -41,17 +42,17 @@ use files::Files;
 use manifest::{Manifest, Record, decode_result, encode_result};
 use setting::Setting;
 
-/// The environment variable that names the cache directory, or is `off`.
+/// The environment variable for the cache directory. The value `off` disables the cache.
 pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
 
-/// The environment variable with the size limit: bytes, or a number followed by K, M or G.
+/// The environment variable for the size limit of the cache: a number of bytes, or a number followed by K, M or G.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
-/// The default size limit in bytes.
+/// The default size limit of the cache, in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
-/// Returns the cache directory: the directory in [`SYCLBIN_CACHE`](CACHE_VARIABLE), or otherwise a directory of the
-/// toolchain. Returns `None` if there is no cache.
+/// Returns the cache directory: `named`, the value of [`SYCLBIN_CACHE`](CACHE_VARIABLE), or by default `kernels` in
+/// `home`. Returns `None` if the cache is disabled, or if neither is known.
 ///
 /// # Errors
 ///
@@ -68,7 +69,6 @@ pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathB
     }
 }
 
-/// Parses the value of [`SIZE_VARIABLE`].
 fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
     let Some(value) = value else {
         return Ok(LIMIT);
@@ -89,11 +89,11 @@ fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
         })
 }
 
-/// The cache, as used by one build.
+/// The cache for one build.
 pub(crate) struct Cache {
     store: Store,
     setting: Setting,
-    /// The sources and headers before anything was compiled.
+    /// The files as they were before anything was compiled.
     before: Files,
 }
 
@@ -107,9 +107,9 @@ pub(crate) struct Pending {
 
 impl Cache {
     /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` if there is no cache, or if
-    /// the result depends on anything that this crate cannot observe.
+    /// the results depend on inputs that this crate cannot track.
     pub(crate) fn open(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
-        // When the cache is turned off, the script must run again, so Cargo has to track the variable.
+        // Reported to Cargo, so that the script runs again when the cache is turned off.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
         let folder = match folder(named.as_deref(), home.ok().as_ref()) {
@@ -142,8 +142,8 @@ impl Cache {
         })
     }
 
-    /// Returns the result that compiling `source` would produce. The error is the key under which to store the result
-    /// once the source is compiled, or `None` if the result cannot be cached.
+    /// Returns the cached result for `source`. If there is none, the error contains the key for caching the result of
+    /// compiling the source, or `None` if that result cannot be cached.
     pub(crate) fn look_up(&mut self, source: &Path) -> Result<Compiled, Option<Pending>> {
         let contents = self.before.contents(source);
         let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
@@ -167,8 +167,8 @@ impl Cache {
         })
     }
 
-    /// Caches the result of compiling `source`, unless an input changed meanwhile or the result depends on anything but
-    /// files.
+    /// Caches the result of compiling `source`, unless an input changed during compilation or the inputs cannot be
+    /// determined, for example because a source uses `__TIME__`.
     pub(crate) fn keep(
         &self,
         pending: &Pending,
@@ -182,7 +182,8 @@ impl Cache {
         let Some(bytes) = encode_result(compiled) else {
             return;
         };
-        // The result is written first, because a manifest without its result is useless.
+        // The result is written before the manifest that lists it, because a listed result that does not exist is
+        // useless.
         self.store.write(&result_name(&record.id), &bytes);
         self.store.update(&manifest_name(&pending.key), |old| {
             let mut manifest = old.and_then(decoded).unwrap_or_default();
@@ -220,7 +221,7 @@ impl Cache {
             read.push(after.read(path.to_owned())?);
         }
         let candidates = self.setting.candidates(&read, &asked, after);
-        // If a file changed or appeared while the compiler ran, the compiler may have read either state.
+        // If a file changed or appeared while the compiler ran, the compiler may have read either version.
         let read_paths = read.iter().map(|read| &read.path);
         let mut all = read_paths.chain(&candidates);
         let is_settled = all.all(|path| after.is_older(path, pending.started));

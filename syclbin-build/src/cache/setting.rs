@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The setting: every input of a result except files.
+//! The setting: every input of a cached result except the files that the compiler reads. Its hash is part of each cache
+//! key.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,41 +15,40 @@ use super::candidates::candidates;
 use super::files::{self, Dependency, Files};
 use crate::compiler::{self, Compiler};
 
-/// Must change whenever the meaning of cache entries changes.
+/// The version of the cache format. Change this whenever the meaning of cache entries changes.
 const FORMAT: &str = "syclbin kernels 3";
 
-/// Environment variables that add compiler arguments, which this module does not parse.
+/// Environment variables that add compiler arguments. This module does not parse them, so they disable the cache.
 const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
 ];
 
-/// The crates whose code turns compiler output into results.
+/// The directories of the crates whose code turns compiler output into results.
 const MAKERS: [&str; 3] = [
     env!("CARGO_MANIFEST_DIR"),
     syclbin::__private::FOLDER,
     syclbin_tools::__private::FOLDER,
 ];
 
-/// Directories of the system's GCC installations, with a subdirectory for each version. Clang uses the headers of the
-/// newest version.
+/// Directories of the system's GCC installations, with a subdirectory for each version. Clang uses the newest version's
+/// headers.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
 
 /// The header directories that are searched last.
 const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
-/// Every input except files.
 pub(crate) struct Setting {
     hash: Sha256,
     /// The known directories that are searched for headers.
     searched: Vec<String>,
-    /// Headers that arguments name, and headers that no list of read files contains.
+    /// Headers that arguments name, and headers that depfiles omit.
     headers: Vec<String>,
 }
 
 impl Setting {
-    /// Creates the setting. Returns `None` if the result depends on anything that this crate cannot observe.
+    /// Creates the setting. Returns `None` if results depend on inputs that this crate cannot track.
     pub(crate) fn new(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
         let mut hash = Sha256::new();
         field(&mut hash, FORMAT.as_bytes());
@@ -62,7 +62,7 @@ impl Setting {
         let parts = compiler.parts().iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
-            // A directory with versions is an input too. It may not exist.
+            // A part may be a directory, and need not exist.
             field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {
@@ -89,15 +89,15 @@ impl Setting {
             }
         }
         for text in &arguments {
-            // A macro may test for a file or expand to the time.
+            // A macro may test for a file, or expand to the current time.
             files::asked(text).filter(BTreeSet::is_empty)?;
-            // The location of this crate's headers does not count. Their content matters only to sources that read
-            // them.
+            // The location of this crate's headers must not affect the key. Their contents are hashed for each source
+            // that reads them.
             let word = crate::compiler::headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
-            // Debug information contains the current directory and the directories of headers.
+            // Debug information contains the current directory and the header directories.
             let current = std::env::current_dir().ok()?;
             for folder in [crate::compiler::headers::folder(), current] {
                 field(&mut hash, folder.as_os_str().as_encoded_bytes());
@@ -108,7 +108,7 @@ impl Setting {
         let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let last = LAST.into_iter().chain([of_machine.as_str()]);
         folders.extend(last.map(PathBuf::from));
-        // Compilers do not list their built-in headers.
+        // `syclbin-clang` omits its built-in headers from depfiles.
         headers.extend(["sycl", "CL"].map(PathBuf::from));
         Some(Self {
             hash,
@@ -117,7 +117,7 @@ impl Setting {
         })
     }
 
-    /// Returns the name of the manifest for `source`. `content` is the hash of its bytes.
+    /// Returns the key of the manifest for `source`. `content` is the hash of the source's bytes.
     pub(crate) fn key(&self, source: &Path, content: &str) -> String {
         let mut hash = self.hash;
         field(&mut hash, source.as_os_str().as_encoded_bytes());
@@ -125,7 +125,8 @@ impl Setting {
         hex(hash.finalize())
     }
 
-    /// Returns the [`candidates`] for a source that reads the files `read`, which test for the names `asked`.
+    /// Returns the [`candidates`] for a source whose compilation reads `read`. `asked` contains the file names whose
+    /// existence these files test.
     pub(crate) fn candidates(
         &self,
         read: &[Dependency],
@@ -138,7 +139,7 @@ impl Setting {
     }
 }
 
-/// Returns the paths as strings, or `None` if a path is not Unicode.
+/// Returns the paths as strings, or `None` if a path is not valid Unicode.
 fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
     let texts = paths
         .into_iter()
@@ -146,7 +147,8 @@ fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
     texts.collect::<Result<_, _>>().ok()
 }
 
-/// Adds a part of a key. The length comes first, so that different lists of parts have different keys.
+/// Adds a field to the hash of a key. The length comes first, so that different lists of fields produce different
+/// hashes.
 fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links the sources of a build ahead of time: on request, and for native code, because it cannot be linked later.
+//! Links a build's sources ahead of time, on request or because native code cannot be linked later.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -30,9 +30,7 @@ pub(crate) fn link(
         file = compile_natively(file, compiler, flags, work)?;
     } else {
         for module in link_modules(&mut file.modules) {
-            cargo::warning(&format!(
-                "{module}; it will be linked when a program loads it"
-            ));
+            cargo::warning(&format!("{module}; it will be linked at load time"));
         }
     }
     let state = if needs_linking(&file) {
@@ -52,8 +50,8 @@ fn needs_linking(file: &Syclbin<'_>) -> bool {
     imported.any(|symbol| exported.contains(symbol))
 }
 
-/// Returns whether a module uses a function or variable of another source. The device library does not count, because
-/// the device determines which variant of it is linked.
+/// Returns whether a module uses a function or variable that another source defines. The device library does not count,
+/// because the device determines which variant is linked.
 pub(crate) fn uses_other_sources(file: &Syclbin<'_>) -> bool {
     let mut all = file.modules.iter().flat_map(imports);
     all.any(|symbol| Import::of(symbol) == Import::Symbol)
@@ -63,8 +61,8 @@ fn imports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> 
     symbols(module, set::IMPORTED_SYMBOLS)
 }
 
-/// Makes the compiler link the modules and compile them to native code again. The native code that it produced from
-/// each source alone lacks the functions of other sources.
+/// Makes the compiler link the modules and compile them to native code again. The native code from a single source
+/// lacks the functions that other sources define.
 fn compile_natively(
     file: Syclbin<'static>,
     compiler: &Compiler,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Diagnostics: prints compiler messages unchanged but only once, and summarizes failures.
+//! Collects compiler diagnostics, so that each is printed unchanged but only once, and summarizes failures.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Returns whether diagnostics should have colours. Cargo captures standard error, and prints it unchanged when a build
-/// fails. So the script cannot detect the terminal, and uses colours only if the user forces them. Warnings pass
-/// through Cargo and have no colours.
+/// fails. So the script cannot detect the terminal, and uses colours only if the user forces them. Warnings never have
+/// colours, because they pass through Cargo.
 pub(crate) fn has_colour() -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -18,7 +18,7 @@ pub(crate) fn has_colour() -> bool {
     terminal && !no && !is("CARGO_TERM_COLOR", "never")
 }
 
-/// Returns the text without colour codes: escape, bracket, numbers, and a letter.
+/// Returns the text without colour codes. A colour code is an escape character, a bracket, numbers, and a letter.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -73,7 +73,6 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds the diagnostics for one source. Returns the new ones.
     pub(crate) fn add(&mut self, said: &str) -> String {
         let mut new = String::new();
         for one in split(said) {
@@ -91,7 +90,6 @@ impl Diagnostics {
         new
     }
 
-    /// Returns all diagnostics so far, without duplicates.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -137,7 +135,7 @@ enum Kind {
 struct One {
     kind: Kind,
     text: String,
-    /// The end of the include stack, which differs between sources.
+    /// The byte offset of the message in `text`, after the include stack. The stack differs between sources.
     place: usize,
 }
 
@@ -147,8 +145,8 @@ impl One {
     }
 }
 
-/// Splits clang's output into diagnostics. Removes clang's own counts ("2 errors generated."), because they would not
-/// add up.
+/// Splits clang's output into diagnostics. Removes clang's own counts ("2 errors generated."), because they include the
+/// duplicates.
 fn split(said: &str) -> Vec<One> {
     let mut all: Vec<One> = Vec::new();
     // Whether the last diagnostic consists only of an include stack so far, and its message follows.

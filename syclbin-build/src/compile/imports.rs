@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Imports: checks that every device function that a source uses is defined in some source.
+//! Checks that the sources define every device function and variable that they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::compiler::output::{exports, symbols};
 use crate::error::Undefined;
 
 /// Returns the state of `file`. `origins` contains the index of each module's source. The state is `Object` if a module
-/// imports a symbol of another module, because the modules must then be linked.
+/// imports a symbol that another module exports, because the modules must then be linked.
 ///
 /// # Errors
 ///

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that match a pattern but are included by other sources. They belong to those sources, and are not sources
-//! themselves.
+//! Excludes files that match a pattern but are included by another source, because they are not sources themselves.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,8 @@ use crate::request::Request;
 /// A source, and the result of compiling it.
 type One<'s> = (&'s Path, Result<Compiled>);
 
-/// Removes sources that only a pattern names and another source includes, even if they do not compile on their own.
+/// Removes every source that was found only through a pattern and that another source includes, even if it does not
+/// compile on its own.
 pub(crate) fn without<'s>(
     sources: Vec<(&'s PathBuf, Result<Compiled>)>,
     request: &Request,

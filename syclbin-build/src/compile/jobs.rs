@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs many compilations, as many in parallel as there are tokens.
+//! Runs compilations in parallel, one per token.
 
 use std::time::Duration;
 
@@ -7,17 +7,16 @@ use crate::compile::tokens::Tokens;
 use crate::compiler::{Compiler, Job, Running};
 use crate::error::Result;
 
-/// A compilation.
 pub(crate) struct Task {
     pub(crate) job: Job,
-    /// The earlier task that this task depends on. If that task fails, this one is useless.
+    /// The index of an earlier task. If that task fails, this task is skipped or stopped.
     pub(crate) only_with: Option<usize>,
 }
 
 /// The outcome of a task: its diagnostics, or the error. `None` if the task was skipped.
 pub(crate) type JobResult = Option<Result<String>>;
 
-/// The maximum pause between two checks: a hundredth of a short compile.
+/// The maximum pause between two polls: a hundredth of the time that a short compile takes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// Runs all tasks, even if some fail.
@@ -34,7 +33,7 @@ pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> V
         };
         let before = running.len();
         running.retain_mut(|(index, running)| {
-            // Dropping a job stops it.
+            // Dropping a `Running` stops its process.
             if is_for_nothing(*index, &outcomes) {
                 return false;
             }

@@ -27,7 +27,6 @@ use diagnostics::Diagnostics;
 use jobs::{JobResult, Task};
 use tokens::Tokens;
 
-/// Compiles all sources. Returns their kernels, and the files that were read.
 pub(crate) fn compile(
     compiler: &Compiler,
     request: &Request,
@@ -60,8 +59,8 @@ pub(crate) fn compile(
     Ok((whole, files))
 }
 
-/// Returns the arguments for every source. Several sources may use each other's functions, which executables do not
-/// support. With `-fsyclbin=object`, the compiler keeps the functions linkable.
+/// Returns the compiler arguments for all sources. Several sources may use each other's functions, which executables do
+/// not support. With `-fsyclbin=object`, the compiler keeps the functions linkable.
 fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let is_linked = request.sources.len() > 1 || request.links_at_load;
     let state = if is_linked {
@@ -74,7 +73,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         state,
         // Otherwise, compiler drivers that default to the old offloading model ignore `-fsyclbin`.
         "--offload-new-driver",
-        // Keeps the names of parameters.
+        // Keeps parameter names.
         "-fno-discard-value-names",
         // Otherwise, `parallel_for(range)` is compiled twice. Stubs launch only the variant for exact ranges.
         "-fsycl-range-rounding=disable",
@@ -92,7 +91,6 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     flags
 }
 
-/// Returns the result for each source, from the cache or from the compiler.
 fn compile_each(
     compiler: &Compiler,
     sources: &[PathBuf],
@@ -127,8 +125,7 @@ fn compile_each(
 }
 
 /// Compiles each source twice, with as many parallel compilers as there are tokens. The first output is the code that
-/// runs. The second is compiled without optimization and provides debug information, which distinguishes `unsigned n`
-/// from `int n`.
+/// runs. The second provides debug information, which distinguishes `unsigned n` from `int n`.
 fn run(
     compiler: &Compiler,
     sources: &[&Path],
@@ -154,13 +151,14 @@ fn run(
             depfile: None,
             ..code.clone()
         };
-        // Only SPIR-V contains this information, regardless of the targets.
+        // This information is read only from SPIR-V, so the targets are omitted.
         debug.flags = default_targets::split(flags).0;
         let described = [
             "-g",
             // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
             "-fstandalone-debug",
-            // Annotates each function with its properties, such as nd_range_kernel<2>, which otherwise only clang knows.
+            // Annotates functions with their properties, such as nd_range_kernel<2>. Otherwise, SPIR-V does not contain
+            // them.
             "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
              clang::annotate(\"syclbin: \" #__VA_ARGS__)",
         ];
@@ -189,12 +187,13 @@ fn run(
     Ok(results)
 }
 
-/// Returns the diagnostics. A skipped compile has none: its error is reported elsewhere.
+/// Returns the diagnostics of a compile. They are empty for a skipped compile, because the failure that caused the skip
+/// is reported elsewhere.
 fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 
-/// Prints the warnings of all sources and returns their results. If sources failed, returns their errors instead.
+/// Prints the warnings of all sources and returns their results. If any source failed, returns the errors instead.
 fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
     let mut said = Diagnostics::default();
     let mut failures = Vec::new();
@@ -234,7 +233,7 @@ fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec
     }
 }
 
-/// Returns one file with all modules.
+/// Combines all modules into one file.
 fn link(compiled: Vec<Compiled>, sources: &[&Path], request: &Request) -> Result<Syclbin<'static>> {
     let mut whole = Syclbin::new(State::Executable);
     let mut origins = Vec::new();
@@ -252,15 +251,15 @@ fn link(compiled: Vec<Compiled>, sources: &[&Path], request: &Request) -> Result
     Ok(linked)
 }
 
-/// The name prefix of working directories.
 const WORK: &str = ".compile-";
 
-/// Returns the prefix for this process. A process may run several builds at once.
+/// Returns the name prefix of this process's working directories. A process may run several builds at once.
 fn own_work() -> String {
     format!("{WORK}{}-", std::process::id())
 }
 
-/// Removes the working directories of killed build scripts. Cargo runs only one script at a time in `OUT_DIR`.
+/// Removes the working directories of killed build scripts. Cargo runs only one script at a time in `OUT_DIR`, so no
+/// other process uses these directories.
 fn sweep(folder: &Path) {
     let own = own_work();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

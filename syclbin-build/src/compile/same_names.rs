@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernels with the same name in several sources: adds the source to each name.
+//! Renames kernels that have the same name in several sources, by adding an identifier of the source to each name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -11,12 +11,12 @@ use syclbin_tools::__private::rename_kernels;
 
 use crate::compiler::output::{Compiled, exports};
 
-/// Renames kernels, so that each symbol identifies one kernel of the file. `sources` lists the source of each element
-/// of `compiled`.
+/// Renames kernels, so that each symbol identifies one kernel in the file. `sources` contains the source of each
+/// element of `compiled`.
 ///
-/// If two sources contain functions with the same name, all lambdas in these functions are renamed, so that the name of
-/// a stub depends only on its own source. Native code cannot be renamed, so its kernels with the same name are left
-/// out, with that reason.
+/// If two sources contain functions with the same name, all lambdas in these functions are renamed, so that a stub's
+/// name depends only on its own source. Symbols in native code cannot be renamed, so kernels with the same name are
+/// left out there, with a reason.
 pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
     let kernels: Vec<BTreeSet<String>> = compiled.iter().map(kernels_of).collect();
     let mut owners: BTreeMap<Shared<'_>, BTreeSet<usize>> = BTreeMap::new();
@@ -50,8 +50,8 @@ pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
 
 fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     let reason = format!(
-        "{sources} define kernels with this name, and native code cannot distinguish them; remove the native targets, \
-         or compile each source with its own Build"
+        "{sources} define kernels with this name, and kernels in native code cannot be renamed; remove the native \
+         targets, or compile each source with its own Build"
     );
     for module in modules {
         if module.kernel_names().any(|name| name == symbol) {
@@ -60,7 +60,7 @@ fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     }
 }
 
-/// Returns the symbols of kernels. A compiler may list exported functions among them.
+/// Returns the symbols of kernels, without exported functions, which a compiler may list among the kernels.
 fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
     let of_module = |module: &AbstractModule<'_>| {
         let exported: BTreeSet<&str> = exports(module).collect();
@@ -96,7 +96,7 @@ fn labels(sources: &[&Path]) -> Vec<String> {
             }
         }
     }
-    // Identifiers that are still equal, because special characters were replaced, are numbered.
+    // Replacing special characters may have made identifiers equal. Equal identifiers are numbered.
     let repeated = repeated(&labels);
     let mut taken: BTreeSet<String> = labels.iter().cloned().collect();
     for label in &mut labels {
@@ -117,7 +117,7 @@ fn repeated(labels: &[String]) -> BTreeSet<String> {
     again.cloned().collect()
 }
 
-/// Returns the components of a path without its extension, the last first.
+/// Returns the components of a path without its extension, in reverse order.
 fn parts(path: &Path) -> Vec<String> {
     let path: PathBuf = path.with_extension("");
     let names = path.components().rev().filter_map(|part| match part {
@@ -137,7 +137,7 @@ fn joined(parts: &[String], count: usize) -> String {
     }
 }
 
-/// Returns the name in a form that identifiers can contain, even in PTX.
+/// Replaces characters that are invalid in identifiers, including PTX identifiers.
 fn words(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     name.chars().map(plain).collect()
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(names, ["_ZTS3Add"; 2]);
         assert_eq!(left_out.len(), 2);
         let expected =
-            "_ZTS3Add: a.cpp and b.cpp define kernels with this name, and native code cannot";
+            "_ZTS3Add: a.cpp and b.cpp define kernels with this name, and kernels in native code";
         assert!(
             left_out.iter().all(|text| text.starts_with(expected)),
             "{left_out:?}"

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tokens: limits the number of parallel compilers, through Cargo's jobserver or else by the number of cores.
+//! Limits the number of parallel compilers by tokens from Cargo's jobserver, or otherwise by `NUM_JOBS` or the number
+//! of cores.
 //!
-//! The crate `jobserver` is not used: its function that opens the jobserver of the environment is unsafe, because it
-//! takes ownership of file descriptors by number. This module opens their paths again instead.
+//! The crate `jobserver` is not used, because its `Client::from_env` is unsafe: it takes ownership of file descriptors
+//! by number. This module reopens the descriptors by path instead.
 
 use std::ffi::OsStr;
 use std::num::NonZero;
 
-/// The tokens for additional processes. A build script owns one token because Cargo runs it. It must request all other
-/// tokens and return them.
+/// The tokens for additional processes. A build script owns one token while Cargo runs it, and must request and return
+/// all others.
 pub(crate) struct Tokens {
     source: Source,
-    /// The tokens that were requested. This process's own token is not included.
+    /// The requested tokens, without this process's own token.
     held: Vec<u8>,
 }
 
@@ -26,8 +27,8 @@ enum Source {
 const VARIABLES: [&str; 3] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"];
 
 impl Tokens {
-    /// Finds the tokens of the environment. Cargo does not track these variables, because the number of processes does
-    /// not affect the result.
+    /// Connects to the jobserver that the environment describes, or counts cores. The variables are not reported to
+    /// Cargo, because the number of processes does not affect the result.
     pub(crate) fn of_environment() -> Self {
         let flags = VARIABLES.into_iter().find_map(std::env::var_os);
         let jobs = std::env::var("NUM_JOBS").ok();
@@ -87,7 +88,7 @@ impl Drop for Tokens {
     }
 }
 
-/// Finds the jobserver in `MAKEFLAGS`: `fifo:PATH`, or two file descriptors.
+/// Returns the jobserver's address from `MAKEFLAGS`: `fifo:PATH`, or two file descriptors.
 #[cfg(unix)]
 fn jobserver(flags: &str) -> Option<&str> {
     // Makefile variables follow `--`.
@@ -155,13 +156,14 @@ mod unix {
         }
 
         pub(super) fn give_back(&mut self, token: u8) {
-            // The pipe had space for the token, which came from it. If the pipe is gone, no process waits for it.
+            // The token came from the pipe, so the pipe has space for it. If the pipe is gone, no process waits for it.
             let _ = self.write.write_all(&[token]);
         }
     }
 
     /// Returns the path of an open file of this process. On Linux, opening such a path creates a new open file. Other
-    /// systems duplicate the existing one, so taking a token could block forever. There, this returns `None`.
+    /// systems duplicate the existing open file, so taking a token could block forever. On those systems, this returns
+    /// `None`.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
         cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Default targets: the targets of builds that name none.
+//! Determines the default targets, for builds that specify none.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,21 +8,20 @@ use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
 
 use crate::search::Detected;
 
-/// The environment variable with the default targets, separated by commas.
+/// The environment variable for the default targets, which are separated by commas.
 pub const VARIABLE: &str = "SYCLBIN_TARGETS";
 
-/// `syclbin-clang`'s option for an optional target. If a source cannot be compiled for it, the compiler warns and
-/// continues.
+/// `syclbin-clang`'s option for an optional target. If a source cannot be compiled for that target, the compiler warns
+/// and continues.
 pub(crate) const OPTIONAL: &str = "--optional-target=";
 
-/// The option that names targets.
 pub(crate) const TARGETS: &str = "-fsycl-targets=";
 
-/// PTX, for every NVIDIA GPU.
+/// The target for PTX, which covers every supported NVIDIA GPU.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 /// Returns the arguments for the default targets of `found`: the targets in `SYCLBIN_TARGETS`, or otherwise SPIR-V, and
-/// PTX if the component `nvidia` is installed for `syclbin-clang`.
+/// also PTX if the component `nvidia` is installed for `syclbin-clang`.
 ///
 /// `variable` returns the value of an environment variable.
 pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
@@ -38,7 +37,7 @@ pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) 
     target.into_iter().collect()
 }
 
-/// Returns the existing files and directories that determine whether `found` generates PTX, and which PTX.
+/// Returns the existing files and directories that determine whether and how `found` generates PTX.
 pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut parts = Vec::new();
     for home in homes(found, variable) {
@@ -50,7 +49,7 @@ pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString
     parts
 }
 
-/// Returns whether `flags` may name native code that is compiled from SPIR-V: for CPUs or Intel GPUs.
+/// Returns whether `flags` may request native code for CPUs or Intel GPUs, which is compiled from SPIR-V.
 pub(crate) fn name_native(flags: &[OsString]) -> bool {
     let is_native = |target: &str| target != "spir64" && !target.starts_with("nv");
     flags.iter().any(|flag| {
@@ -62,7 +61,7 @@ pub(crate) fn name_native(flags: &[OsString]) -> bool {
     })
 }
 
-/// Splits `flags` into those unrelated to targets, and those that name targets or apply to their compilers.
+/// Splits `flags` into those unrelated to targets, and those that name targets or configure their backends.
 pub(crate) fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     const BACKEND: &str = "-Xsycl-target-backend";
     let (mut others, mut of_targets) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Depfiles: makefile rules in which a compiler lists the files that it read (`-MD -MF`).
+//! Reads and writes depfiles: makefile rules in which a compiler lists the files that it read (`-MD -MF`).
 //!
 //! Shared with `syclbin-clang`, which removes the headers that are built into the compiler library.
 
@@ -68,7 +68,7 @@ pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>
     text
 }
 
-/// Escapes a path for a rule.
+/// Escapes a path for use in a makefile rule.
 #[must_use]
 pub fn escape(path: &Path) -> String {
     let mut text = String::new();

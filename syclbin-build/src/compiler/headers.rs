@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The headers `<syclbin/...>`: the part of SYCL that kernels need, split so that it compiles fast.
+//! The headers `<syclbin/...>`, which declare the part of SYCL that kernels need, and compile faster than
+//! `<sycl/sycl.hpp>`.
 //!
-//! They are part of this crate's source, and every build adds them to the search path of its compiler.
+//! They are part of this crate's source, and every build adds them to its compiler's search path.
 //! `cargo syclbin toolchain install` installs the same headers next to `syclbin-clang`.
 
 use std::borrow::Cow;
@@ -17,7 +18,7 @@ macro_rules! header {
     };
 }
 
-/// Each header: its path relative to an include directory, and its text.
+/// The headers, each with its path relative to the include directory and its contents.
 pub const ALL: [(&str, &str); 8] = [
     header!("atomic"),
     header!("constants"),
@@ -32,7 +33,7 @@ pub const ALL: [(&str, &str); 8] = [
 /// The header that records failed asserts. Compilers include it before each source.
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
-/// Returns the arguments that include [`ASSERT`] before a source, for compilers that do not include it by themselves.
+/// Returns the arguments that include [`ASSERT`] before a source, for compilers that do not include it implicitly.
 pub(crate) fn assert_arguments() -> [OsString; 2] {
     ["-include".into(), "syclbin_assert.hpp".into()]
 }
@@ -43,13 +44,13 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// Returns the arguments that add the headers to the search path, after all directories of the user. They are system
-/// headers, so compilers emit no warnings about them.
+/// Returns the arguments that add the headers to the search path, after the user's directories. `-isystem` marks them
+/// as system headers, so compilers emit no warnings about them.
 pub(crate) fn arguments() -> [OsString; 2] {
     ["-isystem".into(), folder().into()]
 }
 
-/// A placeholder for the include directory, which every checkout can resolve.
+/// A placeholder for the include directory, valid in every checkout.
 const PLACE: &str = "<syclbin-build>";
 
 /// Returns the path in a form that does not depend on the location of this crate.

@@ -10,10 +10,9 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
 
-/// The default limit: much longer than any kernel takes, yet short enough for users to wait.
+/// The default time limit: much longer than any kernel takes to compile, yet short enough for users to wait.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// A compilation.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) flags: Vec<OsString>,
@@ -23,13 +22,11 @@ pub(crate) struct Job {
     pub(crate) has_colour: bool,
 }
 
-/// Returns the time limit of a compilation.
 pub(crate) fn limit() -> Duration {
     // Cargo does not track this variable: the limit does not affect the result, and a failed build runs again anyway.
     process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT)
 }
 
-/// A running compilation.
 pub(crate) struct Running {
     pub(super) process: Process,
     pub(super) program: PathBuf,
@@ -40,7 +37,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Returns the diagnostics once the compiler has ended, or `None` while it runs. Stops it if it exceeds `limit`.
+    /// Returns the diagnostics once the compiler has ended, or `None` while it runs. Stops a compiler that exceeds
+    /// `limit`.
     pub(crate) fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
         match self.process.ended() {
             Ok(Some(status)) => Some(self.outcome(status)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The compiler of a build. Cargo tracks every file and variable that affects the choice.
+//! Finds and runs a build's compiler. Cargo tracks every file and variable that affects the choice of the compiler.
 
 pub mod default_targets;
 pub mod depfile;
@@ -43,7 +43,6 @@ const CONFIGURATIONS: [&str; 4] = [
     "ICXCFG",
 ];
 
-/// Returns all environment variables that a compiler reads.
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
 }
@@ -52,7 +51,7 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
     found: Detected,
-    /// The files of the compiler. If one changes, kernels are recompiled.
+    /// The compiler's files and directories. If one changes, kernels are recompiled.
     parts: Vec<PathBuf>,
 }
 
@@ -87,11 +86,11 @@ impl Compiler {
         let mut parts: Vec<PathBuf> = Vec::new();
         match &found.candidate.origin {
             Origin::Installed { folder, .. } => {
-                // A newer version replaces this one as soon as it is installed next to it.
+                // A newer version may be installed in the parent directory.
                 parts.extend(folder.parent().map(Path::to_owned));
                 parts.push(folder.join(COMPILER_LIBRARY));
             }
-            // A compiler that is installed later takes precedence over these.
+            // A toolchain that is installed later takes precedence over compilers found in these ways.
             Origin::Path | Origin::Default => {
                 let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
                 let versions = home.ok().map(|home| home.versions(Component::Compiler));
@@ -110,12 +109,12 @@ impl Compiler {
         default_targets::arguments(&self.found, &cargo::env)
     }
 
-    /// Returns whether the compiler links SYCLBIN files, with `-fsycl-link`.
+    /// Returns whether the compiler can link SYCLBIN files, with `-fsycl-link`.
     pub(crate) fn links_files(&self) -> bool {
         self.is_own()
     }
 
-    /// Returns whether it is `syclbin-clang`, which includes [`headers::ASSERT`] by itself.
+    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`] implicitly.
     pub(crate) fn is_own(&self) -> bool {
         self.found.is_own()
     }
@@ -124,7 +123,6 @@ impl Compiler {
         &self.found.candidate.program
     }
 
-    /// Returns the version that the compiler prints.
     pub(crate) fn version(&self) -> &str {
         &self.found.version
     }
@@ -176,8 +174,8 @@ impl Compiler {
         })
     }
 
-    /// Returns a shell command that reproduces the compilation in any directory. It writes to the directory of
-    /// Cargo.toml, because the directories of this build no longer exist then.
+    /// Returns a shell command that reproduces the compilation, whatever the current directory. The command writes to
+    /// the directory of Cargo.toml, because the build's working directory is deleted.
     fn line_to_repeat(&self, job: &Job) -> String {
         let output = OsStr::new("crash.syclbin");
         let arguments = job.flags.iter().map(OsString::as_os_str);
@@ -218,7 +216,6 @@ fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<Path
     beside.chain(files).collect()
 }
 
-/// Quotes an argument for a shell.
 fn quoted(argument: &OsStr) -> String {
     let text = argument.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./+:,@%".contains(c);

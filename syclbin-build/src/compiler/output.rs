@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Output: the modules, files read and diagnostics that result from compiling one source. It is complete, or an error.
+//! Reads the result of compiling one source: modules, input files and diagnostics. Incomplete output is an error.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,6 @@ use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
 use crate::compiler::depfile;
 use crate::error::{Error, Result};
 
-/// The result of compiling one source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Compiled {
     /// The modules, with a description of each kernel and variable.
@@ -31,8 +30,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Returns the files for one source, in a separate directory, so that the outputs of different compiles are never
-    /// confused.
+    /// Returns the files for one source. Each source needs its own directory, so that outputs are never confused.
     pub(crate) fn in_folder(work: &Path) -> Self {
         Self {
             code: work.join("code.syclbin"),
@@ -41,7 +39,6 @@ impl Outputs {
         }
     }
 
-    /// Reads the output files.
     pub(crate) fn read(
         &self,
         program: &Path,
@@ -62,7 +59,7 @@ impl Outputs {
         let described = describe(&syclbin::read::parse(&bytes)?)?;
         // Without the list of headers, kernels would silently become stale.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
-            format!("cannot read its list of included files (-MD -MF): {error}")
+            format!("cannot read the list of included files (-MD -MF): {error}")
         })?;
         let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
         let has_kernel = has_kernel(&code)?;
@@ -80,7 +77,7 @@ impl Outputs {
     }
 }
 
-/// Returns a warning for a source without kernels, with likely causes, which compilers do not report.
+/// Returns a warning for a source without kernels, with likely causes. Compilers do not warn about this.
 pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
     let is_slim = |file: &PathBuf| file.ends_with("syclbin/kernel.hpp");
     let macros = if files.iter().any(is_slim) {
@@ -90,8 +87,8 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
     };
     format!(
         "no kernel was found; write {macros} before a function to make it a kernel, or remove the source from \
-         the build if it contains only host code. If the macro is already there, use a separate macro for each property: two in \
-         one, ((a, b)), are a C++ comma expression, so the function is not a kernel"
+         the build if it contains only host code. If the macro is already there, use a separate macro for each \
+         property: two properties in one macro, ((a, b)), form a C++ comma expression, so the function is not a kernel"
     )
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Abandoned files: hides a file that the build script no longer builds as soon as another file is built. The next run
-//! removes it.
+//! Hides the files that a build script no longer builds, as soon as it builds another file. The script's next run
+//! removes the hidden files.
 //!
-//! A script builds one file after the other, and does not mark the last. So after each file, all files that this run
+//! A script builds one file after another, and does not announce the last. So after each file, all files that this run
 //! has not reached are moved to a separate directory. A file is moved back when the run reaches it. Moving preserves
-//! the modification time, so Cargo does not recompile the crates that embed the file. After an error, it is unknown
-//! what the script would have built, so all files are moved back.
+//! the modification time, so Cargo does not recompile the crates that embed the file. After an error, the script's
+//! remaining files are unknown, so all files are moved back.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::out_dir::listing;
 
-/// The separate directory, next to the files.
 const FOLDER: &str = ".abandoned";
 
 /// The notes of all files that this process reached. The lock is held while files are moved, because a script may build
@@ -31,7 +30,7 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let files = listing::folder(out_dir);
     let is_first = !ours.iter().any(|note| note.parent() == Some(&*files));
     if is_first {
-        // These files are the ones that the previous run did not reach.
+        // The previous run did not reach these files.
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
     }
     ours.insert(listing::note(&files, name));

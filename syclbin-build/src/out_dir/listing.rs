@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Notes in `OUT_DIR` that record the request for each file, for `cargo syclbin list` and `watch`.
+//! Records the request for each SYCLBIN file in a note in `OUT_DIR`, for `cargo syclbin list` and
+//! `cargo syclbin watch`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +12,7 @@ use crate::file;
 use crate::request::{Request, Triples};
 use crate::words;
 
-/// The prefix of the names of notes. The name of the file follows.
+/// The prefix of a note's name, before the name of the SYCLBIN file.
 const PREFIX: &str = ".sources-";
 
 /// Returns the directory for SYCLBIN files in `OUT_DIR`.
@@ -19,18 +20,16 @@ pub(crate) fn folder(out_dir: &Path) -> PathBuf {
     out_dir.join("syclbin")
 }
 
-/// Returns the path of the file called `name`.
+/// Returns the path of the SYCLBIN file called `name`.
 #[must_use]
 pub fn file(out_dir: &Path, name: &str) -> PathBuf {
     file_in(&folder(out_dir), name)
 }
 
-/// Returns the path of the file called `name` in this directory.
 pub(crate) fn file_in(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.syclbin"))
 }
 
-/// Returns the path of the note for the file called `name`.
 pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{PREFIX}{name}"))
 }
@@ -72,7 +71,6 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     file::replace(&note(&folder(out_dir), name), &bytes)
 }
 
-/// Reads the request for the file called `name`.
 pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
     let bytes = std::fs::read(note(&folder(out_dir), name))?;
     let mut request = Request::default();
@@ -93,7 +91,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
             "link" => request.links = true,
             "target" => triples.target = value.into_string().ok(),
             "host" => triples.host = value.into_string().ok(),
-            // Headers of this crate at another location, such as on another machine.
+            // The note comes from another copy of this crate, with headers at another location.
             "headers" if Path::new(&value) != headers::folder() => {
                 request.arguments.extend(["-isystem".into(), value]);
             }
@@ -104,7 +102,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
     Ok(request)
 }
 
-/// Returns the names of all files, and their sources relative to the package directory.
+/// Returns the names of all SYCLBIN files, each with its sources relative to the package directory.
 ///
 /// # Errors
 ///
@@ -118,7 +116,7 @@ pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
     each.collect()
 }
 
-/// Returns the names for which a directory contains notes.
+/// Returns the names of the files for which `folder` contains notes.
 pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

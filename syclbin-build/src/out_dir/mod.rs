@@ -9,19 +9,16 @@ use std::path::{Path, PathBuf};
 use crate::cargo;
 use crate::error::{Error, Result};
 
-/// The directories of a build, and the file that it produces.
 pub(crate) struct Paths {
     /// The directory of Cargo.toml, in which build scripts run.
     pub(crate) package: PathBuf,
     pub(crate) out_dir: PathBuf,
     /// The directory for SYCLBIN files in `OUT_DIR`.
     pub(crate) directory: PathBuf,
-    /// The file to produce.
     pub(crate) file: PathBuf,
 }
 
 impl Paths {
-    /// Returns the paths for the file called `name`.
     pub(crate) fn of(name: &str) -> Result<Self> {
         let out_dir = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?);
         Ok(Self {

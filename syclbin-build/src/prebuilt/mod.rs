@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prebuilt files: compiled files next to their sources. Each records its sources, to detect that it is stale.
+//! Prebuilt files: compiled files that are committed next to their sources, for builds without a compiler. Each records
+//! its sources, so that a build detects stale files.
 
 pub mod orders;
 
@@ -93,7 +94,7 @@ impl Prebuilt {
         })
     }
 
-    /// Returns the files that it was compiled from, as far as they exist.
+    /// Returns the existing files that the prebuilt file was compiled from.
     pub(crate) fn files(&self, root: &Path) -> Vec<PathBuf> {
         let files = self.sources.iter().flat_map(|sources| sources.files.keys());
         files
@@ -103,8 +104,8 @@ impl Prebuilt {
     }
 }
 
-/// Returns the start time of a compile, for [`record`]. Files written before this call get an earlier time, and files
-/// written after it returns get a later time.
+/// Returns the start time of a compile, for [`record`]. Files written before this call have earlier timestamps, and
+/// files written after it returns have later ones.
 pub(crate) fn begin() -> SystemTime {
     let now = SystemTime::now();
     // Operating systems timestamp files with a clock that lags by up to a tick.
@@ -112,11 +113,11 @@ pub(crate) fn begin() -> SystemTime {
     now
 }
 
-/// Records the sources of `file`, which was compiled since `begun`. `files` are paths from the compiler, relative to
+/// Records the sources of `file`, which was compiled after `begun`. `files` are paths from the compiler, relative to
 /// the directory `root`.
 ///
-/// The files are read after the compiler read them, so a file that changed meanwhile is an error. Otherwise, the record
-/// would pair old kernels with new sources.
+/// The files are read after the compiler read them, so a file that changed in between is an error. Otherwise, the
+/// record would pair old kernels with new sources.
 pub(crate) fn record(
     file: &mut Syclbin<'_>,
     begun: SystemTime,
@@ -124,7 +125,7 @@ pub(crate) fn record(
     files: &BTreeSet<PathBuf>,
     mut sources: Sources,
 ) -> Result<()> {
-    // The headers of this crate do not belong to a package.
+    // This crate's headers do not belong to the package.
     let own = crate::compiler::headers::folder();
     for path in files.iter().filter(|path| !path.starts_with(&own)) {
         let Some(name) = of_package(path, root, out_dir) else {
@@ -148,7 +149,8 @@ pub(crate) fn record(
     Ok(())
 }
 
-/// Returns when a file was written, and when it got its name. A file may replace another long after it was written.
+/// Returns the modification time and the change time. The change time matters because a file may replace another long
+/// after it was written.
 fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
     #[cfg(unix)]
     let changed = {
@@ -175,9 +177,9 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
     hash.finalize()
 }
 
-/// Returns the name of a file if it belongs to the package: it is in the package directory, or is named relative to it,
-/// such as `../shared/k.hpp`. Headers of the compiler and the system differ between machines, and files that a build
-/// script wrote do not exist on another machine.
+/// Returns the name of a file in the package directory, or of a file named relative to that directory, such as
+/// `../shared/k.hpp`. Returns `None` for compiler and system headers, which differ between machines, and for files that
+/// a build script wrote.
 fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     let whole = std::path::absolute(root.join(path)).ok()?;
     if whole.starts_with(out_dir) {
@@ -204,7 +206,7 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
 /// Returns an argument in a form that is the same on all machines.
 pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String {
     let mut text = argument.to_string_lossy().into_owned();
-    // Cargo's path may contain symbolic links, which the current directory never contains.
+    // `CARGO_MANIFEST_DIR` may contain symbolic links, but the current directory never does.
     let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
     let root = [Some(root), spelled.as_deref()];
     // OUT_DIR comes first, because it is usually inside the package.
@@ -220,7 +222,8 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces each path that is or starts with the given directory. `/p` matches neither `/p2` nor `/home/p`.
+/// Replaces the given directory with `name` in each path that refers to this directory or into it. `/p` matches neither
+/// `/p2` nor `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {

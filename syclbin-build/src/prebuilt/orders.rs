@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Orders: what `cargo syclbin build` tells build scripts to do with prebuilt files, and their reports.
+//! Orders from `cargo syclbin build` to build scripts about prebuilt files, and the scripts' reports.
 //!
 //! An environment variable names a directory with the orders. Each [`Build`](crate::Build) with a prebuilt file writes
-//! a report there. Every call uses a new directory, which makes Cargo run the scripts.
+//! a report there. Every `cargo syclbin build` uses a new directory, so that Cargo runs the scripts again.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,7 +11,7 @@ use syclbin_toolchain::store::hex;
 
 use crate::{file, words};
 
-/// The environment variable that names the directory.
+/// The environment variable that names the directory for orders and reports.
 pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
 
 const ORDERS: &str = "orders";
@@ -20,38 +20,38 @@ const REPORT: &str = "report-";
 /// What to do with prebuilt files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Compiles, and writes the prebuilt files.
+    /// Compile, and write the prebuilt files.
     Commit,
-    /// Compiles nothing, and reports the stale files.
+    /// Compile nothing, and report stale files.
     Check,
 }
 
-/// Orders for the build scripts of some packages. The prebuilt files of other packages must not change.
+/// An order for the build scripts of selected packages. The prebuilt files of other packages must not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orders {
-    /// What to do.
+    /// The action for the prebuilt files of these packages.
     pub order: Order,
     /// The directories of the selected packages.
     pub packages: Vec<PathBuf>,
 }
 
-/// The outcome for a prebuilt file.
+/// A build script's report about a prebuilt file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The directory of the package.
     pub package: PathBuf,
-    /// The file, relative to that directory.
+    /// The file, relative to the package directory.
     pub file: PathBuf,
-    /// The outcome.
+    /// The state of the file after the order.
     pub outcome: Outcome,
 }
 
-/// The outcome for a prebuilt file.
+/// The state of a prebuilt file after an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The file was written.
     Written,
-    /// The file matches its sources, or matched before it was written again.
+    /// The file already matched its sources.
     Fresh,
     /// The file is stale, for this reason.
     Stale(String),
@@ -75,7 +75,7 @@ impl Orders {
         std::fs::write(folder.join(ORDERS), words::join(all))
     }
 
-    /// Returns the order for the package in the directory `package`, if there is one.
+    /// Returns the order for the package in the directory `package`, or `None` if the package is not selected.
     pub(crate) fn read(folder: &Path, package: &Path) -> Option<Order> {
         let bytes = std::fs::read(folder.join(ORDERS)).ok()?;
         let mut words = words::split(&bytes);
@@ -97,7 +97,6 @@ impl Orders {
 }
 
 impl Report {
-    /// Writes the report to a directory.
     pub(crate) fn leave(&self, folder: &Path) -> io::Result<()> {
         let (word, reason) = match &self.outcome {
             Outcome::Written => ("written", ""),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A program that may be a compiler that supports `-fsyclbin`, and how it was found.
+//! A program that may support `-fsyclbin`, and how it was found.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -11,38 +11,38 @@ use std::process::Command;
 pub enum Origin {
     /// [`Build::compiler`](crate::Build::compiler) names it.
     Chosen,
-    /// A variable names it, such as `CXX`.
+    /// A variable such as `CXX` names it.
     Variable {
-        /// The variable.
+        /// The name of the variable.
         name: String,
         /// Its value.
         value: OsString,
     },
-    /// A variable names its directory, such as `CMPLR_ROOT`.
+    /// A variable such as `CMPLR_ROOT` names its directory.
     Folder(&'static str),
     /// `cargo syclbin toolchain install` installed it.
     Installed {
-        /// The directory of the installation.
+        /// The installation directory.
         folder: PathBuf,
         /// The installed version.
         version: String,
     },
     /// It is in a directory of `PATH`.
     Path,
-    /// It is in the default directory of oneAPI.
+    /// It is in oneAPI's default directory.
     Default,
 }
 
-/// A program that may be a compiler that supports `-fsyclbin`.
+/// A program that may support `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// How it was found.
     pub origin: Origin,
     /// The program to start: the compiler, or a wrapper such as ccache.
     pub program: PathBuf,
-    /// The arguments that precede all others: the compiler behind a wrapper, and flags in `CXX`.
+    /// The arguments that precede all others: the compiler that a wrapper runs, and flags in `CXX`.
     pub leading: Vec<OsString>,
-    /// The compiler behind a wrapper.
+    /// The compiler that a wrapper runs, or `None` if `program` is not a wrapper.
     pub wrapped: Option<PathBuf>,
 }
 
@@ -56,12 +56,12 @@ impl Candidate {
         }
     }
 
-    /// Returns the files of the candidate. If one changes, the candidate may be a different compiler.
+    /// Returns the candidate's files. If one changes, the candidate may be a different compiler.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.program.as_path()).chain(self.wrapped.as_deref())
     }
 
-    /// Returns whether all these files exist.
+    /// Returns whether all [`files`](Self::files) exist.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.files().all(Path::is_file)
@@ -71,7 +71,7 @@ impl Candidate {
         self.program == other.program && self.leading == other.leading
     }
 
-    /// Returns a command for it, so far with only the leading arguments.
+    /// Returns a command that runs the candidate with only the leading arguments.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Locations: the places in which a search looks for candidates, in a fixed order.
+//! The places where a search looks for candidates, in a fixed order.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ use super::{Candidate, Origin, Search};
 /// Names of compilers that may support `-fsyclbin`: oneAPI's, Ubuntu's package, and DPC++ built from source.
 const NAMES: [&str; 3] = ["icpx", "dpclang++", "clang++"];
 
-/// The default directory of oneAPI.
 const ONEAPI: &str = "/opt/intel/oneapi";
 
 /// Programs that the crate `cc` treats as compiler wrappers.
@@ -28,7 +27,6 @@ const WRAPPERS: [&str; 7] = [
 /// A place to search. Returns its candidates, best first, without probing them.
 type Place = fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>;
 
-/// The places to search, in order.
 pub(super) const PLACES: [Place; 4] = [in_variables, installed, on_path, by_default];
 
 /// Returns the candidates that `CXX` and its variants, `CMPLR_ROOT` and `ONEAPI_ROOT` name.
@@ -49,11 +47,10 @@ fn in_variables(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     Ok(found)
 }
 
-/// Returns the compiler of the installed toolchain.
 fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     let home = match search.home() {
         Ok(home) => home,
-        // Nothing can be installed there, so the search continues elsewhere.
+        // Without a home directory, nothing is installed there, so the search continues elsewhere.
         Err(NoHome::Unknown) => return Ok(Vec::new()),
         Err(relative) => return Err(relative),
     };
@@ -66,10 +63,9 @@ fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     Ok(candidates.collect())
 }
 
-/// Returns the compilers in the directories of `PATH`.
 fn on_path(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     let path = (search.variable)("PATH").unwrap_or_default();
-    // In a shell, an empty entry means the current directory.
+    // Skips empty entries, which mean the current directory, and relative directories.
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let folders: Vec<_> = folders.collect();
     let programs = NAMES
@@ -78,7 +74,7 @@ fn on_path(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     Ok(existing(programs, &Origin::Path))
 }
 
-/// Returns the compilers in `/opt/intel/oneapi`.
+/// Returns the compilers in `/opt/intel/oneapi`, unless `ONEAPI_ROOT` names another directory.
 fn by_default(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     Ok(match (search.variable)("ONEAPI_ROOT") {
         Some(_) => Vec::new(),
@@ -93,11 +89,11 @@ fn existing(programs: impl Iterator<Item = PathBuf>, origin: &Origin) -> Vec<Can
         .collect()
 }
 
-/// Returns the variables that the crate `cc` reads for a C++ compiler, in its order, then the variables for the host.
-/// Compilers for either can compile device code.
+/// Returns the variables that the crate `cc` reads for a C++ compiler, in the same order, then the variables for the
+/// host. Compilers for either triple can compile device code.
 ///
 /// `cc` itself is only a test dependency. It returns a single compiler, so the search could not try the next variable.
-/// It also does not name the variable, and runs the compiler without a time limit.
+/// It also does not report the variable's name, and runs the compiler without a time limit.
 pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<String> {
     let mut names = Vec::new();
     let crosses = target != host;
@@ -185,7 +181,7 @@ impl Search<'_> {
         Candidate::program(origin, found.unwrap_or_else(|| PathBuf::from(text)))
     }
 
-    /// Returns the program itself if it exists, or otherwise the program with that name on `PATH`.
+    /// Resolves a program: a path to an existing file, or a name that is looked up on `PATH`.
     pub(super) fn on_path(&self, program: &OsStr) -> Option<PathBuf> {
         let program = Path::new(program);
         if program.components().count() > 1 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Search: finds the first candidate that supports `-fsyclbin`, and explains why earlier candidates were rejected.
+//! Finds the first compiler that supports `-fsyclbin`, and explains why earlier candidates were rejected.
 //!
-//! Shared with `cargo syclbin doctor`, which shows what a build would do.
+//! Shared with `cargo syclbin doctor`, which shows what a build would do. A search tries these candidates in order:
 //!
 //! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only candidate that is tried.
 //! 2. The variables that the `cc` crate reads (`CXX` and its variants): the user named a C++ compiler.
@@ -33,30 +33,30 @@ pub const VARIABLE: &str = "SYCLBIN_CLANG";
 /// The environment variable with the time limit for each probe of a candidate, in seconds.
 pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 
-/// The default limit. Compilers answer within milliseconds, but may be on a slow disk.
+/// The default limit. Compilers respond within milliseconds, but may be on a slow disk.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The inputs of a search, apart from the file system.
 pub struct Search<'s> {
     /// Returns the value of an environment variable. In a build script, also reports the variable to Cargo.
     pub variable: &'s dyn Fn(&str) -> Option<OsString>,
-    /// The triple for which Cargo compiles.
+    /// Cargo's target triple.
     pub target: Option<String>,
-    /// The triple on which Cargo compiles.
+    /// Cargo's host triple.
     pub host: Option<String>,
 }
 
 /// A compiler that supports `-fsyclbin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detected {
-    /// Its path, and how it was found.
+    /// The program, and how it was found.
     pub candidate: Candidate,
-    /// The version that it reports.
+    /// The first line that the compiler prints for `--version`.
     pub version: String,
 }
 
 impl Detected {
-    /// Returns whether it is `syclbin-clang`.
+    /// Returns whether the compiler is `syclbin-clang`.
     pub(crate) fn is_own(&self) -> bool {
         self.version.starts_with("syclbin-clang ")
     }
@@ -65,7 +65,7 @@ impl Detected {
 /// A candidate that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedCandidate {
-    /// Its path, and how it was found.
+    /// The program, and how it was found.
     pub candidate: Candidate,
     /// The reason why it was rejected.
     pub problem: Problem,
@@ -82,7 +82,7 @@ impl std::fmt::Display for RejectedCandidate {
 pub struct SearchResult {
     /// The compiler, or the reason why there is none.
     pub taken: Result<Detected>,
-    /// The candidates that were tried before it and rejected.
+    /// The candidates that were rejected before it.
     pub passed_over: Vec<RejectedCandidate>,
 }
 
@@ -161,7 +161,6 @@ impl Search<'_> {
         })
     }
 
-    /// Returns the version of a candidate that supports `-fsyclbin`.
     fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
         if !candidate.exists() {
             return Err(Problem::NotFound);

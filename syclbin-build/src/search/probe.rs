@@ -20,14 +20,14 @@ pub enum Problem {
     NoTemporary(String),
     /// It did not end within the time limit.
     Hangs {
-        /// The command of the probe.
+        /// The arguments of the probe.
         question: &'static str,
         /// The time limit.
         limit: Duration,
     },
     /// It crashed, or did not print its version.
     Failed {
-        /// The command of the probe.
+        /// The arguments of the probe.
         question: &'static str,
         /// How it ended.
         how: String,
@@ -64,8 +64,8 @@ impl fmt::Display for Problem {
             ),
             Self::Hangs { question, limit } => write!(
                 f,
-                "did not respond to `{question}` within {} s and was stopped; run it in a shell, or allow more time with \
-                 {LIMIT_VARIABLE}",
+                "did not respond to `{question}` within {} s and was stopped; run it in a shell, or allow more time \
+                 with {LIMIT_VARIABLE}",
                 limit.as_secs()
             ),
             Self::Failed {
@@ -86,11 +86,12 @@ impl fmt::Display for Problem {
             }
             Self::NoOption { version } => write!(
                 f,
-                "{version} does not support -fsyclbin; use DPC++ or icpx 2025.2 or newer"
+                "{version} does not support -fsyclbin; use DPC++ or icpx, version 2025.2 or newer"
             ),
             Self::NotDpcpp { version } => write!(
                 f,
-                "{version} is not DPC++, and only DPC++ supports -fsyclbin; use its clang++ or icpx, 2025.2 or newer"
+                "{version} is not DPC++, and only DPC++ supports -fsyclbin; use DPC++'s clang++ or icpx, version \
+                 2025.2 or newer"
             ),
         }
     }
@@ -98,7 +99,7 @@ impl fmt::Display for Problem {
 
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
-/// An option that every DPC++ supports, and no other compiler.
+/// An option that only DPC++ supports.
 const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
 /// Returns the first line of `--version`, if the program supports `-fsyclbin`.
@@ -157,7 +158,6 @@ fn failed(said: &Output, question: &'static str) -> Problem {
     }
 }
 
-/// Runs a program until it ends or reaches the limit. At the limit, stops it and the processes that it started.
 fn run(command: Command, question: &'static str, limit: Duration) -> Result<Output, Problem> {
     let output = process::output(command, limit);
     let output = output.map_err(|error| Problem::Start(error.to_string()))?;

@@ -382,7 +382,7 @@ fn a_compiler_that_lists_no_headers_is_named() {
     let ran = Package::new().run("cp \"$made\" \"$out\"");
     assert!(
         ran.failed()
-            .contains("cannot read its list of included files (-MD -MF)"),
+            .contains("cannot read the list of included files (-MD -MF)"),
         "{ran:?}"
     );
 }

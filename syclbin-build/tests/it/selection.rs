@@ -216,8 +216,8 @@ fn missing_compiler_error_lists_skipped_candidates() {
             package.path("home").display()
         ),
         format!(
-            "\n  CXX={}: g++ (Debian) 12 is not DPC++, and only DPC++ supports -fsyclbin; use its clang++ or icpx, \
-             2025.2 or newer\n",
+            "\n  CXX={}: g++ (Debian) 12 is not DPC++, and only DPC++ supports -fsyclbin; use DPC++'s clang++ or icpx, \
+             version 2025.2 or newer\n",
             gnu.display()
         ),
         "\n  HOST_CXX=none-of-that-name: not found\n".to_owned(),
@@ -242,8 +242,8 @@ fn old_dpcpp_differs_from_upstream_clang() {
     let ran = unnamed(&package).env("PATH", &path).run();
     let message = ran.failed();
     for expected in [
-        "DPC++ compiler 6.0.0 does not support -fsyclbin; use DPC++ or icpx 2025.2 or newer",
-        "clang version 19.1.7 is not DPC++, and only DPC++ supports -fsyclbin; use its clang++ or icpx",
+        "DPC++ compiler 6.0.0 does not support -fsyclbin; use DPC++ or icpx, version 2025.2 or newer",
+        "clang version 19.1.7 is not DPC++, and only DPC++ supports -fsyclbin; use DPC++'s clang++ or icpx",
     ] {
         assert!(message.contains(expected), "{expected:?} in {message}");
     }

@@ -329,8 +329,8 @@ fn line_break_in_path_is_an_error() {
     let ran = package.script(steps, COMPILE).run();
     assert_eq!(
         ran.failed(),
-        "source \"kernels/a\\nb.cpp\" has a line break in its path, which build scripts cannot pass to Cargo; \
-         rename it\n"
+        "the path of source \"kernels/a\\nb.cpp\" contains a line break, which build scripts cannot pass to Cargo; \
+         rename the file\n"
     );
 }
 
@@ -373,8 +373,8 @@ fn native_kernels_of_one_name_are_left_out() {
         .env("FAKE_CLANG_MADE", test_files::path("nvidia"))
         .run()
         .succeeded();
-    let warning =
-        "2 of 2 kernels in `both` have no Rust function; `cargo syclbin list` shows which, and why";
+    let warning = "no Rust function was generated for 2 of 2 kernels in `both`; `cargo syclbin list` shows which, \
+                   and why";
     assert_eq!(ran.said("warning"), [warning]);
     let bytes = fs::read(package.made("both")).unwrap();
     let file = syclbin::read::parse(&bytes).unwrap();
@@ -382,7 +382,8 @@ fn native_kernels_of_one_name_are_left_out() {
     let reasons = kernels
         .iter()
         .filter_map(syclbin::signature::KernelSignature::left_out);
-    let expected = "more/functor.cpp and kernels/functor.cpp define kernels with this name, and native code cannot";
+    let expected = "more/functor.cpp and kernels/functor.cpp define kernels with this name, and kernels in native code \
+                    cannot be renamed";
     let reasons = reasons.filter(|reason| !reason.is_no_kernel());
     let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
     assert_eq!(reasons.len(), 2, "{reasons:?}");

@@ -179,7 +179,7 @@ pub mod kernels {
         /// `arg0`, `arg1`, `arg2`.
         ///
         /// It is compiled for work-groups of `[64]` ([`Self::BLOCK_SUM_LOCAL_SIZE`]), which every
-        /// launch uses; the range must be a multiple of it.
+        /// launch uses; the range must be a multiple of that size.
         ///
         /// # Safety
         ///
@@ -208,7 +208,7 @@ pub mod kernels {
         /// `arg0`.
         ///
         /// It is compiled for work-groups of `[2, 4, 8]` ([`Self::COORDS_LOCAL_SIZE`]), which every
-        /// launch uses; the range must be a multiple of it.
+        /// launch uses; the range must be a multiple of that size.
         ///
         /// # Safety
         ///

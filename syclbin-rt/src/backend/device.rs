@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices, contexts and driver libraries. A library stays loaded until the process ends.
+//! The traits for devices and contexts, and the loading of driver libraries. A library stays loaded until the process
+//! ends.
 
 use std::any::Any;
 use std::error::Error;
@@ -13,7 +14,6 @@ use crate::backend::{
     Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
 };
 
-/// A loaded driver library.
 #[derive(Clone, Copy)]
 pub(crate) enum Library {
     OpenCl(&'static opencl::device::Library),
@@ -26,12 +26,12 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the library does not load or is not an OpenCL library.
+    /// Fails if the library cannot be loaded or is not an OpenCL library.
     pub(crate) fn opencl(name: &OsStr) -> Result<Self, LibraryError> {
         opencl::device::Library::load(name).map(Self::OpenCl)
     }
 
-    /// Loads the library of NVIDIA's driver.
+    /// Loads NVIDIA's driver library.
     ///
     /// # Errors
     ///
@@ -43,7 +43,6 @@ impl Library {
         Err(LibraryError::WithoutCuda)
     }
 
-    /// Returns the library's devices.
     pub(crate) fn devices(self) -> Result<Vec<Device>> {
         fn all<D: DriverDevice>(devices: &'static [D]) -> Vec<Device> {
             devices.iter().map(|device| -> Device { device }).collect()
@@ -59,12 +58,9 @@ impl Library {
 /// A device of a loaded library, which lives until the process ends.
 pub(crate) type Device = &'static dyn DriverDevice;
 
-/// A device as its driver presents it.
 pub(crate) trait DriverDevice: Send + Sync {
-    /// Returns the facts that the driver reports about the device.
     fn facts(&self) -> &Facts;
 
-    /// Returns the name of the driver library.
     fn library(&self) -> &'static str;
 
     /// Returns an address that identifies the device and never changes.
@@ -74,12 +70,11 @@ pub(crate) trait DriverDevice: Send + Sync {
 
     fn native(&self) -> DeviceHandle;
 
-    /// For a sub-device, returns the parent device and the sub-device's number.
+    /// Returns the position of a sub-device among its parent's parts, or `None` for a root device.
     fn part(&self) -> Option<PartPosition> {
         None
     }
 
-    /// Divides the device into sub-devices.
     fn partition(&'static self, _how: Partition<'_>) -> Result<Vec<Device>> {
         Ok(Vec::new())
     }
@@ -87,7 +82,7 @@ pub(crate) trait DriverDevice: Send + Sync {
     /// Returns the context that all of the device's queues share.
     fn shared_context(&'static self) -> Result<Context>;
 
-    /// Creates a separate context, with which tests simulate a second device.
+    /// Creates a separate context, so that tests can simulate a second device.
     #[cfg(test)]
     fn separate_context(&'static self) -> Result<Context>;
 
@@ -104,7 +99,7 @@ pub(crate) trait DriverDevice: Send + Sync {
     /// and its events.
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<Queue>;
 
-    /// Returns the same device as if its driver lacked the functions for variables.
+    /// Returns a copy of the device that simulates a driver without functions for variables.
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
         None
@@ -114,7 +109,6 @@ pub(crate) trait DriverDevice: Send + Sync {
 /// A context of a device. Clones refer to the same context.
 pub(crate) type Context = Arc<dyn DriverContext>;
 
-/// A context as its driver presents it.
 pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     fn device(&self) -> Device;
 
@@ -138,7 +132,7 @@ pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     ///
     /// # Safety
     ///
-    /// `handle` must be live memory of this context with at least `size` bytes, and `owner` must keep it alive.
+    /// `handle` must refer to live memory of this context with at least `size` bytes, and `owner` must keep it alive.
     unsafe fn adopt_memory(
         self: Arc<Self>,
         handle: MemoryHandle,
@@ -147,47 +141,45 @@ pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     ) -> Result<Memory>;
 }
 
-/// Builds programs for the context's device.
 pub(crate) trait Builds {
-    /// Builds SPIR-V or PTX modules, and links them to each other.
+    /// Builds SPIR-V or PTX modules, and links them together.
     ///
-    /// They may import symbols only from each other, and no two of them may define the same symbol.
+    /// Modules may import symbols only from each other, and no symbol may be defined twice.
     fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError>;
 
     /// Builds native code from a file. The code already contains the values of its specialization constants.
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError>;
 
-    /// Builds native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None` if this process
-    /// would have compiled to different code.
+    /// Builds native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None` if this
+    /// process would have compiled different code.
     ///
     /// [`DriverProgram::binary`]: crate::backend::program::DriverProgram::binary
     fn build_cached(self: Arc<Self>, _code: &[u8]) -> Result<Option<Program>, BuildError> {
         Ok(None)
     }
 
-    /// Returns whether the driver's code can be cached, and whether that saves a compilation.
+    /// Returns whether caching the driver's native code is possible and saves a compilation.
     fn can_cache_programs(&self) -> bool {
         false
     }
 
-    /// Returns whatever determines the driver's code besides the sources and the device.
+    /// Returns the state of this process that affects the driver's code, as part of the cache key.
     fn variant(&self) -> Option<[u8; 4]> {
         None
     }
 
-    /// Returns the variant of `code`, which this process compiled. Returns `None` if other processes of that variant
-    /// would compile to different code.
+    /// Returns the variant of `code`, which this process compiled. Returns `None` if other processes of that
+    /// variant would compile different code.
     fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
         Some(None)
     }
 
-    /// Returns the processor that native code targets, if the driver accepts code for only one processor per process.
+    /// Returns the processor that native code targets, if the driver accepts only one target per process.
     fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
         None
     }
 }
 
-/// Downcasts a shared driver object to its concrete type.
 pub(crate) fn downcast<T: Send + Sync + 'static>(
     object: Arc<dyn Any + Send + Sync>,
 ) -> Result<Arc<T>> {
@@ -213,7 +205,7 @@ impl<Q> LiveQueues<Q> {
     pub(crate) fn finish(&self, finish: impl Fn(&Q) -> Result<()>) -> Result<()> {
         let queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<Arc<Q>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // The wait may take long and must not block threads that create queues.
+        // The wait may take a long time and must not block threads that create queues.
         drop(queues);
         live.iter()
             .map(|queue| finish(queue))
@@ -221,24 +213,21 @@ impl<Q> LiveQueues<Q> {
     }
 }
 
-/// The reason a driver library cannot be used.
+/// Why a driver library cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LibraryError {
-    /// The system's loader rejected it for this reason.
+    /// The system's loader failed with this message.
     #[error("{0}")]
     NotLoaded(String),
     /// The library lacks an OpenCL function; the string is the loader's message.
     #[error("not an OpenCL library: {0}")]
     NotOpenCl(String),
-    /// NVIDIA's driver does not load.
     #[cfg(feature = "cuda")]
-    #[error("cannot load {name}: {reason}; it comes with NVIDIA's driver")]
+    #[error("cannot load {name}: {reason}; NVIDIA's driver provides this library")]
     NoCudaDriver { name: &'static str, reason: String },
-    /// NVIDIA's driver lacks required functions.
     #[cfg(feature = "cuda")]
     #[error("the driver is too old: it lacks {}; install a newer driver", .0.join(", "))]
     TooOld(Vec<&'static str>),
-    /// The program was built without the CUDA backend.
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without the `cuda` feature of syclbin-rt")]
     WithoutCuda,
@@ -249,7 +238,7 @@ pub(crate) enum LibraryError {
 
 /// Loads the library `name`, which is a path or a file name that the system looks up.
 ///
-/// The library is never unloaded, because drivers run its code on threads of their own.
+/// The library is never unloaded, because drivers run its code on their own threads.
 ///
 /// # Errors
 ///
@@ -269,7 +258,7 @@ pub(crate) unsafe fn load_library(
 
 /// Returns the system loader's message without the leading library name, which callers print themselves.
 pub(crate) fn loader_reason(name: &OsStr, error: &libloading::Error) -> String {
-    // The message of `libloading` does not include the cause.
+    // `libloading`'s own message omits the cause.
     let reason = error
         .source()
         .map_or(error.to_string(), ToString::to_string);

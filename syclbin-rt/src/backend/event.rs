@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events, which track a queued command, and wait lists.
+//! Events, each of which tracks one enqueued command, and lists of events to wait for.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -9,13 +9,11 @@ use crate::backend::cuda;
 use crate::backend::{NativeEvent, Owned, Queue, Result, opencl, wakers};
 
 either! {
-    /// An owned event.
     Event: dyn DriverEvent, Owned<opencl::event::Event, cuda::event::Event>
 }
 
-/// The event of a command.
 pub(crate) trait DriverEvent: Send + Sync {
-    /// Returns the driver call that enqueued the command.
+    /// Returns the name of the driver call that enqueued the command.
     fn call(&self) -> &'static str;
 
     /// Creates a second owner of the same event.
@@ -38,8 +36,8 @@ pub(crate) trait DriverEvent: Send + Sync {
     /// ended.
     fn native(&self) -> Result<Option<NativeEvent>>;
 
-    /// Completes `completion` when the command, which is in `queue`, ends. Returns `false` if that needs a thread and
-    /// none can be started.
+    /// Completes `completion` when the command, which runs on `queue`, ends. Returns `false` if this requires a
+    /// thread and none can be started.
     fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool>;
 }
 
@@ -76,7 +74,7 @@ impl Event {
         }
         let pending = Completion::new(waker.clone());
         if !wakers::ensure_started() || !self.notify(queue, &pending)? {
-            // No thread can be started, so the task would not be woken.
+            // No thread could be started to wake the task later, so block until the command ends.
             return Poll::Ready(self.wait());
         }
         *completion = Some(pending);
@@ -103,10 +101,10 @@ impl Completion {
         Self(Arc::new(Mutex::new(CompletionState::Waiting(waker))))
     }
 
-    /// Returns the result of the command. If the command has not ended, replaces the waker to wake by `waker`.
+    /// Returns the result of the command, or registers `waker` instead of the previous waker.
     fn poll(&self, waker: &Waker) -> Poll<Result<()>> {
-        // Cloning and dropping a waker runs executor code. Both happen outside the lock, because a driver callback may
-        // be waiting for it.
+        // Cloning and dropping a waker runs executor code, so do both outside the lock that a driver callback may
+        // need.
         let waker = waker.clone();
         let mut state = self.lock();
         match *state {
@@ -123,7 +121,7 @@ impl Completion {
         }
     }
 
-    /// Reports the end of the command, unless that was already reported.
+    /// Reports the end of the command. Later reports are ignored.
     pub(crate) fn end(&self, ended: Result<()>) {
         let mut state = self.lock();
         if let CompletionState::Waiting(_) = *state
@@ -155,7 +153,7 @@ impl Completion {
     }
 }
 
-/// The number of events that a list holds without allocating.
+/// The maximum number of events that a list holds without allocating.
 pub(crate) const FEW: usize = 8;
 
 /// The events that a command waits for. The list's creator guarantees that they all belong to the queue's context.
@@ -166,8 +164,7 @@ pub(crate) struct WaitList<'a> {
 }
 
 impl WaitList<'static> {
-    /// An empty list, for launches. A constant, because creating an empty list at each launch is surprisingly
-    /// expensive.
+    /// An empty list, for launches. A constant, because creating a list at each launch is surprisingly expensive.
     pub(crate) const NOTHING: &Self = &Self {
         few: [None; FEW],
         many: Vec::new(),
@@ -175,7 +172,6 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    /// Creates a list of `events`, which may be empty.
     pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
         let mut few = [None; FEW];
         for (slot, event) in few.iter_mut().zip(events.by_ref()) {

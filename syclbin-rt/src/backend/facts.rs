@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Facts: what a driver reports about a device, queried once and without side effects. They include the SYCL aspects
-//! and the ways to partition the device.
+//! Device facts: everything that a driver reports about a device, including SYCL aspects and ways to partition the
+//! device. Facts are queried once, without side effects.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,12 +21,11 @@ pub enum DeviceKind {
     Cpu,
     /// Another compute processor, such as an FPGA.
     Accelerator,
-    /// Anything else. OpenCL's "custom" devices run only built-in kernels.
+    /// Any other device, such as an OpenCL "custom" device, which runs only built-in kernels.
     #[default]
     Other,
 }
 
-/// The facts that a driver reports about a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) name: String,
@@ -46,12 +45,11 @@ pub(crate) struct Facts {
     pub(crate) links_one_version: bool,
     /// Whether the device supports work-group collective functions, such as a sum.
     pub(crate) work_group_functions: bool,
-    /// Whether kernels misread the members of packed structs that are passed by value.
+    /// Whether kernels misread members of packed structs passed by value.
     pub(crate) misreads_packed: bool,
     /// Whether kernels lose the results of negations at barriers.
     pub(crate) loses_negations: bool,
-    /// Whether device globals become kernel arguments, because the driver lacks functions that read and write
-    /// variables.
+    /// Whether device globals become kernel arguments, because the driver cannot access program variables.
     pub(crate) lifts_variables: bool,
     pub(crate) memory_bytes: u64,
     /// The largest buffer that can be allocated without special options.
@@ -64,7 +62,7 @@ pub(crate) struct Facts {
     pub(crate) buffer_alignment: usize,
     pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
-    /// In the driver's order: x first.
+    /// The maximum number of work-items in each dimension of a work-group, x first.
     pub(crate) max_work_item_sizes: [usize; 3],
     /// The supported sub-group sizes; empty if the driver does not accept a required size.
     pub(crate) sub_group_sizes: Vec<usize>,
@@ -75,7 +73,6 @@ pub(crate) struct Facts {
     pub(crate) extensions: String,
 }
 
-/// The PTX that a CUDA device accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PtxFacts {
     /// The compute capability as 10 × major + minor: 90 for `sm_90`.
@@ -100,7 +97,7 @@ impl Facts {
         }
     }
 
-    /// Returns whether this is a GPU with Intel's driver. No query reveals support for that driver's private requests.
+    /// Returns whether this is a GPU with Intel's driver, whose private options and flags no query reveals.
     pub(crate) fn is_intel_gpu(&self) -> bool {
         self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
     }
@@ -111,7 +108,6 @@ impl Facts {
         self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
     }
 
-    /// Returns whether the device supports the extension `name`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions
             .split_whitespace()
@@ -159,11 +155,11 @@ pub enum Affinity {
     L2Cache,
     /// A level 1 cache.
     L1Cache,
-    /// The first of the above that the device can be partitioned by. On a GPU, the parts are its tiles.
+    /// The first of these resources by which the device can be partitioned. On a GPU, the parts are its tiles.
     Next,
 }
 
-/// The ways to partition a device, as its driver reports them.
+/// The ways to partition a device that its driver supports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Partitions {
     pub(crate) max_parts: u32,
@@ -173,7 +169,7 @@ pub(crate) struct Partitions {
     pub(crate) affinities: Vec<Affinity>,
 }
 
-/// The parent of a sub-device, and the sub-device's number.
+/// The position of a sub-device among the parts of its parent.
 #[derive(Clone, Copy)]
 pub(crate) struct PartPosition {
     pub(crate) parent: Device,
@@ -192,7 +188,7 @@ impl Affinity {
     ];
 }
 
-/// The capabilities that a driver reports, from which the aspects follow.
+/// The reported capabilities that determine a device's aspects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abilities<'d> {
     pub(crate) kind: DeviceKind,
@@ -217,8 +213,7 @@ pub(crate) struct Abilities<'d> {
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// Lists the aspects that can be derived from an OpenCL driver's answers, and whether the device has each of them.
-/// Nothing is known about all other aspects.
+/// Returns every aspect that an OpenCL driver's answers reveal, and whether the device supports it.
 fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
     let has = |extension| {
         abilities
@@ -272,7 +267,8 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
             Aspect::EXT_INTEL_MATRIX,
             has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units,
         ),
-        // No query reveals it. Intel's drivers support function pointers in SPIR-V; others fail at the launch or crash.
+        // No query reveals this aspect. Intel's drivers support function pointers in SPIR-V; other drivers fail at
+        // the launch or crash.
         (
             Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
             abilities.vendor.starts_with("Intel(R)"),
@@ -280,7 +276,6 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
     ]
 }
 
-/// Returns the device's aspects.
 pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
     let held = reported(abilities).into_iter().filter(|(_, held)| *held);
     held.map(|(aspect, _)| aspect).collect()
@@ -294,8 +289,8 @@ pub(crate) fn host_has_matrix_units() -> bool {
     flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
 }
 
-/// Returns the aspects in `wanted` that are missing from `held`. Aspects that no driver reports are not checked here:
-/// the driver rejects them when it builds the code.
+/// Returns the aspects in `wanted` that are missing from `held`. Skips known aspects that no driver reports: if the
+/// device lacks such an aspect, the driver rejects the code at build time.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
     let known = reported(&Abilities::default()).map(|(aspect, _)| aspect);
     let lacks = |aspect: &&Aspect| {

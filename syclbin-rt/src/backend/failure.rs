@@ -6,15 +6,16 @@ use std::fmt;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 
-/// A result of a backend operation.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// The reason why an operation failed.
+/// Why a backend operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// A driver call, such as `clCreateBuffer`, returned an error.
-    Driver { call: &'static str, code: Code },
-    /// The operation was rejected before any driver call.
+    Driver {
+        call: &'static str,
+        code: Code,
+    },
     Rejected(Rejection),
     /// The driver lacks a function. `needs` names the version or extension that introduced it.
     Missing {
@@ -23,69 +24,59 @@ pub(crate) enum Failure {
     },
 }
 
-/// The error code that a driver call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "cuda"),
-    allow(dead_code, reason = "no call of CUDA fails")
+    allow(dead_code, reason = "without CUDA, no CUDA call fails")
 )]
 pub(crate) enum Code {
     OpenCl(i32),
     Cuda(i32),
 }
 
-/// The reason why an operation was rejected before any driver call.
+/// Why an operation was rejected before any driver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(
     not(feature = "cuda"),
-    allow(dead_code, reason = "some are limits of CUDA")
+    allow(dead_code, reason = "some are CUDA limits")
 )]
 pub(crate) enum Rejection {
     /// A command mixes objects of two drivers or contexts. The callers prevent this.
     #[error("an object belongs to another driver or context")]
     Foreign,
-    /// A region extends beyond its memory.
     #[error("a region extends beyond the end of its memory")]
     OutOfBounds,
-    /// A command for memory with an address got a memory object, or the reverse.
+    /// The command needs unified shared memory but got a memory object, or the reverse.
     #[error("the command does not support this kind of memory")]
     Unsuitable,
-    /// The address of a host view is not aligned for its elements.
-    #[error("the address of the memory is not aligned for its elements")]
+    #[error("the memory address is not aligned for the element type")]
     Unaligned,
-    /// A range that CUDA cannot divide into work-groups.
     #[error(
         "the range has too many work-groups: CUDA supports at most 65535 along y and z; pad the range, or choose \
          another work-group size"
     )]
     TooManyGroups,
-    /// An offset that does not fit into the 32 bits that kernels use.
-    #[error("the offset of the range does not fit into the 32 bits that CUDA code uses")]
+    #[error("the range offset does not fit into the 32 bits that CUDA code uses")]
     OffsetTooLarge,
-    /// The program does not define a variable, or defines it with a smaller size.
     #[error("the code does not define this variable, or defines it with a smaller size")]
     NoVariable,
-    /// Code that makes some versions of rusticl abort the process.
     #[error(
-        "rusticl before Mesa 26 cannot compile {0} and would abort the process; avoid them, update Mesa, or choose \
-         another device with SYCLBIN_DEVICE"
+        "rusticl before Mesa 26 cannot compile {0} and would abort the process; avoid this feature, update Mesa, or \
+         choose another device with SYCLBIN_DEVICE"
     )]
     EndsProcess(&'static str),
-    /// The device does not support samplers.
     #[error("the device does not support samplers")]
     NoSamplers,
-    /// The device does not support images.
     #[error("the device does not support images")]
     NoImages,
 }
 
-/// The error of a program that the driver cannot build.
 #[derive(Debug)]
 pub(crate) struct BuildError {
     pub(crate) failure: Failure,
     /// The driver's build log; may be empty.
     pub(crate) log: String,
-    /// Advice to the user, where this driver's error is known.
+    /// Advice for the user, if the driver is known to fail in this way.
     pub(crate) advice: Option<&'static str>,
 }
 
@@ -110,11 +101,10 @@ impl fmt::Display for BuildError {
     }
 }
 
-/// The reason why memory cannot be mapped for the host.
+/// Why memory cannot be mapped for the host.
 pub(crate) enum NoView {
-    /// A prepared launch or a recording holds the memory.
+    /// A prepared launch or a recording uses the memory.
     InUse,
-    /// The host cannot access the memory.
     OutOfReach,
     Failed(Failure),
 }
@@ -122,30 +112,26 @@ pub(crate) enum NoView {
 /// A copy that the driver failed to start.
 pub(crate) struct TransferError {
     pub(crate) failure: Failure,
-    /// Whether the copy may run nevertheless.
+    /// Whether the driver may still run the copy.
     pub(crate) may_run: bool,
 }
 
 impl Failure {
-    /// The failure of a command that mixes objects of two drivers or contexts.
     pub(crate) const FOREIGN: Self = Self::Rejected(Rejection::Foreign);
-    /// The failure of a command that got the wrong kind of memory.
     pub(crate) const UNSUITABLE: Self = Self::Rejected(Rejection::Unsuitable);
 
-    /// Creates the failure of the OpenCL function `call`, which returned `code`.
     pub(crate) const fn opencl(call: &'static str, code: i32) -> Self {
         let code = Code::OpenCl(code);
         Self::Driver { call, code }
     }
 
-    /// Creates the failure of the CUDA function `call`, which returned `code`.
     #[cfg(feature = "cuda")]
     pub(crate) const fn cuda(call: &'static str, code: i32) -> Self {
         let code = Code::Cuda(code);
         Self::Driver { call, code }
     }
 
-    /// Attributes a driver's error to `call`, which enqueued the command, because another call may have reported it.
+    /// Attributes a driver's error to `call`, which enqueued the command, in case a later call reported it.
     pub(crate) fn of_call(self, call: &'static str) -> Self {
         match self {
             Self::Driver { code, .. } => Self::Driver { call, code },
@@ -153,7 +139,6 @@ impl Failure {
         }
     }
 
-    /// Returns the driver's error code, if a driver call failed.
     pub(crate) fn code(self) -> Option<Code> {
         match self {
             Self::Driver { code, .. } => Some(code),
@@ -169,7 +154,6 @@ impl Failure {
 }
 
 impl Code {
-    /// Returns the numeric error code.
     pub(crate) fn number(self) -> i32 {
         match self {
             Self::OpenCl(code) | Self::Cuda(code) => code,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The gate: every driver call passes through it, and it closes when the process exits.
+//! The gate, which stops driver calls when the process exits. Every driver call passes through it.
 //!
 //! Drivers destroy their global state inside `exit()`, while other threads still run. A call that is running then, or
 //! starts later, would use destroyed objects. Therefore the tables of driver functions hold [`Gated`] functions, which
@@ -11,7 +11,7 @@
 //! thread execute a memory barrier. Where `membarrier` is unavailable, each guard executes its own barrier.
 //!
 //! A thread creates a [`CallGuard`] before it takes any lock that it holds during calls. So no thread sleeps at the
-//! closed gate with a lock held.
+//! closed gate while it holds a lock.
 //!
 //! One gap remains. Drivers register destructors during the first compilation. A process can crash if it exits at that
 //! moment from a thread other than the main thread, or if its main thread has never used this crate.
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long `exit()` waits for running calls. A call may be waiting for a kernel that never ends.
+/// How long `exit()` waits for running calls, one of which may wait for a kernel that never ends.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The gate is open, and the handler can make other threads execute a barrier.
@@ -37,11 +37,11 @@ const CLOSED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(FENCED);
 
-/// The address of the slot of the thread that runs `exit()`.
+/// The address of the exiting thread's slot.
 static EXITING: AtomicUsize = AtomicUsize::new(0);
 
-/// Marks the slot of a thread whose thread-local values are already being dropped. The thread's last call releases such
-/// a slot.
+/// Marks the slot of a thread whose thread-local values are already being dropped. The thread's last call releases
+/// the slot.
 const ENDING: usize = 1 << (usize::BITS - 1);
 
 /// The stages at which a driver registers destructors of global state.
@@ -54,12 +54,10 @@ pub(crate) enum Stage {
     FirstCompiled,
 }
 
-/// The number of nested calls that a thread is in. Only that thread writes it. Padded so that threads do not share a
-/// cache line.
+/// A thread's number of nested driver calls, which only that thread writes. Padded to avoid false sharing.
 #[repr(align(128))]
 struct Slot(AtomicUsize);
 
-/// All slots, and the slots that no thread uses.
 struct Slots {
     all: Vec<&'static Slot>,
     free: Vec<&'static Slot>,
@@ -78,10 +76,9 @@ thread_local! {
 
 /// Releases a thread's slot when the thread ends.
 ///
-/// On the main thread, `exit()` drops this value before it runs any handler, and the drop closes the gate. So the gate
-/// closes in time even if another thread is inside a driver's first call of some kind, which may register destructors
-/// until it returns. When else the main thread's value is dropped depends on the C library: see
-/// [`system::drops_in_exit`].
+/// With glibc, `exit()` drops the main thread's value before it runs any handler, and the drop closes the gate. So
+/// the gate closes in time even if another thread is inside a driver call that is still registering destructors.
+/// Other C libraries differ: see [`system::drops_in_exit`].
 struct SlotReleaser;
 
 impl Drop for SlotReleaser {
@@ -99,23 +96,23 @@ fn slots() -> std::sync::MutexGuard<'static, Slots> {
     SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A driver function.
+/// A driver function that can only be called through the gate.
 #[derive(Clone, Copy)]
 pub(crate) struct Gated<F>(F);
 
-/// Makes `exit()` wait for this thread's driver calls while it lives.
+/// While a guard lives, `exit()` waits for this thread's driver calls.
 ///
 /// A thread creates a guard before it takes a lock that it holds during driver calls. A thread that sleeps at the gate
 /// must not hold a lock, because the exiting thread may need that lock to drop its objects. Calls within a guard never
 /// block at the gate.
-#[must_use = "it ends when it is dropped"]
+#[must_use = "the guard ends when it is dropped"]
 pub(crate) struct CallGuard {
     slot: &'static Slot,
-    /// The slot belongs to the current thread.
+    /// Makes the type `!Send`, because the slot belongs to the current thread.
     not_send: PhantomData<*const ()>,
 }
 
-/// A driver function for a single call, which has passed the gate. It is dropped at the end of the statement.
+/// A driver function that has passed the gate for a single call. Dropped at the end of the statement.
 pub(crate) struct GuardedCall<F> {
     function: F,
     _guard: CallGuard,
@@ -138,7 +135,7 @@ impl<F: Copy> Gated<F> {
         Self(unsafe { std::mem::transmute_copy(&address) })
     }
 
-    /// Returns the function, to be called at once. Never returns if the process is exiting.
+    /// Passes the gate, and returns the function for an immediate call. Never returns if the process is exiting.
     #[inline(always)]
     pub(crate) fn pass(self) -> GuardedCall<F> {
         let function = self.0;
@@ -210,7 +207,7 @@ impl Slot {
     #[inline(always)]
     fn leave(&'static self) {
         let calls = self.0.load(Ordering::Relaxed) - 1;
-        // Release: the effects of the call happen before the handler sees that the call has ended.
+        // Release: the effects of the call happen before the handler observes that the call has ended.
         self.0.store(calls, Ordering::Release);
         if calls == ENDING {
             self.release();
@@ -231,7 +228,7 @@ impl Slot {
     #[cold]
     fn stop_if_closed(&'static self) {
         fence(Ordering::SeqCst);
-        // The exiting thread may call from another library's handler, and must not wait for itself.
+        // The exiting thread may make calls from another library's exit handler, and must not wait for itself.
         let exits = || EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr();
         if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
             return;
@@ -249,7 +246,7 @@ impl Slot {
 /// Makes the next `exit()` close the gate before it runs any destructor registered so far.
 ///
 /// Handlers run in the reverse order of registration. Drivers register destructors at each [`Stage`], so call this
-/// after each of them. `driver` is any address that identifies the driver; only the first call for a driver and stage
+/// after each stage. `driver` is any address that identifies the driver; only the first call for a driver and stage
 /// registers a handler.
 pub(crate) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     static REGISTERED: Mutex<Vec<(usize, Stage)>> = Mutex::new(Vec::new());
@@ -270,7 +267,6 @@ pub(crate) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     unsafe { atexit(close) };
 }
 
-/// An action to run when the process exits, before the gate closes.
 static BEFORE_CLOSING: OnceLock<fn()> = OnceLock::new();
 
 /// Makes `exit()` call `act` while drivers still accept calls. Only the first registered action runs.
@@ -309,21 +305,21 @@ mod system {
     use rustix::process::getpid;
     use rustix::thread::{MembarrierCommand, gettid, membarrier};
 
-    /// Returns whether this thread's thread-local values are dropped only in `exit()`. With glibc, this
-    /// holds for the main thread, which does not drop them in `pthread_exit()`. With musl, the main thread drops them
-    /// in `pthread_exit()` and not in `exit()`, so other threads may still be running.
+    /// Returns whether this thread drops its thread-local values only in `exit()`. With glibc, the main thread
+    /// does. With musl, the main thread drops them in `pthread_exit()` and not in `exit()`, so other threads may
+    /// still be running.
     pub(crate) fn drops_in_exit() -> bool {
         cfg!(target_env = "gnu") && gettid() == getpid()
     }
 
-    /// Prepares the process for making all its threads execute a barrier, and returns whether that is possible.
+    /// Registers the process for barriers on all of its threads, and returns whether the system supports them.
     pub(crate) fn prepare_barriers() -> bool {
         membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
     }
 
     pub(crate) fn execute_barriers() {
         if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            // Unexpected, because the registration succeeded. A processor writes back its stores within nanoseconds.
+            // Unexpected after a successful registration. A processor's stores become visible within nanoseconds.
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -391,7 +387,7 @@ mod tests {
         ended.join().unwrap();
     }
 
-    /// Set in the child process.
+    /// The environment variable that is set in the child process.
     const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
     // Runs in a child process, because a gate never reopens.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Host memory that drivers access.
 //!
-//! A view maps device memory that the device does not change while the view exists. A pending copy owns memory that a
-//! driver reads or writes later, and keeps it inaccessible until the copy has finished.
+//! A view maps device memory, which the device does not change while the view exists. A pending copy owns memory
+//! that a driver is still reading or writing, and keeps it inaccessible until the copy has finished.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -38,7 +38,6 @@ pub struct MappedMut<'a, T> {
     slice: PhantomData<&'a mut DeviceSlice<T>>,
 }
 
-/// Memory that is mapped for the host.
 struct View {
     queue: Queue,
     memory: Arc<Memory>,
@@ -46,10 +45,10 @@ struct View {
     host: Option<HostView>,
     /// The host address; dangling if there are no elements.
     elements: NonNull<c_void>,
-    /// In bytes.
+    /// The offset in the memory, in bytes.
     offset: usize,
     size: usize,
-    /// In elements.
+    /// The number of elements.
     len: usize,
     writing: bool,
 }
@@ -71,7 +70,7 @@ impl<'a, T: Pod> Mapped<'a, T> {
 }
 
 impl<'a, T: Pod> MappedMut<'a, T> {
-    /// Creates a view in the same way as [`Mapped::new`].
+    /// Creates a view, as [`Mapped::new`] does.
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
         Ok(Self {
             view: View::new::<T>(queue, slice.region(), true)?,
@@ -84,8 +83,8 @@ impl View {
     fn new<T: Pod>(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
         let memory = &region.memory;
         memory.check(queue.context_address(), region.offset, region.bytes())?;
-        // From here on, launches that conflict with the host's view are rejected. Launches that are already enqueued
-        // are waited for.
+        // From here on, launches that conflict with the view are rejected. `finish_all` below waits for launches that
+        // are already enqueued.
         memory.map_begins(writing);
         let mut view = Self {
             queue: queue.clone(),
@@ -107,12 +106,12 @@ impl View {
         let host = view.host.insert(HostView::new(queue, region, writing)?);
         let pointer =
             NonNull::new(host.pointer()).filter(|pointer| pointer.cast::<T>().is_aligned());
-        // Drivers align memory for every kernel type, so an unaligned `T` needs more than any kernel type does.
+        // Drivers align memory for every kernel type, so this fails only if `T` requires a larger alignment.
         view.elements = pointer.ok_or(Failure::Rejected(Rejection::Unaligned))?;
         Ok(view)
     }
 
-    /// Unmaps the memory; does nothing the second time.
+    /// Ends the view and writes changes back. Later calls do nothing.
     fn end(&mut self) -> Result<()> {
         match self.host.take() {
             None | Some(HostView::Address(_)) => Ok(()),
@@ -131,13 +130,12 @@ impl View {
 enum HostView {
     /// The memory itself, which has a host address.
     Address(*mut c_void),
-    /// A mapped buffer object.
     Mapped(*mut c_void),
     /// A copy, for drivers that cannot map memory.
     Copy(Vec<Block>),
 }
 
-/// The unit of copies, with an alignment that suits nearly all types.
+/// The unit of copies, aligned for nearly all types.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Zeroable, Pod)]
 struct Block([u8; 64]);
@@ -161,7 +159,6 @@ impl HostView {
         Ok(Self::Copy(blocks))
     }
 
-    /// Returns the view's host address.
     fn pointer(&mut self) -> *mut c_void {
         match self {
             Self::Address(pointer) | Self::Mapped(pointer) => *pointer,
@@ -190,9 +187,10 @@ impl<T> Deref for Mapped<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the view has `len` aligned elements of a type for which every bit pattern is a valid value. It was
-        // created when no command was pending on any queue. While it lives, the slice stays borrowed, so no safe launch
-        // or copy writes it. A prepared launch that writes it made the mapping fail, or is rejected now.
+        // SAFETY: the view has `len` aligned elements of a type for which every bit pattern is a valid value. It
+        // was created when no command was pending on any queue. While it lives, the slice stays borrowed, so no
+        // safe launch or copy writes it. A prepared launch that writes the slice would have made the mapping fail,
+        // or is rejected now.
         unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
     }
 }
@@ -225,16 +223,15 @@ impl<T: fmt::Debug> fmt::Debug for MappedMut<'_, T> {
     }
 }
 
-/// Elements that a queued command reads or writes. They are inaccessible until the command has ended, and dropping this
-/// waits for the end. If this is forgotten instead, its memory is never freed.
+/// Elements that a queued command reads or writes, inaccessible until the command has ended. Dropping the copy
+/// waits for the command; forgetting the copy leaks the elements.
 pub(crate) struct PendingCopy<T> {
-    /// Moving the `Vec` does not move its elements.
+    /// The driver accesses the elements, which stay in place when the `Vec` moves.
     data: ManuallyDrop<Vec<T>>,
     event: Event,
 }
 
 impl<T> PendingCopy<T> {
-    /// Returns the event of the command.
     pub(crate) fn event(&self) -> Result<Event> {
         self.event.shared()
     }
@@ -248,16 +245,14 @@ impl<T> PendingCopy<T> {
 
 impl<T> Drop for PendingCopy<T> {
     fn drop(&mut self) {
-        // If the driver cannot tell whether the command has ended, the command may still use the memory, so the memory
-        // is leaked.
+        // If the driver cannot report whether the command has ended, leak the memory: the command may still use it.
         if self.event.has_ended() {
-            // SAFETY: this is the only place that drops it, once, and the command has ended.
+            // SAFETY: only this code drops the elements, once, and the command has ended.
             unsafe { ManuallyDrop::drop(&mut self.data) };
         }
     }
 }
 
-/// The direction of a copy between the host and a device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToHost,

@@ -4,9 +4,9 @@
 /// The size and format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// One to three.
+    /// From one to three.
     pub(crate) dimensions: u8,
-    /// Width, height and depth; 1 beyond the dimensions.
+    /// Width, height and depth, padded with 1.
     pub(crate) size: [usize; 3],
     pub(crate) order: Order,
     pub(crate) storage: Storage,
@@ -39,7 +39,7 @@ impl Shape {
     }
 }
 
-/// The order of a pixel's components, as drivers define it.
+/// The order of a pixel's components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     R,
@@ -47,7 +47,7 @@ pub enum Order {
     Rgba,
 }
 
-/// The type of a component, as drivers define it.
+/// The data type of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     Unorm8,
@@ -62,32 +62,32 @@ pub enum Storage {
     U32,
     #[cfg_attr(
         not(feature = "half"),
-        allow(dead_code, reason = "no number of Rust is one")
+        allow(dead_code, reason = "only the feature `half` provides 16-bit floats")
     )]
     F16,
     F32,
 }
 
-/// What a [`Sampler`](crate::Sampler) returns beyond the edge of an image.
+/// How a [`Sampler`](crate::Sampler) reads beyond the edge of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addressing {
-    /// Undefined (`addressing_mode::none`).
+    /// Returns undefined values (`addressing_mode::none`).
     None,
-    /// The pixel at the edge (`clamp_to_edge`).
+    /// Returns the pixel at the edge (`clamp_to_edge`).
     ClampToEdge,
-    /// The border color (`clamp`).
+    /// Returns the border color (`clamp`).
     Clamp,
-    /// The repeated image (`repeat`); needs normalized coordinates.
+    /// Repeats the image (`repeat`); needs normalized coordinates.
     Repeat,
-    /// The repeated and mirrored image (`mirrored_repeat`); needs normalized coordinates.
+    /// Repeats the image, mirroring every other copy (`mirrored_repeat`); needs normalized coordinates.
     MirroredRepeat,
 }
 
-/// What a [`Sampler`](crate::Sampler) returns between pixels.
+/// How a [`Sampler`](crate::Sampler) reads between pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filtering {
-    /// The nearest pixel.
+    /// Returns the nearest pixel.
     Nearest,
-    /// A linear interpolation of the surrounding pixels.
+    /// Interpolates linearly between the surrounding pixels.
     Linear,
 }

@@ -15,20 +15,17 @@ either! {
     Kernel: dyn DriverKernel, Owned<opencl::kernel::Kernel, cuda::kernel::Kernel>
 }
 
-/// A kernel as its driver presents it.
 pub(crate) trait DriverKernel: Send + Sync {
     fn native(&self) -> KernelHandle;
 
-    /// Creates a separate kernel object, with arguments of its own.
+    /// Creates a separate kernel object with its own arguments.
     fn object(&self) -> Result<KernelObject>;
 
-    /// Returns the limits of the kernel's launches.
     fn bounds(&self) -> KernelBounds;
 
-    /// Returns a number that should divide the work-group size.
+    /// Returns the number of which the work-group size should be a multiple, for best performance.
     fn preferred_multiple(&self) -> Result<usize>;
 
-    /// Returns what the driver reports about the compiled code.
     fn attributes(&self) -> Result<KernelAttributes>;
 
     /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
@@ -46,22 +43,25 @@ pub(crate) trait DriverKernel: Send + Sync {
 /// The limits of a kernel's launches, as the driver reports them.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelBounds {
-    /// The number of arguments, not counting removed arguments.
+    /// The number of arguments, excluding those that the compiler removed.
     pub(crate) arguments: usize,
     /// The work-group size that the kernel was compiled for, x first, if the driver reports it.
     pub(crate) required_local: Option<[usize; 3]>,
     /// The largest work-group on this device, in work-items.
     pub(crate) max_local: usize,
-    /// The local memory that the kernel uses besides its arguments, in bytes.
+    /// The local memory that the kernel uses, in bytes, not counting its arguments.
     pub(crate) local_memory: u64,
 }
 
 impl Kernel {
-    /// Restricts the work-group sizes that are chosen automatically to the limits in the file: the number of work-items
-    /// in total and in each dimension, x first. OpenCL drivers read these limits from the code.
+    /// Limits automatically chosen work-group sizes to the maximum that the file declares, in total and in each
+    /// dimension (x first). OpenCL drivers read these limits from the code.
     #[cfg_attr(
         not(feature = "cuda"),
-        allow(unused_variables, reason = "drivers find the limits")
+        allow(
+            unused_variables,
+            reason = "OpenCL drivers read the limits from the code"
+        )
     )]
     pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
         match self {
@@ -101,7 +101,7 @@ impl Kernel {
     }
 }
 
-/// What the driver reports about a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::attributes).
+/// Properties of a compiled kernel. Returned by [`Kernel::attributes`](crate::Kernel::attributes).
 ///
 /// A field is `None` if the driver does not report it. Memory sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,9 +109,9 @@ impl Kernel {
 pub struct KernelAttributes {
     /// The largest number of work-items in a work-group.
     pub max_work_group_size: usize,
-    /// The preferred divisor of the work-group size, in work-items.
+    /// The number of work-items of which the work-group size should be a multiple, for best performance.
     pub preferred_work_group_size_multiple: usize,
-    /// The work-group memory that the kernel uses besides its arguments.
+    /// The work-group memory that the kernel uses, not counting its arguments.
     pub local_memory_bytes: u64,
     /// The private memory of a work-item. CUDA drivers include spilled registers.
     pub private_memory_bytes: Option<u64>,
@@ -206,17 +206,16 @@ impl KernelObject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "cuda"),
-    allow(dead_code, reason = "OpenCL drivers know it")
+    allow(dead_code, reason = "OpenCL drivers lay out the parameters")
 )]
 pub(crate) struct Slot {
     pub(crate) offset: usize,
     pub(crate) size: usize,
 }
 
-/// An argument value in the form that drivers use.
+/// An argument in the form that drivers accept.
 #[derive(Clone, Copy)]
 pub(crate) enum Argument<'a> {
-    /// A value, as bytes.
     Bytes(&'a [u8]),
     /// Device memory, and whether the kernel writes it.
     Memory(&'a Region, bool),
@@ -225,14 +224,13 @@ pub(crate) enum Argument<'a> {
     Sampler(&'a Arc<Sampler>),
     /// An image, and whether the kernel writes it.
     Image(&'a Arc<Image>, bool),
-    /// An address in device memory.
     Pointer(u64),
     /// A null address, for a pointer or for a struct that contains only a pointer.
     Null,
 }
 
 impl Argument<'_> {
-    /// Returns the device that holds the value, if only one device does.
+    /// Returns the device that the value is tied to, if any.
     pub(crate) fn device(self) -> Option<Device> {
         match self {
             Self::Memory(region, _) => Some(region.memory.device()),
@@ -243,7 +241,7 @@ impl Argument<'_> {
     }
 }
 
-/// Receives the arguments of a kernel.
+/// Receives a kernel's arguments, for example to set or to check them.
 pub(crate) trait Arguments<'a> {
     /// Sets the argument at `position` for all launches until it is set again. The argument's memory must live that
     /// long.

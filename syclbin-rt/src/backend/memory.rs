@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device memory, and its uses that outlive a borrow.
+//! Device memory, and counters for its uses that outlive a borrow: prepared launches, recordings and mapped views.
 
 use std::ffi::c_void;
 use std::ops::Deref;
@@ -12,68 +12,65 @@ use crate::backend::{
     Context, Device, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
 };
 
-/// The kinds of unified shared memory, which has an address.
+/// The kinds of unified shared memory, which programs access by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UsmKind {
-    /// Only the device can access it.
+    /// Accessible only by the device.
     Device,
-    /// In host memory; host and device can access it.
+    /// In host memory; accessible by host and device.
     Host,
-    /// Host and device can access it; it migrates to the processor that uses it.
+    /// Accessible by host and device; migrates to the processor that uses it.
     Shared,
 }
 
-/// Owned memory.
 pub(crate) struct Memory {
     raw: RawMemory,
-    /// The prepared launches and recordings that use it.
+    /// Uses by prepared launches and recordings.
     prepared: Uses,
-    /// The host's views of it.
+    /// Uses by mapped views.
     mapped: Uses,
 }
 
 either! {
-    /// Memory that a driver allocated.
     RawMemory: dyn DriverMemory, Owned<opencl::memory::Memory, cuda::memory::Memory>
 }
 
-/// Memory as its driver presents it.
 pub(crate) trait DriverMemory: Send + Sync {
     fn context(&self) -> Context;
 
     /// Returns an address that identifies the memory's context.
     fn context_address(&self) -> usize;
 
-    /// Returns its size in bytes.
+    /// Returns the size in bytes.
     fn size(&self) -> usize;
 
     /// Returns the native handle for the byte at `offset`.
     fn native(&self, offset: usize) -> MemoryHandle;
 
-    /// Returns the required byte alignment of a part that is passed as an argument, or `None` if a part may begin
+    /// Returns the byte alignment that a part needs to be a kernel argument, or `None` if a part may begin
     /// anywhere.
     fn part_alignment(&self) -> Option<usize>;
 
     /// Returns the alignment that the device guarantees for every allocation.
     fn least_alignment(&self) -> u64;
 
-    /// Returns its address on the device, if host programs may use the address.
+    /// Returns the device address if the public API exposes it.
     fn address(&self) -> Option<u64>;
 
-    /// Returns its address on the device, if anything knows it.
+    /// Returns the device address if this crate knows it, even if the public API does not expose it.
     fn known_address(&self) -> Option<u64> {
         self.address()
     }
 
-    /// Returns its address on the host, if the host can access it directly.
+    /// Returns the host address if the host can access the memory directly.
     fn host_pointer(&self) -> Option<*mut c_void>;
 }
 
-/// Counts the objects that use memory for longer than a borrow.
+/// Counts the uses of memory that outlive a borrow.
 #[derive(Default)]
 struct Uses {
     all: AtomicUsize,
-    /// How many of them write the memory.
+    /// The uses that write the memory.
     writing: AtomicUsize,
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The driver backends, which contain all of this crate's unsafe code.
 //!
-//! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda` implement.
-//! The modules above use only these traits, so they deal with neither handles nor error codes. This module uses none of
-//! the modules above.
+//! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda`
+//! implement. The rest of the crate uses only these traits, so it does not depend on driver handles or error codes.
 #![allow(
     unsafe_code,
     reason = "drivers have C interfaces; their wrappers are the only unsafe code of this crate"
 )]
 
-/// Declares an enum over the values of both drivers. It dereferences to the trait that both implement.
+/// Declares an enum with a variant for each driver. The enum dereferences to the trait that both variants implement.
 macro_rules! either {
     ($(#[$meta:meta])* $name:ident: dyn $api:ident, $owner:ident<$opencl:ty, $cuda:ty>) => {
         $(#[$meta])*
@@ -76,7 +75,7 @@ macro_rules! either {
     };
 }
 
-/// The owner of a value that is not shared, for use with [`either`].
+/// Makes [`either`] store a value directly rather than in an `Arc`.
 type Owned<T> = T;
 
 #[cfg(feature = "cuda")]

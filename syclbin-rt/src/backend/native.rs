@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native handles: the driver handles behind this crate's objects.
+//! Native driver handles of this crate's objects.
 
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
-/// A device.
+/// A native device handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceHandle {
@@ -16,7 +16,7 @@ pub enum DeviceHandle {
     Cuda(i32),
 }
 
-/// A queue and its context.
+/// The native handles of a queue and its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueueHandle {
@@ -24,42 +24,42 @@ pub enum QueueHandle {
     OpenCl {
         /// The `cl_command_queue`.
         queue: *mut c_void,
-        /// The `cl_context` of the queue.
+        /// The queue's `cl_context`.
         context: *mut c_void,
     },
     /// CUDA handles.
     Cuda {
         /// The `CUstream`.
         stream: *mut c_void,
-        /// The `CUcontext` of the stream: the primary context of the device.
+        /// The stream's `CUcontext`, which is the device's primary context.
         context: *mut c_void,
     },
 }
 
-/// Memory on a device.
+/// The native handle or the address of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryHandle {
     /// An OpenCL buffer object.
     OpenCl {
-        /// The `cl_mem`.
+        /// The `cl_mem` handle.
         memory: *mut c_void,
-        /// The byte offset of the elements in the buffer object.
+        /// The byte offset of the elements within the buffer object.
         offset: usize,
     },
     /// An address: OpenCL unified shared memory, or a CUDA `CUdeviceptr`.
     Address(u64),
 }
 
-/// A kernel and its program.
+/// The native handles of a kernel and its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KernelHandle {
     /// OpenCL handles.
     OpenCl {
-        /// The `cl_kernel`. Every launch through this crate overwrites its arguments.
+        /// The `cl_kernel`. Every launch through this crate overwrites the kernel's arguments.
         kernel: *mut c_void,
-        /// The `cl_program`, from which you can create kernel objects of your own.
+        /// The `cl_program`, from which you can create separate kernel objects.
         program: *mut c_void,
     },
     /// CUDA handles.
@@ -71,7 +71,7 @@ pub enum KernelHandle {
     },
 }
 
-/// An event.
+/// A native event handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventHandle {
@@ -97,7 +97,7 @@ impl NativeEvent {
         Self { handle, _keeps }
     }
 
-    /// Returns the handle, which is valid as long as this value.
+    /// Returns the handle, which is valid while this value is alive.
     #[must_use]
     pub fn handle(&self) -> EventHandle {
         self.handle

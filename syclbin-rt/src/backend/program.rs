@@ -14,8 +14,8 @@ use crate::log;
 /// The code of a module, and its build settings.
 pub(crate) struct Source<'s> {
     pub(crate) code: Cow<'s, [u8]>,
-    /// For PTX and code made from it: the values of specialization constants that differ from their defaults, keyed by
-    /// the name of the variable that holds them. In SPIR-V, the values are already stored as the defaults.
+    /// The values of specialization constants that differ from their defaults, keyed by the name of the PTX
+    /// variable. SPIR-V code already contains the values as its defaults.
     pub(crate) constants: Vec<(String, Vec<u8>)>,
     pub(crate) options: BuildOptions,
 }
@@ -25,19 +25,17 @@ pub(crate) struct Source<'s> {
 pub(crate) struct BuildOptions {
     /// Options for `clBuildProgram` and `clCompileProgram`.
     pub(crate) compile: String,
-    /// Options for `clLinkProgram`: those that affect native code, which some drivers generate when linking.
+    /// Options for `clLinkProgram`, which affect native code: some drivers generate it at link time.
     pub(crate) link: String,
 }
 
 impl BuildOptions {
-    /// Returns the build options for code with these properties.
-    ///
     /// Only Intel's GPU driver accepts the options for register allocation and explicit SIMD (which uses a separate
     /// compiler). On other devices, such as Intel's CPU device, they would fail the build.
     pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
         let mut compile = Vec::new();
         let mut link = Vec::new();
-        // OpenCL offers an option for level 0 only.
+        // OpenCL has an option only for optimization level 0.
         if misc.opt_level == Some(0) {
             compile.push("-cl-opt-disable");
         }
@@ -55,7 +53,7 @@ impl BuildOptions {
             }
             compile.extend(&link);
             // Without this option, code for some Intel GPUs addresses only the first 4 GB of a buffer and reads wrong
-            // values beyond.
+            // values beyond them.
             if facts.max_buffer_bytes < facts.memory_bytes {
                 compile.push("-cl-intel-greater-than-4GB-buffer-required");
             }
@@ -70,22 +68,19 @@ impl BuildOptions {
 /// A built program. Clones refer to the same program.
 pub(crate) type Program = Arc<dyn DriverProgram>;
 
-/// A program that this reference does not keep alive.
 pub(crate) type WeakProgram = Weak<dyn DriverProgram>;
 
-/// A program as its driver presents it.
 pub(crate) trait DriverProgram: Any + Send + Sync {
-    /// Finds the kernel `symbol`. `slots` are the positions of its parameters, if known.
+    /// Finds the kernel `symbol`. `slots` are the offsets and sizes of its parameters, if known.
     fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<Kernel>;
 
     /// Returns the driver's native code.
     fn binary(&self) -> Result<Vec<u8>>;
 
-    /// Returns the symbols of its kernels.
     fn kernel_names(&self) -> Result<Vec<String>>;
 }
 
-/// Logs the warnings of a driver's compiler. Most drivers print something even without warnings.
+/// Logs the driver's compiler output if it contains warnings. Most drivers print something even without warnings.
 pub(crate) fn log_warnings(facts: &Facts, text: impl FnOnce() -> String) {
     if !log::warnings_enabled() {
         return;
@@ -93,7 +88,7 @@ pub(crate) fn log_warnings(facts: &Facts, text: impl FnOnce() -> String) {
     let text = text();
     if text.to_ascii_lowercase().contains("warning") {
         log::warn(format_args!(
-            "the driver of {} reported a warning:\n{text}",
+            "the driver for {} reported a warning:\n{text}",
             facts.name
         ));
     }

@@ -17,9 +17,7 @@ either! {
     Queue: dyn DriverQueue, Arc<opencl::queue::Queue, cuda::queue::Queue>
 }
 
-/// A queue as its driver presents it.
 pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
-    /// Returns the options that the queue was created with.
     fn options(&self) -> QueueOptions;
 
     fn context(&self) -> Context;
@@ -45,16 +43,15 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
         Ok(())
     }
 
-    /// Waits for all commands enqueued so far.
     fn finish(&self) -> Result<()>;
 
-    /// Makes enqueued commands start soon, even if no thread waits for them. Call it after each command, and hold no
-    /// lock that other threads need: it blocks while the device is far behind.
+    /// Makes enqueued commands start soon, even if no thread waits for them. Call it after each command, without
+    /// holding a lock that other threads need: it blocks while the device is far behind.
     fn flush(&self) -> Result<()> {
         self.flush_after(1)
     }
 
-    /// Flushes after `commands` commands.
+    /// Flushes once after `commands` commands, like [`DriverQueue::flush`].
     fn flush_after(&self, _commands: usize) -> Result<()> {
         Ok(())
     }
@@ -65,7 +62,7 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
         Ok(())
     }
 
-    /// Returns whether commands run even if an event in their wait list has already failed.
+    /// Returns whether commands run anyway, or never end, if an event in their wait list has already failed.
     fn ignores_failed_dependencies(&self) -> bool {
         false
     }
@@ -81,23 +78,23 @@ pub(crate) trait Copies {
     /// Allocates memory with undefined content, at least one byte. Without a `kind`, the memory has no address.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
-    /// Copies between `memory`, starting at byte `offset`, and `host`. Runs after all earlier commands and waits until
-    /// it has finished.
+    /// Copies between `memory`, starting at byte `offset`, and `host`. Runs after all earlier commands, and blocks
+    /// until the copy has finished.
     fn transfer(&self, memory: &Memory, offset: usize, host: HostSlice<'_>) -> Result<()>;
 
-    /// Starts to fill a region with copies of `pattern`.
+    /// Starts filling a region with copies of `pattern`.
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request. [`pattern`](crate::backend::slice::pattern) filters out the elements
+    /// Fails if the driver rejects the request. [`pattern`](crate::backend::slice::pattern) filters out elements
     /// that no driver accepts.
     fn start_fill(&self, region: &Region, pattern: &[u8], after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy a region to another region of the same size and memory kind. The regions must not overlap.
+    /// Starts copying a region to another region of the same size and memory kind. The regions must not overlap.
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<Event>;
 
-    /// Starts to copy between all of `region` and host memory, after the commands in `after`, which must belong to this
-    /// context.
+    /// Starts copying between all of `region` and host memory, after the commands in `after`, which must belong to
+    /// this context.
     ///
     /// # Safety
     ///
@@ -122,18 +119,18 @@ pub(crate) trait Copies {
         Ok(None)
     }
 
-    /// Unmaps memory and waits until that is done, because another queue would not wait for it.
+    /// Unmaps memory and blocks until it is unmapped, because commands on other queues would not wait.
     fn unmap(&self, _memory: &Memory, _mapped: *mut c_void) -> Result<()> {
         Ok(())
     }
 
-    /// Returns whether the driver itself copies between these regions of two devices.
+    /// Returns whether the driver can copy between these regions, which are on different devices.
     fn has_peer(&self, _from: &Region, _to: &Region) -> bool {
         false
     }
 
-    /// Copies `from` to `to`, which is in the context of `other`. Runs after all earlier commands on this queue and
-    /// waits until it has finished.
+    /// Copies `from` to `to`, which belongs to the context of `other`. Runs after all earlier commands on this
+    /// queue, and blocks until the copy has finished.
     ///
     /// # Errors
     ///
@@ -172,7 +169,7 @@ impl HostSlice<'_> {
     }
 }
 
-/// Accesses a program's variables, by the name in the code or by the unique identifier.
+/// Access to a program's variables, by their name in the code or by their unique identifier.
 pub(crate) trait Variables {
     /// Returns whether the driver looks up variables by their name in the code rather than by their unique identifier.
     fn names_variables_as_code(&self) -> bool;
@@ -181,8 +178,8 @@ pub(crate) trait Variables {
     /// alive.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
 
-    /// Copies between the variable `name`, starting at byte `offset`, and `host`. Runs after all earlier commands and
-    /// waits until it has finished.
+    /// Copies between the variable `name`, starting at byte `offset`, and `host`. Runs after all earlier commands,
+    /// and blocks until the copy has finished.
     fn transfer_variable(
         &self,
         program: &Program,
@@ -191,7 +188,7 @@ pub(crate) trait Variables {
         host: HostSlice<'_>,
     ) -> Result<()>;
 
-    /// Returns the size that the code declares for the variable `name`.
+    /// Returns the size in bytes that the code declares for the variable `name`.
     fn variable_size(&self, program: &Program, name: &CStr) -> Result<usize>;
 }
 
@@ -250,7 +247,7 @@ impl QueueOptions {
         }
     }
 
-    /// Returns the first option that the device does not support, and the requirement it lacks.
+    /// Returns the first unsupported option, and the OpenCL property that the device lacks.
     pub(crate) fn beyond(self, device: QueueAbilities) -> Option<(&'static str, &'static str)> {
         if self.out_of_order && !device.out_of_order {
             return Some((
@@ -264,12 +261,10 @@ impl QueueOptions {
 }
 
 impl Queue {
-    /// Returns whether both are the same queue.
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::addr_eq(&raw const **self, &raw const **other)
     }
 
-    /// Allocates memory and copies `bytes` into it.
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<Memory>> {
         if bytes.is_empty() {
             return self.zeroed(None, 0);
@@ -308,7 +303,7 @@ impl Queue {
     }
 }
 
-/// A graph: commands that are recorded once, run one after the other, and are enqueued by a single driver call.
+/// Commands that are recorded once, run in order, and are enqueued with a single driver call.
 pub(crate) trait Graph: Send + Sync {
     /// Records a kernel with its current arguments.
     ///
@@ -322,23 +317,22 @@ pub(crate) trait Graph: Send + Sync {
     /// Records a copy of a region to another region of the same size. The regions must not overlap.
     fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()>;
 
-    /// Records a fill, as by [`Copies::start_fill`].
+    /// Records a fill, like [`Copies::start_fill`].
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
 
     /// Ends the recording, so that the graph can be enqueued.
     fn finish(&mut self) -> Result<()>;
 
     /// Enqueues all commands, to start when all commands in `after` have finished. Runs of the same graph never
-    /// overlap, whichever thread enqueues them.
+    /// overlap, no matter which threads enqueue them.
     ///
     /// # Safety
     ///
-    /// The recording must have ended. The objects it uses must be alive, and its kernels must be sound. The events in
-    /// `after` must belong to this context.
+    /// The recording must have ended. The objects that the graph uses must be alive, and its kernels must be sound.
+    /// The events in `after` must belong to this context.
     unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event>;
 }
 
-/// Returns whether the driver's queue is an out-of-order OpenCL queue.
 #[cfg(test)]
 pub(crate) fn is_out_of_order(queue: &Queue) -> bool {
     queue.opencl().is_ok_and(|queue| queue.is_out_of_order())

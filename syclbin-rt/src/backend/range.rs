@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-/// A range with any number of dimensions, for kernels whose dimensions are unknown. Converts from a number, an array of
-/// numbers, a [`Range`](crate::Range), an [`NdRange`](crate::NdRange), and, for a kernel without a range
-/// (`single_task`), `()`.
+/// A range whose number of dimensions is known only at run time. Numbers, arrays of numbers,
+/// [`Range`](crate::Range) and [`NdRange`](crate::NdRange) convert to it, as does `()` for a kernel without a range
+/// (`single_task`).
 ///
 /// ```
 /// use syclbin_rt::{AnyRange, NdRange};
@@ -16,14 +16,14 @@ use std::fmt;
 pub struct AnyRange {
     pub(crate) global: Extent,
     pub(crate) local: Option<Extent>,
-    /// `None` if ids begin at 0, which is fastest on the device.
+    /// `None` if ids begin at 0, the fastest case on the device.
     pub(crate) offset: Option<Extent>,
 }
 
 /// Sizes in one to three dimensions, converted from a number or an array of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// In the driver's order, which is the reverse of SYCL's; 1 beyond `dimensions`.
+    /// The sizes in the driver's order, the reverse of SYCL's. Padded with 1.
     sizes: [usize; 3],
     dimensions: usize,
 }
@@ -43,7 +43,6 @@ impl AnyRange {
         offset.sizes.get(..self.global.dimensions)
     }
 
-    /// Returns the sizes in the driver's order.
     pub(crate) fn global(&self) -> &[usize] {
         self.global.driver_order()
     }
@@ -56,7 +55,7 @@ impl AnyRange {
 }
 
 impl Extent {
-    /// Creates an extent from the driver's three sizes, of which only the first `dimensions` count.
+    /// Creates an extent from three sizes in the driver's order. Only the first `dimensions` sizes count.
     pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
         Self { sizes, dimensions }
     }
@@ -82,7 +81,7 @@ impl Extent {
         self.dimensions
     }
 
-    /// Returns the size of a dimension in SYCL's order; 1 beyond the last dimension.
+    /// Returns the size of a dimension in SYCL's order, or 1 beyond the last dimension.
     pub(crate) fn size(&self, dimension: usize) -> usize {
         let mut sizes = self.driver_order().iter().rev();
         sizes.nth(dimension).copied().unwrap_or(1)
@@ -93,14 +92,14 @@ impl Extent {
         std::array::from_fn(|dimension| self.size(dimension))
     }
 
-    /// Returns the number of work-items; `usize::MAX` on overflow.
+    /// Returns the number of work-items, or `usize::MAX` on overflow.
     pub(crate) fn items(&self) -> usize {
         let [x, y, z] = self.sizes;
         x.saturating_mul(y).saturating_mul(z)
     }
 
-    /// Returns the number of work-items in the range from 0 to the end of this range, which begins at `offset`; `None`
-    /// on overflow.
+    /// Returns the number of ids from 0 to the end of this range if the range starts at `offset`, or `None` on
+    /// overflow.
     pub(crate) fn checked_reach(&self, offset: Self) -> Option<usize> {
         let mut reach = *self;
         for (size, from) in reach.sizes.iter_mut().zip(offset.driver_order()) {
@@ -109,7 +108,7 @@ impl Extent {
         reach.checked_items()
     }
 
-    /// Returns the number of work-items; `None` on overflow.
+    /// Returns the number of work-items, or `None` on overflow.
     pub(crate) fn checked_items(&self) -> Option<usize> {
         let [x, y, z] = self.sizes;
         x.checked_mul(y)?.checked_mul(z)

@@ -23,20 +23,20 @@ pub struct DeviceSlice<T> {
     region: Region,
 }
 
-/// A region of device memory, behind a reference.
+/// A region of device memory. Exists only behind a reference.
 pub(crate) struct Region<Tail: ?Sized = [()]> {
     pub(crate) memory: Arc<Memory>,
-    /// In bytes.
+    /// The offset in the memory, in bytes.
     pub(crate) offset: usize,
-    /// In elements.
+    /// The number of elements.
     pub(crate) len: usize,
     /// The size of an element in bytes.
     pub(crate) element_bytes: usize,
-    /// Empty. Its unknown length makes the type unsized.
+    /// Always empty; makes the type unsized.
     _tail: Tail,
 }
 
-/// A region of device memory, as a value.
+/// A region of device memory that can be stored and returned by value.
 pub(crate) type OwnedRegion = Region<[(); 0]>;
 
 impl OwnedRegion {
@@ -57,14 +57,13 @@ impl OwnedRegion {
 
     /// Returns the region as a slice of `T`, whose size must match the region's element size.
     pub(crate) fn as_slice<T>(&self) -> &DeviceSlice<T> {
-        // The host's view counts elements of `T`.
+        // Host views rely on matching element sizes.
         debug_assert_eq!(self.element_bytes, size_of::<T>());
         let region: &Region = self;
         // SAFETY: the slice is `repr(transparent)` over the region, and the lifetimes are the same.
         unsafe { &*(std::ptr::from_ref(region) as *const DeviceSlice<T>) }
     }
 
-    /// Returns the region as a mutable slice of `T`.
     pub(crate) fn as_mut_slice<T>(&mut self) -> &mut DeviceSlice<T> {
         debug_assert_eq!(self.element_bytes, size_of::<T>());
         let region: &mut Region = self;
@@ -74,13 +73,12 @@ impl OwnedRegion {
 }
 
 impl<Tail: ?Sized> Region<Tail> {
-    /// Returns its size in bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         // Cannot overflow, because the region lies inside memory.
         self.len.saturating_mul(self.element_bytes)
     }
 
-    /// Returns a part of the region, in the same memory.
     pub(crate) fn part(&self, first: usize, len: usize) -> OwnedRegion {
         let offset = first.saturating_mul(self.element_bytes);
         OwnedRegion::new(
@@ -98,7 +96,7 @@ impl<T> DeviceSlice<T> {
     }
 }
 
-/// The address of a `T` on a device, for pointers inside structs. It occupies 8 bytes, and zero is the null pointer.
+/// The device address of a `T`, for pointers inside structs. It occupies 8 bytes, and zero is the null pointer.
 ///
 /// Returned by [`DeviceArray::pointer`](crate::DeviceArray::pointer). It is only a number and does not keep the memory
 /// alive.
@@ -122,7 +120,7 @@ impl<T> DevicePointer<T> {
         Self { address, pointee }
     }
 
-    /// Returns the address.
+    /// Returns the device address as an integer. Zero is the null pointer.
     #[must_use]
     pub const fn address(self) -> u64 {
         self.address
@@ -134,7 +132,7 @@ impl<T> DevicePointer<T> {
         DevicePointer::from_address(self.address)
     }
 
-    /// Returns a pointer that is `count` elements further.
+    /// Returns the pointer advanced by `count` elements.
     #[must_use]
     pub const fn wrapping_add(self, count: u64) -> Self {
         let bytes = count.wrapping_mul(size_of::<T>() as u64);
@@ -177,8 +175,8 @@ impl<T> fmt::Debug for DevicePointer<T> {
 /// The largest pattern, in bytes, that every device can fill memory with (OpenCL 3.0, clEnqueueFillBuffer).
 const LARGEST_PATTERN: usize = 128;
 
-/// Returns the pattern with which a device can fill memory with copies of this element, if any. If all bytes of the
-/// element are equal, the pattern is a single byte.
+/// Returns the pattern with which a device can fill memory with copies of `element`, or `None` if no driver accepts
+/// such a pattern. If all bytes of the element are equal, the pattern is a single byte.
 pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
     match element {
         [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that wake async tasks.
 //!
-//! Waking runs executor code, which may launch kernels, wait for a queue, or block. A driver callback must not do that,
-//! so it sends wakers to these threads. One thread calls the wakers one after the other. A second thread watches it:
-//! while a waker blocks, the watcher starts another thread for the rest.
+//! Waking runs executor code, which may launch kernels, wait for a queue, or block. A driver callback must not do
+//! that, so it sends wakers to these threads. One thread calls the wakers in order. While a waker blocks, a second
+//! thread starts another thread for the remaining wakers.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -11,23 +11,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long a waker may block before another thread continues with the rest.
+/// How long a waker may block before another thread takes over.
 const LONGEST: Duration = Duration::from_millis(10);
 
 struct Wakers {
     state: Mutex<State>,
-    /// Signals that a waker is waiting.
     woken: Condvar,
-    /// Signals that more wakers are waiting than threads are idle.
+    /// Signals that more wakers are queued than threads are idle.
     busy: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waker>,
-    /// The number of wakers taken so far.
+    /// The number of wakers removed from the queue so far.
     taken: u64,
-    /// The number of threads that wait for a waker.
     idle: usize,
 }
 
@@ -41,13 +39,13 @@ static WAKERS: Wakers = Wakers {
     busy: Condvar::new(),
 };
 
-/// Returns whether the waker threads are running. Without them, a poll must wait until its command ends.
+/// Starts the waker threads once, and returns whether they run. If not, polls must block until the command ends.
 pub(crate) fn ensure_started() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     *STARTED.get_or_init(|| start(|| WAKERS.wake(true)) && start(|| WAKERS.watch()))
 }
 
-/// Hands `waker` to a waker thread. Call [`ensure_started`] first, to ensure that the threads are running.
+/// Queues `waker` for a waker thread. Requires that [`ensure_started`] returned `true`.
 pub(crate) fn wake(waker: Waker) {
     let mut state = WAKERS.lock();
     state.waiting.push_back(waker);
@@ -69,7 +67,7 @@ impl Wakers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes tasks as wakers arrive: forever if `endless`, otherwise until none is left.
+    /// Calls the queued wakers: forever if `endless`, otherwise until the queue is empty.
     fn wake(&self, endless: bool) {
         let mut state = self.lock();
         loop {
@@ -77,7 +75,7 @@ impl Wakers {
                 state.taken += 1;
                 drop(state);
                 let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
-                // The executor's panic payload may itself panic when dropped.
+                // Dropping the panic payload may panic, too, so leak it.
                 let _ = woken.map_err(std::mem::forget);
                 state = self.lock();
             } else if endless {
@@ -90,7 +88,7 @@ impl Wakers {
         }
     }
 
-    /// Starts another thread whenever no waker has been taken for a while.
+    /// Starts another thread whenever wakers are queued but none has been taken for a while.
     fn watch(&self) {
         let mut state = self.lock();
         loop {
@@ -103,7 +101,7 @@ impl Wakers {
             std::thread::sleep(LONGEST);
             state = self.lock();
             if state.taken == taken && !state.waiting.is_empty() {
-                // If no thread can be started, the loop tries again.
+                // On failure, the next iteration retries.
                 let _ = start(|| WAKERS.wake(false));
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The best device: chooses a device and explains why.
+//! Chooses the best device, and explains the choice.
 //!
-//! All functions here are pure: devices are described by their [`Facts`].
+//! All functions here are pure: they receive devices as [`Facts`].
 
 #[cfg(test)]
 #[path = "best_tests.rs"]
@@ -13,7 +13,7 @@ use crate::load::coverage::Coverage;
 /// Returns the index of the best device. Among the devices with the best [`Coverage`] of the file, prefers a GPU, then
 /// an accelerator, then a CPU.
 ///
-/// Never chooses a device of another kind, or a device that cannot run kernels of SYCLBIN files.
+/// Never chooses a device of another kind, or a device that cannot run kernels from SYCLBIN files.
 pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
     let ranked = devices.iter().enumerate();
     let fitting = ranked.filter(|(_, (facts, fit))| is_ordinary(facts) && fit.rank() < 2);
@@ -21,7 +21,6 @@ pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
     chosen.map(|(index, _)| index)
 }
 
-/// Explains why [`best`] chose device `chosen`.
 pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     let Some((chosen, _)) = devices.get(chosen) else {
         return String::new();
@@ -65,7 +64,8 @@ pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usiz
     skipped.map(|(index, _)| index).collect()
 }
 
-/// Returns the first device of the preferred kind.
+/// Returns the first device of the most preferred kind. Considers other devices only if no device runs general
+/// kernels.
 pub(crate) fn first_of_best_rank<'a>(
     devices: impl Iterator<Item = (usize, &'a &'a Facts)>,
 ) -> Option<usize> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Choosing the best of several devices.
+//! Tests the choice of the best device.
 
 use syclbin::{Image, IrType, Syclbin};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Discovery: loads driver libraries, lists their devices, and chooses one.
+//! Discovers devices: loads driver libraries, lists their devices, and chooses one device.
 //!
 //! The installed CPU driver is loaded only if no other device is suitable.
 
@@ -23,7 +23,6 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// Searches the system's libraries.
     pub(crate) fn of_system() -> Self {
         let mut search = Self {
             devices: Vec::new(),
@@ -36,7 +35,6 @@ impl Discovery {
         search
     }
 
-    /// Returns every device.
     pub(crate) fn all(mut self) -> Result<Vec<Device>> {
         self.add_installed();
         if self.devices.is_empty() {
@@ -45,7 +43,7 @@ impl Discovery {
         Ok(self.devices)
     }
 
-    /// Returns the best device that `file` has code for, or the best device overall without a file.
+    /// Returns the best device that `file` contains code for. Without a file, returns the best device overall.
     pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
         let is_whole = |fits: &[(&Facts, Coverage)]| {
             let best = best::best(fits).and_then(|best| fits.get(best));
@@ -90,7 +88,6 @@ impl Discovery {
         facts.map(|facts| (facts, fit(facts))).collect()
     }
 
-    /// Returns the error for a file that no device can run.
     fn unfit(&self, fits: &[(&Facts, Coverage)]) -> Error {
         let devices = self.devices.iter().zip(fits);
         let reasons = devices.map(|(device, (facts, fit))| match fit.reason() {
@@ -102,7 +99,9 @@ impl Discovery {
             .iter()
             .filter(|tried| tried.starts_with(driver_libraries::INSTALLED));
         let missing = missing.map(|tried| {
-            format!("{tried}; `{INSTALL_COMMAND}` installs a device that runs SPIR-V on the CPU")
+            format!(
+                "{tried}; run `{INSTALL_COMMAND}` to install a driver that runs SPIR-V on the CPU"
+            )
         });
         Error::listing(
             ErrorKind::NoDevice,
@@ -166,7 +165,6 @@ impl Discovery {
         }
     }
 
-    /// Adds the devices of the installed CPU driver, unless that was already done.
     fn add_installed(&mut self) {
         if !std::mem::replace(&mut self.installed, true) {
             self.add(driver_libraries::installed());
@@ -211,16 +209,16 @@ impl Discovery {
 
     fn no_device(&self) -> Error {
         let message = format_args!(
-            "found no device that can run SYCLBIN kernels; `{INSTALL_COMMAND}` installs one that runs on the CPU"
+            "found no device that can run SYCLBIN kernels; run `{INSTALL_COMMAND}` to install a driver that runs them \
+             on the CPU"
         );
         Error::listing(ErrorKind::NoDevice, message, self.tried.clone())
     }
 }
 
-/// Returns the error for a selector that does not match any of the `available` devices.
 pub(crate) fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
     let message = format_args!(
-        "device selector {selector:?} (SYCLBIN_DEVICE or Device::select): {reason}; available devices"
+        "cannot select a device with {selector:?} (from SYCLBIN_DEVICE or Device::select): {reason}; available devices"
     );
     Error::listing(ErrorKind::NoDevice, message, available)
 }

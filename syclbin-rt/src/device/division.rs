@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Division: splits a device into parts, which are devices with a subset of the compute units.
+//! Divides devices into parts, each of which is a device with a subset of the compute units.
 
 use crate::backend::facts::{Affinity, Facts, Partition};
 use crate::device::Device;
@@ -17,7 +17,7 @@ impl Device {
     /// ```no_run
     /// use syclbin_rt::{Device, Partition};
     ///
-    /// // All but two compute units, if there are as many, which are left to the rest of the program.
+    /// // Use all but two compute units, and leave those to the rest of the program.
     /// let whole = Device::select("cpu")?;
     /// let parts = whole.partition(Partition::Counts(&[whole.compute_units().saturating_sub(2).max(1)]))?;
     /// let queue = parts[0].queue()?;
@@ -26,8 +26,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails if the device cannot be divided in this way, because it has too few compute units or its driver does not
-    /// support it.
+    /// Fails if the device cannot be divided in this way, because it has too few compute units, or because its driver
+    /// does not support this kind of division.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
@@ -44,7 +44,7 @@ impl Device {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// Returns how many times the device has been divided.
+    /// Returns the nesting depth of this part; 0 for a whole device.
     fn depth(&self) -> usize {
         std::iter::successors(self.parent(), Self::parent).count()
     }
@@ -56,8 +56,8 @@ impl Device {
         Some(Self::new(part.parent))
     }
 
-    /// Returns part `number`, as selectors count parts. The device is divided by [`Affinity::Next`] if supported, or
-    /// else into the smallest parts that the driver allows.
+    /// Returns part `number`, numbered from 0 as in selectors. The device is divided by [`Affinity::Next`] if
+    /// supported, or else into the smallest parts that the driver allows.
     pub(crate) fn numbered_part(&self, number: usize) -> Result<Self> {
         let facts = self.facts();
         let how = if can(facts, Affinity::Next) {
@@ -72,21 +72,23 @@ impl Device {
         let parts = self.partition(how)?;
         let count = parts.len();
         parts.into_iter().nth(number).ok_or_else(|| {
-            let message =
-                format_args!("{self} has no part {number}; it has {count} parts, counted from 0");
+            let s = if count == 1 { "" } else { "s" };
+            let message = format_args!(
+                "{self} has no part {number}; it has {count} part{s}, numbered from 0"
+            );
             Error::new(ErrorKind::InvalidArgument, message)
         })
     }
 }
 
-/// The limit on dividing parts further, because every list of parts stays in memory.
+/// The maximum nesting depth of parts. Parts are never freed, so their number must stay limited.
 const DEEPEST: usize = 8;
 
 fn can(facts: &Facts, by: Affinity) -> bool {
     facts.partitions.affinities.contains(&by)
 }
 
-/// Checks whether a device can be divided in this way at all.
+/// Checks whether a device can be divided as `how` requests.
 ///
 /// # Errors
 ///

@@ -14,7 +14,7 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::backend::Library;
 
-/// Paths of OpenCL libraries, separated by `;`. `cl3` uses the same variable.
+/// Paths of OpenCL libraries, separated by `;`. The crate `cl3` uses the same variable.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
 /// NVIDIA's driver, for messages.
@@ -23,7 +23,6 @@ pub(crate) const CUDA: &str = "NVIDIA's driver";
 /// The location of the CPU driver, for messages, if the driver is not installed.
 pub(crate) const INSTALLED: &str = "the cpu-device component";
 
-/// The names of the platform's OpenCL loader.
 #[cfg(windows)]
 const LOADERS: &[&str] = &["OpenCL.dll"];
 #[cfg(target_os = "macos")]
@@ -33,15 +32,14 @@ const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
 /// The toolchain home that this crate was built with.
 ///
-/// A program built with a custom home finds its driver without the environment variable, as a RUNPATH lets a program
-/// find its libraries.
+/// A program that was built with a custom home uses the CPU driver installed there even without the environment
+/// variable, as a RUNPATH does for shared libraries.
 const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
 
 /// The outcome of looking for a library in one location.
 pub(crate) struct LibraryLookup {
     /// The name of the library, or the location where a library was expected.
     pub(crate) name: String,
-    /// The library, or the reason why there is none.
     pub(crate) library: Result<Library, String>,
 }
 
@@ -87,7 +85,6 @@ pub(crate) fn system() -> Vec<LibraryLookup> {
     lookups
 }
 
-/// Returns the installed CPU driver.
 pub(crate) fn installed() -> LibraryLookup {
     match installed_path() {
         Ok(path) => LibraryLookup::load(path),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Devices. Finding or choosing a device never starts work on it.
+//! Devices. Finding or choosing a device never starts work on that device.
 
 pub(crate) mod best;
 pub(crate) mod discovery;
@@ -84,8 +84,8 @@ impl Device {
     /// If `SYCLBIN_DEVICE` is set, this is the device that it selects (see [`Device::select`]). Otherwise it is the
     /// first GPU, accelerator or CPU, in this order, that accepts SPIR-V or PTX.
     ///
-    /// This function does not know which devices a file has code for. To run kernels, prefer [`Device::best_for`], or
-    /// `kernels::Module::best_device()` in generated code.
+    /// This function does not consider which devices a file contains code for. To run kernels, prefer
+    /// [`Device::best_for`], or `kernels::Module::best_device()` in generated code.
     ///
     /// The installed CPU driver is loaded only if the system has no such device.
     ///
@@ -103,7 +103,7 @@ impl Device {
     /// Returns the best device that a SYCLBIN file contains code for: preferably a GPU, then an accelerator, then a
     /// CPU.
     ///
-    /// `file` contains the bytes of the file, or is `kernels::Module::FILE` of generated code. The generated function
+    /// `file` is the content of a SYCLBIN file, or `kernels::Module::FILE` in generated code. The generated function
     /// `kernels::Module::best_device()` does the same.
     ///
     /// For instance, if the file contains only SPIR-V, a GPU that accepts only PTX is skipped and the CPU is chosen. A
@@ -158,35 +158,35 @@ impl Device {
     /// | selector | device |
     /// |---|---|
     /// | `gpu`, `cpu`, `accelerator` | the first device of this kind that accepts SPIR-V or is a CUDA device |
-    /// | `2` | device 2 in [`Device::all`], counted from 0 |
-    /// | `gpu:1` | GPU 1, counted from 0 |
+    /// | `2` | device 2 in [`Device::all`], numbered from 0 |
+    /// | `gpu:1` | GPU 1, numbered from 0 |
     /// | `arc`, `gpu:arc` | a device (a GPU) whose name, vendor or platform contains this text, ignoring case |
     /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same among the devices of one backend; `opencl`, `cuda` or `*` alone selects any of them |
-    /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, counted from 0: divided by [`Affinity::Next`](crate::Affinity) if the device supports it, else into single compute units |
+    /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, numbered from 0; the device is divided by [`Affinity::Next`](crate::Affinity) if it supports that, or else into the smallest parts that its driver allows |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
     ///
     /// Fails if the selector does not follow this grammar, if nothing matches, or if the matching device cannot run
-    /// kernels of SYCLBIN files. The last two errors list the available devices.
+    /// kernels from SYCLBIN files. The last two errors list the available devices.
     pub fn select(selector: &str) -> Result<Self> {
         let parsed = Selector::parse(selector).map_err(|error| invalid(selector, &error))?;
         Discovery::of_system().select(selector, &parsed)
     }
 
-    /// Returns the device name that the driver reports. A part of a device has the name of the whole device.
+    /// Returns the device name that the driver reports. A part has the same name as the whole device.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.facts().name
     }
 
-    /// Returns the name of the device's vendor.
+    /// Returns the vendor name that the driver reports.
     #[must_use]
     pub fn vendor(&self) -> &str {
         &self.facts().vendor
     }
 
-    /// Returns the name of the device's platform, as an OpenCL driver reports it, or `NVIDIA CUDA`.
+    /// Returns the platform name that the OpenCL driver reports, or `NVIDIA CUDA`.
     #[must_use]
     pub fn platform(&self) -> &str {
         &self.facts().platform
@@ -216,7 +216,7 @@ impl Device {
         self.0.library()
     }
 
-    /// Returns whether the device accepts SPIR-V, and so can run the SPIR-V kernels of SYCLBIN files.
+    /// Returns whether the device accepts SPIR-V, and so can run SPIR-V kernels from SYCLBIN files.
     ///
     /// This requires OpenCL 2.1. Older devices with the extension `cl_khr_il_program` return `false`: they use a
     /// separate entry point, which this version does not call.
@@ -239,7 +239,7 @@ impl Device {
         self.facts().memory_bytes
     }
 
-    /// Returns the size of work-group memory in bytes.
+    /// Returns the size in bytes of the memory that each work-group can use.
     #[must_use]
     pub fn local_memory_bytes(&self) -> u64 {
         self.facts().local_memory_bytes
@@ -257,7 +257,7 @@ impl Device {
         self.facts().max_work_group_size
     }
 
-    /// Returns the aspects of the device, as SYCL names them. Aspects that OpenCL drivers cannot report are omitted.
+    /// Returns the device's SYCL aspects. Aspects that OpenCL drivers cannot report are omitted.
     pub fn aspects(&self) -> impl Iterator<Item = Aspect> {
         self.facts().aspects.iter().copied()
     }
@@ -275,7 +275,7 @@ impl Device {
         self.facts().aspects.contains(&aspect)
     }
 
-    /// Returns whether the device has the OpenCL extension `name`, such as `cl_khr_subgroups`.
+    /// Returns whether the device supports the OpenCL extension `name`, such as `cl_khr_subgroups`.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         self.facts().has(name)
@@ -300,7 +300,7 @@ impl Device {
         self.facts().max_work_item_sizes
     }
 
-    /// Describes the device in lists of errors.
+    /// Describes the device for lists in error messages.
     pub(crate) fn described(&self) -> String {
         if self.is_usable() {
             self.to_string()
@@ -309,7 +309,6 @@ impl Device {
         }
     }
 
-    /// Returns whether the device can run kernels of SYCLBIN files.
     pub(crate) fn is_usable(&self) -> bool {
         self.facts().is_usable()
     }
@@ -331,10 +330,10 @@ impl Device {
     }
 }
 
-/// Returns the error for a selector that does not follow the grammar.
 fn invalid(selector: &str, reason: &impl fmt::Display) -> Error {
-    let message =
-        format_args!("device selector {selector:?} ({VARIABLE} or Device::select): {reason}");
+    let message = format_args!(
+        "invalid device selector {selector:?} (from {VARIABLE} or Device::select): {reason}"
+    );
     Error::new(ErrorKind::InvalidArgument, message)
 }
 

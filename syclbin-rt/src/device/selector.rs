@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device selection: the grammar of `SYCLBIN_DEVICE`.
+//! Device selectors: the grammar that `SYCLBIN_DEVICE` and `Device::select` accept.
 //!
 //! ```text
 //! selector = term { "," term }            the first term that matches a device wins
@@ -14,7 +14,7 @@
 //! So `opencl:gpu`, `cuda:gpu:0` and `*:gpu` have the same meaning as in SYCL. In `backend:*:index`, the index counts
 //! all devices of that backend.
 //!
-//! Matching ignores case. All functions here are pure: devices are described by their [`Facts`].
+//! Matching ignores case. All functions here are pure: they receive devices as [`Facts`].
 
 #[cfg(test)]
 #[path = "selector_tests.rs"]
@@ -39,9 +39,7 @@ pub(crate) struct Term {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Pick {
-    /// The best device.
     Any,
-    /// The device at this index.
     Index(usize),
     /// The best device whose name, vendor or platform contains this lowercase text.
     Text(String),
@@ -49,7 +47,7 @@ enum Pick {
 
 const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 
-/// SYCL's names of backends that this crate does not support.
+/// SYCL's names for backends that this crate does not support.
 const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
 impl Selector {
@@ -139,12 +137,10 @@ impl Term {
         })
     }
 
-    /// Returns the number of the part to select, if any.
     pub(crate) fn part(&self) -> Option<usize> {
         self.part
     }
 
-    /// Returns whether the term requests a CUDA device.
     pub(crate) fn is_cuda(&self) -> bool {
         self.backend == Some("cuda")
     }

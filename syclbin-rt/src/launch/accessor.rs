@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accessors: the elements of a buffer that a kernel can access, and how that range is passed to the device.
+//! Accessors: which elements of a buffer a kernel can access, and how this range is passed to the device.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use crate::backend::range::Extent;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessorRange {
     /// The values passed to the device: access range, memory range, offset. Each occupies 8 bytes per dimension,
-    /// dimension 0 first. Kept small, because every argument has room for them.
+    /// dimension 0 first. Kept small, because every argument reserves space for these values.
     ids: [[u64; 3]; AccessorRange::IDS],
     /// The number of dimensions of each value.
     dimensions: [u8; AccessorRange::IDS],
@@ -30,7 +30,7 @@ impl AccessorRange {
     /// The number of device arguments that follow the pointer.
     pub(crate) const IDS: usize = 3;
 
-    /// Covers all elements of a buffer of this range.
+    /// Creates a range that covers all elements of a buffer with this layout.
     #[must_use]
     pub fn new(memory: impl Into<Extent>) -> Self {
         let (memory, dimensions) = words(memory.into());
@@ -84,7 +84,6 @@ impl AccessorRange {
         ))
     }
 
-    /// Returns the number of accessible elements.
     pub(crate) fn items(&self) -> i128 {
         let sizes = self.id(0).iter();
         sizes.fold(1, |items: i128, size| {
@@ -106,7 +105,6 @@ impl AccessorRange {
         id.get(..dimensions.into()).unwrap_or_default()
     }
 
-    /// Returns the bytes of value `id`.
     pub(crate) fn bytes(&self, id: usize) -> &[u8] {
         bytemuck::cast_slice(self.id(id))
     }

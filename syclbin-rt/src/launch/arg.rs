@@ -21,7 +21,7 @@ use crate::memory::image::{Image, Sampler};
 /// | `bool` | [`Arg::bool`] |
 /// | `sycl::half`, `bfloat16`, `sycl::vec`, a struct | [`Arg::value`], [`Arg::value_ref`] |
 /// | a pointer | [`Arg::read`], [`Arg::write`], [`Arg::pointer`], [`Arg::null`] |
-/// | a pointer inside of a struct | [`DevicePointer`] in a value |
+/// | a pointer inside a struct | [`DevicePointer`] in a value |
 /// | `work_group_memory` | [`Arg::local`], [`LocalMemory`] |
 /// | `accessor` | [`Arg::read_accessor`], [`Arg::write_accessor`] |
 /// | `local_accessor` | [`Arg::local_accessor`] |
@@ -37,8 +37,7 @@ const INLINE: usize = 64;
 const WORD: usize = 8;
 
 enum Value<'a> {
-    /// The first `size` bytes. Nearly all values are this small, so this variant avoids reading and writing the other
-    /// bytes.
+    /// The first `size` bytes. Nearly all values are this small, so this variant avoids copying a larger array.
     Word {
         bytes: [u8; WORD],
         size: usize,
@@ -271,13 +270,13 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns device argument `part` of this argument.
+    /// Returns the device argument with index `part` among those that this argument expands to.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
         if let Some(bytes) = self.value_bytes() {
             return Argument::Bytes(bytes);
         }
         match &self.0 {
-            // The compiler lowers an accessor to a pointer followed by three sizes.
+            // The compiler lowers an accessor to a pointer followed by two ranges and an offset.
             Value::Accessor {
                 region,
                 written,
@@ -302,9 +301,9 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are, so launches
-    /// have a fast path for them. Its two branches are easier to predict than the jump of a `match`, and it avoids
-    /// going through memory.
+    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are of these
+    /// kinds, so launches take a fast path for them. Two branches are easier to predict than the jump table of a
+    /// `match`, and the value need not go through memory.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
@@ -338,7 +337,6 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the device memory that the argument refers to.
     fn memory(&self) -> Option<&Region<[()]>> {
         match &self.0 {
             Value::Slice { region, .. } | Value::Accessor { region, .. } => Some(region),
@@ -355,18 +353,18 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Returns the same for the allocation that contains the argument, capped at the device's minimum alignment.
+    /// Returns the alignment of the allocation that contains the argument, capped at the device's minimum
+    /// alignment.
     pub(crate) fn whole_alignment(&self) -> Option<u64> {
         let memory = &self.memory()?.memory;
         Some(memory.alignment(0).min(memory.least_alignment()))
     }
 
-    /// Returns whether the argument is a null pointer.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.0, Value::Pointer(0))
     }
 
-    /// Returns the bytes of a value.
+    /// Returns the bytes, if the argument is a value.
     pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
             Value::Word { bytes, size } => bytes.get(..*size),
@@ -424,7 +422,6 @@ impl std::fmt::Debug for Arg<'_> {
 #[derive(Debug)]
 pub struct LocalMemory<T> {
     count: usize,
-    /// Describes the layout of `T` without owning a `T`.
     element: PhantomData<fn() -> T>,
 }
 

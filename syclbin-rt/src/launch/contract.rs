@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contracts: a launch that satisfies its contract is safe. Checking a contract does not allocate.
+//! Contracts, which make launches safe: a launch that violates its contract fails before it reaches the driver.
+//! Checking a contract does not allocate.
 //!
 //! This module is for generated code only.
 
@@ -78,7 +79,7 @@ impl<'g> LaunchView<'g> {
         Accessor(self.memory(index, element_bytes))
     }
 
-    /// Returns the integer at byte `offset` of the value of argument `index`.
+    /// Returns the integer at byte `offset` of argument `index`, which is passed by value.
     #[must_use]
     pub fn number<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
         match self.read::<T>(index, offset) {
@@ -90,7 +91,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns an integer of unknown signedness. It is a fault if the sign would matter.
+    /// Returns an integer of unknown signedness. Records a fault if the sign matters.
     #[must_use]
     pub fn unsure<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
         let number = self.number::<T>(index, offset);
@@ -100,7 +101,8 @@ impl<'g> LaunchView<'g> {
         number
     }
 
-    /// Returns the value at byte `offset` of the value of argument `index`. Not for integers.
+    /// Returns the `T` at byte `offset` of argument `index`, which is passed by value. For integers, use
+    /// [`number`](Self::number).
     #[must_use]
     pub fn value<T: Pod>(&self, index: usize, offset: usize) -> T {
         self.read(index, offset).unwrap_or_else(|| {
@@ -109,7 +111,7 @@ impl<'g> LaunchView<'g> {
         })
     }
 
-    /// Returns the `bool` at byte `offset` of the value of argument `index`.
+    /// Returns the `bool` at byte `offset` of argument `index`, which is passed by value.
     #[must_use]
     pub fn bool(&self, index: usize, offset: usize) -> bool {
         self.value::<u8>(index, offset) != 0
@@ -166,11 +168,12 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Checks that the memory of argument `index` is aligned to `bytes`, or to the device's alignment of all memory.
+    /// Checks that the memory of argument `index` is aligned to `bytes`, or as strictly as the device aligns all
+    /// memory.
     ///
     /// # Errors
     ///
-    /// Fails if it is not known to be aligned.
+    /// Fails if the memory is not known to be aligned.
     pub fn aligned(&self, index: usize, bytes: Option<u64>) -> Result<(), Broken> {
         let arg = self.args.get(index);
         let Some(known) = arg.and_then(Arg::alignment) else {
@@ -195,7 +198,6 @@ impl<'g> LaunchView<'g> {
 }
 
 impl Broken {
-    /// Describes the problem of a launch whose arguments are called `names`.
     pub(crate) fn describe(&self, names: &[&'static str]) -> String {
         let culprit = match self.argument {
             Some(index) => argument(names, index),
@@ -205,21 +207,21 @@ impl Broken {
     }
 }
 
-/// Reports an argument whose memory is only aligned to `known` bytes.
 #[cold]
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
-    // All drivers align memory more strictly, so this is a part that starts in between.
+    // All drivers align allocations more strictly, so this is a part that starts at an offset.
     let remedy = if known < 64 {
-        "pass memory from its start, or a part that starts at a multiple of this alignment; if the kernel works with \
-         less, declare that in its contract with `x.align() >= N`"
+        "pass the whole buffer or array, or a part that starts at a multiple of this alignment; if a smaller \
+         alignment suffices, declare it in the kernel's contract with `x.align() >= N`"
     } else {
         "use a DeviceArray, HostArray or SharedArray of a type with this alignment, such as the type that \
          include_syclbin! generates, or allocate more elements and pass an aligned part"
     };
+    let s = if known == 1 { "" } else { "s" };
     Broken {
         argument: Some(index),
         problem: format!(
-            "is aligned to {known} bytes, but the kernel requires {required}; {remedy}"
+            "is aligned to {known} byte{s}, but the kernel requires {required}; {remedy}"
         ),
     }
 }
@@ -285,7 +287,7 @@ impl<'g> LaunchRange<'g> {
         a * b * c
     }
 
-    /// Returns the range of a work-group. It is a fault if the driver chooses the size.
+    /// Returns the range of a work-group. Records a fault if the driver chooses the size.
     #[must_use]
     pub fn local(self) -> Self {
         match &self.view.local {

@@ -33,14 +33,13 @@ pub struct Kernel(Arc<Inner>);
 
 struct Inner {
     symbol: Symbol,
-    /// The kernel's name, for messages.
     name: String,
     checked: Checked,
-    /// In SYCL's order.
+    /// The required work-group size, in SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
     raw: backend::Kernel,
-    /// Present if kernels of its program contain asserts.
+    /// Present if kernels in the kernel's program contain asserts.
     asserting: Option<Arc<Asserting>>,
 }
 
@@ -53,14 +52,14 @@ pub(crate) struct Checked {
     eliminated: Vec<bool>,
     /// The value of the `kernel_handler`, if the code reads specialization constants from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
-    /// The work-group memory that the kernel uses besides its arguments, in bytes.
+    /// The work-group memory that the kernel uses, in bytes, not counting its arguments.
     pub(crate) local_memory: u64,
-    /// The driver's handle of `queue`.
+    /// The backend's handle for `queue`.
     pub(crate) raw_queue: backend::Queue,
     pub(crate) limits: Limits,
 }
 
-/// What a file records about a kernel.
+/// Metadata that a file records about a kernel.
 #[derive(Clone, Default)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
@@ -72,7 +71,7 @@ pub(crate) struct Symbol {
     pub(crate) scratch: bool,
     /// Whether the last argument is scratch memory, declared as a parameter or not.
     pub(crate) last_is_local: bool,
-    /// The positions of the parameters, if the code contains them.
+    /// The offsets and sizes of the parameters, if the code contains them.
     pub(crate) slots: Option<Vec<Slot>>,
     pub(crate) sizes: KernelSizes,
     /// The range of work-item ids that the code supports.
@@ -214,7 +213,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Fails if the driver does not answer a query that every driver must answer.
+    /// Fails if the driver rejects a query that every driver must support.
     pub fn attributes(&self) -> Result<KernelAttributes> {
         let info = self.raw().attributes();
         let info = info.map_err(|failure| self.failed("querying", failure))?;
@@ -224,7 +223,6 @@ impl Kernel {
         })
     }
 
-    /// Returns the data that each launch reads.
     #[inline]
     pub(crate) fn checked(&self) -> &Checked {
         &self.0.checked
@@ -235,7 +233,7 @@ impl Kernel {
         &self.0.name
     }
 
-    /// Returns whether the compiler removed device argument `index`, which then must not be passed.
+    /// Returns whether the compiler removed device argument `index`, so that it must not be passed.
     #[inline]
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
         let eliminated = self.0.checked.eliminated.get(index);
@@ -269,7 +267,6 @@ impl Kernel {
         Error::driver(failure, action, self.queue().device())
     }
 
-    /// Returns what the kernel's events need to know about it.
     #[inline]
     pub(crate) fn command(&self) -> Arc<dyn Command> {
         Arc::clone(&self.0) as Arc<dyn Command>
@@ -281,7 +278,8 @@ impl Kernel {
         self.0.checked.kinds.len() + removed.count()
     }
 
-    /// Returns the type of the parameter at `position`, not counting removed arguments, if the code contains it.
+    /// Returns the type of the parameter at `position`, not counting removed arguments, if the code contains the
+    /// type.
     pub(crate) fn parameter(&self, position: usize) -> Option<KnownType> {
         self.0.symbol.parameters.get(position).copied()
     }
@@ -312,7 +310,6 @@ impl Command for Inner {
     }
 }
 
-/// Checks that the device supports the sub-group size that a kernel was compiled for.
 fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
     let checked = requirements::check_sub_group(size, device.sub_group_sizes());
     checked.map_err(|problem| {
@@ -321,32 +318,30 @@ fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> 
     })
 }
 
-/// Returns the error for a file that does not contain the kernel `name`.
 pub(crate) fn no_kernel(
     name: &str,
     available: impl IntoIterator<Item = impl fmt::Display>,
 ) -> Error {
     let message = format_args!(
-        "no kernel {name} in this SYCLBIN file; it has {}",
+        "no kernel {name} in this SYCLBIN file; available kernels: {}",
         join(available)
     );
     Error::new(ErrorKind::NotFound, message)
 }
 
-/// Returns the error for a kernel that cannot run on `device`.
 pub(crate) fn unavailable(kernel: &str, device: &Device, reasons: Vec<String>) -> Error {
     let message = format_args!("kernel {kernel} does not run on {device}");
     Error::listing(ErrorKind::Unavailable, message, reasons)
 }
 
-/// Returns the largest number of work-items that code can count. DPC++ lets code assume that no id, size or total
-/// number of work-items exceeds it (`-fsycl-id-queries-range`).
+/// Returns the largest number of work-items that the code supports. DPC++ assumes that no id, size or total number
+/// of work-items exceeds it (`-fsycl-id-queries-range`).
 pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
     const INT: usize = i32::MAX as usize;
     match ids {
         Some(IdRange::Size) => usize::MAX,
         Some(IdRange::UnsignedInt) => u32::MAX as usize,
-        // Compilers do not record `Int`. It is also the safe choice for unknown values of later compilers.
+        // Compilers do not record `Int`. It is also the safe choice for unknown values from later compilers.
         None | Some(IdRange::Int | IdRange::Other(_)) => INT,
     }
 }
@@ -361,7 +356,6 @@ impl fmt::Debug for Kernel {
 #[derive(Clone)]
 pub(crate) struct ConstantsBuffer {
     address: [u8; 8],
-    /// Keeps the values alive.
     _memory: Arc<Memory>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches: every mistake that the host can detect is an error before the driver receives the kernel.
+//! Launches, which report every mistake that the host can detect before the driver receives the kernel.
 
 pub(crate) mod accessor;
 pub(crate) mod arg;
@@ -77,8 +77,8 @@ impl Terms for Checked {
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
-    /// Creates a launch of `kernel` with `args`, whose `names` appear in messages. For generated code, where a kernel
-    /// that does not fit the device fails only when it is launched.
+    /// Creates a launch of `kernel` with `args`, whose `names` appear in messages. For generated code, in which a
+    /// kernel that cannot run on the device fails only when it is launched.
     #[doc(hidden)]
     pub fn new(
         kernel: &'a Result<Kernel>,
@@ -129,9 +129,9 @@ impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
     /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device. A later
     /// call replaces the list.
     ///
-    /// If one of their commands fails, the kernel does not run. The kernel's own event should report this, but
-    /// not all drivers do so. On Intel's CPU device (2026.2) only a future, `event.await`, reports it, and only
-    /// if it is polled before the kernel would have ended.
+    /// If one of these commands fails, the kernel does not run. Its own event should report this, but not all drivers
+    /// do so. Intel's CPU driver (2026.2) reports it only to a future (`event.await`) that is polled before the kernel
+    /// would have ended.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Result};
@@ -152,7 +152,7 @@ impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
     ///
     /// # Errors
     ///
-    /// Fails if the kernel does not fit the device.
+    /// Fails if the kernel cannot run on the device.
     pub fn kernel(&self) -> Result<&'a Kernel> {
         self.kernel.clone()
     }
@@ -188,12 +188,12 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// computes.
     ///
     /// The kernel starts after all commands enqueued earlier on that queue, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events that [`Launch::after`] names.
-    /// With at most eight events, the path to the driver does not allocate memory.
+    /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events passed to
+    /// [`Launch::after`]. With at most eight events, this function allocates no memory before it calls the driver.
     ///
     /// # Errors
     ///
-    /// Fails if the kernel does not fit the device, or if the driver rejects the request. Also fails if the number of
+    /// Fails if the kernel cannot run on the device, or if the driver rejects the request. Also fails if the number of
     /// arguments, the device of a buffer or an event, or the range is invalid.
     ///
     /// # Safety
@@ -210,8 +210,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// - an [`AnyRange`] has as many dimensions as the kernel;
     /// - work-group memory and accessors are large enough for the kernel;
     /// - with these arguments and this range, the kernel stays inside the buffers;
-    /// - images have a format with the components that the kernel reads or writes, and a kernel without a sampler
-    ///   that clamps or repeats stays inside the images;
+    /// - images have a format with the components that the kernel reads or writes. The kernel stays inside the images,
+    ///   unless its sampler clamps or repeats coordinates;
     /// - buffers passed with [`Arg::read`] are only read;
     /// - the work-items do not race with each other;
     /// - while the kernel runs, no command on another queue uses a buffer that this kernel writes, or writes a buffer
@@ -237,7 +237,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// | an argument that is written is not passed twice | the borrow checker: the stub takes `&mut` |
 /// | addresses are aligned as the C++ types require | conditions of the contract where a part might not be: `alignas` and `void *` |
 /// | accessors end inside their buffers, and there is enough work-group memory | checked at launch |
-/// | the kernel was compiled for the range and the work-group size, and can count all ids | checked at launch |
+/// | the kernel was compiled for the range, the work-group size and all work-item ids | checked at launch |
 /// | launches that use the same buffer do not race | an in-order queue; for several queues or an out-of-order queue, the author of the contract |
 /// | the kernel stays inside buffers and work-group memory | the contract and its author |
 /// | all other requirements | the author of the contract |

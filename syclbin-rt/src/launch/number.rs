@@ -7,13 +7,13 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
-/// The reason why the current condition has no result.
+/// Why the current condition cannot be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Overflow,
     /// A negative number compared with a length. Kernels would convert it to a very large `size_t`.
     NegativeLength,
-    /// The condition uses the work-group size, but the driver chooses that.
+    /// The condition uses the work-group size, but the driver chooses it.
     NoLocalSize,
     /// An integer whose signedness the file does not record, in a condition where the sign matters.
     UnknownSign,
@@ -23,7 +23,7 @@ pub(crate) enum Fault {
 #[derive(Clone, Copy, Debug)]
 pub struct Number<'g> {
     value: i128,
-    /// Whether a length went into its computation.
+    /// Whether the value was computed from a length.
     length: bool,
     fault: &'g Cell<Option<Fault>>,
 }
@@ -91,7 +91,7 @@ impl<'g> Number<'g> {
 
 /// A Rust integer, or a [`Number`].
 pub trait Integer: Copy {
-    /// Returns the value, and whether a length went into its computation.
+    /// Returns the value, and whether it was computed from a length.
     #[doc(hidden)]
     fn parts(self) -> (i128, bool);
 }

@@ -5,13 +5,12 @@
 use crate::backend::kernel::Argument;
 use crate::load::code::KnownType;
 
-/// The kinds of arguments that a parameter accepts.
 #[derive(Clone, Copy)]
 pub(crate) struct AcceptedKinds {
     /// One bit for each kind.
     bits: u8,
-    /// The size of the value in bytes; 0 if the code does not contain it. For an image, the number of dimensions, plus
-    /// [`WRITTEN`] if the kernel writes it.
+    /// The size of the value in bytes; 0 if the code does not specify it. For an image, the number of dimensions,
+    /// plus [`WRITTEN`] if the kernel writes it.
     bytes: u32,
 }
 
@@ -26,7 +25,6 @@ const IMAGE: u8 = 64;
 /// Added to an image's dimensions if the kernel writes the image.
 const WRITTEN: u32 = 8;
 
-/// The size of a null pointer.
 const NULL_BYTES: usize = 8;
 
 impl AcceptedKinds {
@@ -36,9 +34,8 @@ impl AcceptedKinds {
         bytes: 0,
     };
 
-    /// Returns the kinds that a parameter accepts.
     pub(crate) fn of(ty: KnownType) -> Self {
-        // Free functions take the handler as a struct; lambdas and functors take the pointer inside it.
+        // Free functions take a `kernel_handler` as a struct; lambdas and functors take the pointer inside it.
         let (bits, bytes) = match ty {
             KnownType::Number(bytes) => (BYTES, bytes),
             KnownType::Struct(bytes) => (BYTES | NULL, bytes),
@@ -84,7 +81,6 @@ fn image(dimensions: u8, written: bool) -> u32 {
     u32::from(dimensions) + if written { WRITTEN } else { 0 }
 }
 
-/// Describes why `value` does not match `ty`.
 #[cold]
 pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
     let sizes = match (value, ty) {
@@ -95,7 +91,8 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
         _ => None,
     };
     if let Some((given, ty)) = sizes {
-        return format!("has {given} bytes, but the kernel expects {ty}");
+        let s = if given == 1 { "" } else { "s" };
+        return format!("has {given} byte{s}, but the kernel expects {ty}");
     }
     let image;
     let given = match value {

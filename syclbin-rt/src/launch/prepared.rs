@@ -18,8 +18,8 @@ use crate::queue::event::Event;
 /// [`Launch::prepare`].
 ///
 /// A prepared launch keeps the memory of its arguments alive, so buffers may be dropped. Other launches and copies may
-/// also use the buffers; the kernel sees their content at the time it runs. For instance, a simulation can alternate
-/// between two prepared launches with swapped buffers:
+/// also use the buffers; the kernel uses the content that they have when it runs. For instance, a simulation can
+/// alternate between two prepared launches with swapped buffers:
 ///
 /// ```no_run
 /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -65,8 +65,8 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     ///
     /// - The launch has events to wait for ([`Launch::after`]). Pass events to each launch instead
     ///   ([`Prepared::launch_after`]).
-    /// - It has no contract, and the file does not contain the types of all parameters, for example because it
-    ///   contains only native code. This function is safe, so its caller does not guarantee the types.
+    /// - The launch has no contract, and the file does not contain the types of all parameters, for example because
+    ///   the file contains only native code. This function is safe, so its caller does not guarantee the types.
     ///   [`Launch::record`] accepts such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
         let (call, contract) = (self.call()?, self.terms.contract());
@@ -78,10 +78,10 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     }
 }
 
-/// Without a contract, safe code sets the arguments here, and `unsafe` functions launch them later. So setting them
-/// must be sound by itself.
+/// Rejects kernels for which setting the arguments could be unsound. Without a contract, `prepare` is safe and only
+/// the later launch is `unsafe`, so wrong argument types must be caught here.
 fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> {
-    // A wrong number of arguments is reported separately.
+    // Reports a wrong number of arguments first.
     call.check()?;
     if contract.is_some() || call.kernel.types_are_known() {
         return Ok(());
@@ -115,9 +115,9 @@ impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Launch::prepare`], or if `launch` launches another kernel. The prepared launch
-    /// is then unchanged, unless the driver rejected an argument. In that case, it must be changed again before it can
-    /// be launched.
+    /// Fails for the same reasons as [`Launch::prepare`], or if `launch` launches another kernel. On failure, the
+    /// prepared launch is unchanged, unless the driver rejected an argument. In that case, it must be changed again
+    /// before it can be launched.
     pub fn change<const N: usize>(
         &mut self,
         launch: Launch<'_, N, R, T>,
@@ -197,14 +197,11 @@ impl<R, T> fmt::Debug for Prepared<R, T> {
 pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
-    /// The value of each device argument, in order.
     values: Vec<StoredArgument>,
     pub(crate) range: AnyRange,
-    /// Whether all arguments are set.
     complete: bool,
 }
 
-/// The stored value of an argument.
 enum StoredArgument {
     /// Not set yet, or rejected by the driver.
     Unset,
@@ -223,7 +220,7 @@ enum StoredArgument {
 }
 
 impl BoundKernel {
-    /// Binds `call` over `range`, if it is valid and `contract` holds.
+    /// Binds `call` over `range`, if the call is valid and `contract` holds.
     pub(crate) fn new(
         call: &Invocation<'_>,
         range: AnyRange,
@@ -233,7 +230,7 @@ impl BoundKernel {
         let object = kernel.raw().object();
         let mut fixed = Self {
             kernel: kernel.clone(),
-            object: object.map_err(|failure| kernel.failed("making", failure))?,
+            object: object.map_err(|failure| kernel.failed("preparing", failure))?,
             values: kernel
                 .checked()
                 .kinds
@@ -247,13 +244,13 @@ impl BoundKernel {
         Ok(fixed)
     }
 
-    /// Switches to `call` over `range`, if it is valid, launches the same kernel, and `contract` holds. Sets only the
-    /// arguments that differ.
+    /// Switches to `call` over `range`, if the call is valid, launches the same kernel, and satisfies `contract`.
+    /// Sets only the arguments that differ.
     ///
     /// # Errors
     ///
-    /// On failure the kernel is unchanged, unless the driver rejected an argument: then it is no longer
-    /// [complete](BoundKernel::check_complete).
+    /// On failure, the kernel is unchanged, unless the driver rejected an argument. In that case, the kernel is no
+    /// longer [complete](BoundKernel::check_complete).
     fn change(
         &mut self,
         call: &Invocation<'_>,
@@ -314,9 +311,7 @@ impl BoundKernel {
         Ok(Event::of_kernel(kernel.command(), event))
     }
 
-    /// # Errors
-    ///
-    /// Fails if an argument is not set because the driver rejected it.
+    /// Fails if an argument is not set, because the driver rejected it.
     fn check_complete(&self) -> Result<()> {
         if self.complete {
             return Ok(());

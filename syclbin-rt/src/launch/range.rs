@@ -61,8 +61,8 @@ pub struct Range<const D: usize> {
 }
 
 impl<const D: usize> NdRange<D> {
-    /// Creates a range of `global` work-items. The work-group size is the one that the kernel requires, if any;
-    /// otherwise the driver chooses it.
+    /// Creates a range of `global` work-items. The work-groups have the size that the kernel requires; otherwise
+    /// the driver chooses it.
     #[must_use]
     pub fn new(global: impl Into<Range<D>>) -> Self {
         Self(AnyRange::new(global.into().sizes))

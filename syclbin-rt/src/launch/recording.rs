@@ -44,7 +44,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Launch::prepare`], or if the recorder is for a queue other than the kernel's.
+    /// Fails for the same reasons as [`Launch::prepare`], or if the recorder belongs to a queue other than the
+    /// kernel's.
     ///
     /// # Safety
     ///
@@ -118,8 +119,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or if the size of an element exceeds 128 bytes or is not a power of
-    /// two. Devices cannot fill memory with such elements.
+    /// Fails if the slice is on another device, or if the element size exceeds 128 bytes or is not a power of two.
+    /// Devices cannot fill memory with such elements.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
         self.queue.same_device(slice)?;
         let region = slice.region();
@@ -200,7 +201,6 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// Describes a replay in messages.
 const REPLAY: &str = "replaying a recording";
 
 /// A sequence of launches and copies that was checked once and can be replayed repeatedly.
@@ -214,7 +214,7 @@ const REPLAY: &str = "replaying a recording";
 /// let mut x = queue.zeroed::<f32>(1024)?;
 /// let mut last = queue.zeroed::<f32>(1024)?;
 /// let mut recorder = queue.record();
-/// // SAFETY: the buffer has 1024 elements, whenever it is replayed.
+/// // SAFETY: the buffer has 1024 elements, whenever the recording is replayed.
 /// unsafe { step(kernel, &mut x).record(&mut recorder, 1024)? };
 /// recorder.copy(&x, &mut last)?;
 /// let recording = recorder.finish()?;
@@ -239,7 +239,6 @@ pub struct Recording {
     replaying: Mutex<()>,
 }
 
-/// A recorded command.
 enum Step {
     Launch(Box<BoundKernel>),
     Copy {
@@ -307,7 +306,8 @@ impl Recording {
         let Some((last, others)) = self.steps.split_last() else {
             return raw.barrier(after);
         };
-        // Every step waits for `after`: if a step fails because of `after`, that would not stop the next step.
+        // Every step must wait for `after`: if only the first did, the other steps would run even if an event
+        // failed.
         for step in others {
             if let Step::Launch(fixed) = step {
                 // SAFETY: as in `graph`.

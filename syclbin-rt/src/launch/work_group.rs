@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Work-groups: checks the range and work-group size of a launch, and suggests a size.
+//! Checks a launch's range and work-group size, and suggests a work-group size.
 
 use std::fmt;
 
@@ -16,18 +16,16 @@ pub(crate) struct Limits {
     pub(crate) max_range: usize,
     /// The number of dimensions that the kernel was compiled for, if the file records it.
     pub(crate) dimensions: Option<usize>,
-    /// The work-group size that the kernel requires.
     pub(crate) required: Option<[usize; 3]>,
     /// The largest work-group size that the kernel was compiled for.
     pub(crate) max_declared: Option<[usize; 3]>,
-    /// The maximum number of work-items in a work-group.
     pub(crate) max_items: usize,
     /// The maximum number of work-items in each dimension of a work-group.
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// Sets the work-group size that the kernel requires, if the range has none. If there is neither, the driver chooses a
-/// size.
+/// Checks a launch's range. If the range sets no work-group size, sets the size that the kernel requires, if any;
+/// otherwise the driver chooses a size.
 ///
 /// # Errors
 ///
@@ -60,7 +58,7 @@ pub(crate) fn choose(
         };
         return Err(format!(
             "the range {global} has more than {} work-items, the maximum that the kernel was compiled for; reduce \
-             it{remedy}",
+             the range{remedy}",
             limits.max_range
         ));
     }
@@ -126,7 +124,7 @@ fn exceeds(local: Extent, max: [usize; 3]) -> bool {
     sizes.any(|(size, max)| *size > max)
 }
 
-/// Returns the required size, which is padded to three dimensions, in the dimensions of the range.
+/// Converts the required size, which is padded to three dimensions, to the dimensions of the range.
 fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> {
     let used = Extent::used(sizes);
     if used > global.dimensions() {
@@ -140,7 +138,6 @@ fn required_extent(sizes: [usize; 3], global: Extent) -> Result<Extent, String> 
     Ok(Extent::from_driver(sizes, global.dimensions()))
 }
 
-/// Returns the C++ attributes that require a work-group size.
 fn attributes(required: Extent) -> String {
     let sizes = join(required.sycl_order());
     format!("work_group_size<{sizes}> or reqd_work_group_size({sizes}) in C++")
@@ -238,7 +235,6 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     }
 }
 
-/// Calculates the largest work-group size within the limits.
 fn largest_fitting_size(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
     let multiple = multiple.max(1);
     let share = (global.items() / units.max(1)).max(multiple);
@@ -375,7 +371,7 @@ mod tests {
     fn range_beyond_kernels_id_limit_is_refused() {
         assert_eq!(chosen([1 << 10, 1 << 10], OPEN), Ok(None));
         let problem = "the range [1024, 1025] has more than 1048576 work-items, the maximum that the kernel was \
-            compiled for; reduce it, or compile with \
+            compiled for; reduce the range, or compile with \
                        -fsycl-id-queries-range=size_t";
         assert_eq!(
             chosen([1 << 10, (1 << 10) + 1], OPEN),
@@ -387,7 +383,7 @@ mod tests {
         };
         assert_eq!(chosen(usize::MAX, uncounted), Ok(None));
         let problem = "the range [9223372036854775808, 2] has more than 18446744073709551615 \
-                       work-items, the maximum that the kernel was compiled for; reduce it";
+                       work-items, the maximum that the kernel was compiled for; reduce the range";
         assert_eq!(chosen([1 << 63, 2], uncounted), Err(problem.to_owned()));
         assert!(
             chosen([1 << 63, 2, 0], uncounted)

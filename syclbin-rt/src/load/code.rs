@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Code: checks whether a device accepts an image's SPIR-V or PTX, and reads its symbols and parameters.
+//! Checks whether a device accepts an image's SPIR-V or PTX code, and reads the code's symbols and parameters.
 //!
 //! All decisions depend only on the file and the device's facts. An image must pass these checks before it reaches a
 //! driver, because some drivers crash the process on unsupported code.
@@ -16,14 +16,12 @@ use syclbin::{Content, Image, ImageKind, IrType};
 use crate::backend::facts::{Facts, PtxFacts};
 use crate::backend::kernel::Slot;
 
-/// The symbols and parameters of an image's code.
 pub(crate) enum Code {
     SpirV(Box<spirv::Module>),
     Ptx(ptx::Module),
 }
 
 impl Code {
-    /// Returns the symbols of the kernels.
     pub(crate) fn kernels(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.kernels().collect(),
@@ -34,7 +32,6 @@ impl Code {
         }
     }
 
-    /// Returns the symbols that the code uses but does not define.
     pub(crate) fn imports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.imports().collect(),
@@ -42,7 +39,6 @@ impl Code {
         }
     }
 
-    /// Returns the symbols that the code exports.
     pub(crate) fn exports(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.exports().collect(),
@@ -83,7 +79,7 @@ impl Code {
         }
     }
 
-    /// Returns the positions of a kernel's parameters, if the language specifies them.
+    /// Returns the offsets and sizes of a kernel's parameters, if the language specifies them.
     pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
         match self {
             Self::SpirV(_) => None,
@@ -113,19 +109,17 @@ pub(crate) enum KnownType {
     LocalMemory,
     Sampler,
     Image {
-        /// One to three.
+        /// From 1 to 3.
         dimensions: u8,
-        /// Whether the kernel writes it.
         written: bool,
     },
-    /// A type that the code does not specify; drivers still know its size.
+    /// A type that the code does not specify, so only the driver can check the argument's size.
     Unknown,
-    /// Like `Unknown`, but possibly work-group memory: on CUDA, both are numbers.
+    /// Like `Unknown`, but possibly work-group memory, because CUDA passes the address of such memory as a number.
     Anything,
 }
 
 impl KnownType {
-    /// Returns the type of a SPIR-V parameter of `module`.
     pub(crate) fn of_spirv(module: &spirv::Module, parameter: ParameterType) -> Self {
         let bytes = || u32::try_from(module.value_size(parameter)?).ok();
         match parameter {
@@ -145,7 +139,6 @@ impl KnownType {
         }
     }
 
-    /// Returns whether the code specifies the type.
     pub(crate) fn is_known(self) -> bool {
         !matches!(self, Self::Unknown | Self::Anything)
     }
@@ -178,7 +171,7 @@ impl KnownType {
 ///
 /// # Errors
 ///
-/// Returns the reason why the device does not accept it.
+/// Returns the reason why the device does not accept the image.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
     if let Some(takes) = facts.ptx {
         return read_ptx(image, takes).map(Code::Ptx);
@@ -198,7 +191,6 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     Content::of(&image.bytes) == Content::Ptx
 }
 
-/// Reads the PTX of `image`.
 fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
         // Compilers label PTX as native code if no SPIR-V precedes it in the module.
@@ -221,7 +213,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
     if !module.target.ptx_runs_on(major, minor) {
         return Err(format!(
-            "it is PTX for {}, but the device is sm_{}; compile it for this or an older architecture (--offload-arch)",
+            "it is PTX for {}, but the device is sm_{}; recompile for this or an older architecture (--offload-arch)",
             module.target, takes.sm
         ));
     }
@@ -247,7 +239,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
 ///
 /// # Errors
 ///
-/// Returns the reason why the device does not accept it.
+/// Returns the reason why the device does not accept the image.
 pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Module, String> {
     let target = match image.kind() {
         ImageKind::Native { .. } => {
@@ -339,7 +331,6 @@ fn reader(facts: &Facts) -> DriverSupport<'_> {
     }
 }
 
-/// Describes `image` for messages.
 pub(crate) fn describe(image: &Image<'_>) -> String {
     let (form, target) = match image.kind() {
         ImageKind::Ir { ty, target } => (language(ty), target),
@@ -422,7 +413,7 @@ mod tests {
         assert_eq!(on(90, &native), Ok(()));
         assert_eq!(
             on(75, &ir("sm_80", "7.0")).unwrap_err(),
-            "it is PTX for sm_80, but the device is sm_75; compile it for this or an older architecture \
+            "it is PTX for sm_80, but the device is sm_75; recompile for this or an older architecture \
              (--offload-arch)"
         );
         assert_eq!(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Specialization constants: values that are set after compilation and before the build. Native code either contains
-//! the values or reads them from memory.
+//! Specialization constants: values that are set after compilation, before the driver builds the code. Native code
+//! either contains the values or reads them from memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::load::native;
 ///
 /// # Errors
 ///
-/// Fails if no module contains such a constant, or if a module declares it with a different size.
+/// Fails if no module contains a constant with one of these names, or if a module declares it with a different size.
 pub(crate) fn check_given<'m>(
     values: &[(String, Vec<u8>)],
     modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
@@ -32,8 +32,9 @@ pub(crate) fn check_given<'m>(
             };
             found = true;
             if !takes(place, value.len()) {
+                let s = if place.size == 1 { "" } else { "s" };
                 let message = format_args!(
-                    "specialization constant {name} has {} bytes, but the value has {}",
+                    "specialization constant {name} has {} byte{s}, but the value has {}",
                     place.size,
                     value.len()
                 );
@@ -45,7 +46,7 @@ pub(crate) fn check_given<'m>(
             let names = names.flat_map(|metadata| metadata.specialization.constants.names());
             let names: BTreeSet<&str> = names.collect();
             let message = format_args!(
-                "no specialization constant {name} in this SYCLBIN file; it has {}",
+                "no specialization constant {name} in this SYCLBIN file; available constants: {}",
                 join(names)
             );
             return Err(Error::new(ErrorKind::NotFound, message));
@@ -54,8 +55,8 @@ pub(crate) fn check_given<'m>(
     Ok(())
 }
 
-/// Returns whether a value of `bytes` bytes fits the constant at `place`. The place of an emulated constant, which has
-/// a single part, may include padding up to the next constant.
+/// Returns whether the constant at `place` accepts a value of `bytes` bytes. An emulated constant has a single
+/// part, and its size may include padding up to the next constant.
 fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
     let without_padding = match place.leaves.as_slice() {
         [only] if only.start == place.start => only.size,
@@ -84,7 +85,7 @@ pub(crate) fn blob(
     Some(blob)
 }
 
-/// Makes the given values, and the values set in the file, the defaults in SPIR-V. Scalars that `spirv` does not
+/// Writes the given values, and the values set in the file, into SPIR-V as defaults. Scalars that `spirv` does not
 /// contain are skipped, because no code reads them.
 ///
 /// OpenCL offers `clSetProgramSpecializationConstant` for this, but PoCL (6.0) lacks it. In rusticl (Mesa 25.0), it
@@ -121,13 +122,12 @@ pub(crate) fn as_defaults<'c>(
         .map_err(|error| error.to_string())
 }
 
-/// Returns `size` bytes of `blob`, starting at `start`.
 fn part(blob: &[u8], start: usize, size: usize) -> Option<Vec<u8>> {
     Some(blob.get(start..)?.get(..size)?.to_vec())
 }
 
-/// Returns the values for the variables that hold specialization constants in PTX and in code made from it, keyed by
-/// variable name. They are the given values, and the values set in the file.
+/// Returns the variables that hold specialization constants in PTX, and in native code compiled from it, with their
+/// values. Skips constants that keep their default values.
 pub(crate) fn variables(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -140,7 +140,7 @@ pub(crate) fn variables(
     Ok(layout.iter().filter_map(variable).collect())
 }
 
-/// Returns the value of a constant if it was given or differs from the default.
+/// Returns the value of a constant, if a value was given, or if the file sets a value other than the default.
 fn overridden_value(
     values: &[(String, Vec<u8>)],
     constants: &SpecializationConstants,
@@ -155,7 +155,6 @@ fn overridden_value(
     (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
 }
 
-/// Returns the `SpecId`s of a SPIR-V module.
 fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
     const HEADER: usize = 5;
     const OP_DECORATE: u32 = 71;
@@ -178,8 +177,8 @@ fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
     ids
 }
 
-/// Returns whether the kernels of an image take the address of their specialization constants as an argument. DPC++
-/// generates such code for CUDA and for ahead-of-time compilation.
+/// Returns whether the kernels of an image receive the address of their specialization constants as an argument.
+/// DPC++ generates such code for CUDA and for ahead-of-time compilation.
 pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: &Facts) -> bool {
     if metadata.specialization.constants.is_empty() || are_folded(metadata) {
         return false;
@@ -188,7 +187,7 @@ pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: 
         return !native::has_constants(&image.bytes);
     }
     match image.kind() {
-        // Code from a driver keeps the target of its SPIR-V, or has none in files from before July 2025.
+        // Native code from a driver keeps the target of its SPIR-V. In files from before July 2025, it has no target.
         ImageKind::Native { target, .. } => !matches!(
             Target::of_triple(target),
             Target::Spir64 | Target::Other("")
@@ -223,7 +222,7 @@ pub(crate) fn check(
         return overridden_value.map(drop).ok_or_else(|| missing.to_owned());
     }
     if facts.ptx.is_some() && !are_folded(metadata) {
-        // The constants are variables, which are set after the code is loaded.
+        // The constants are variables that are set after loading.
         return Ok(());
     }
     let compiled_in = if are_folded(metadata) {
@@ -239,7 +238,7 @@ pub(crate) fn check(
         if compiled_in != of(&overridden_value) || is_given && compiled_in.is_none() {
             return Err(format!(
                 "it was compiled with a different value of specialization constant {name}; to change the value, \
-                compile it for spir64 as well"
+                compile for spir64 as well"
             ));
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Coverage: how much of a file a device has code for, determined before a driver sees the file.
+//! Coverage: how many modules of a file contain code for a device. This is determined without calling the driver.
 
 use syclbin::metadata::ModuleMetadata;
 use syclbin::property::PropertySets;
@@ -8,14 +8,13 @@ use syclbin::{AbstractModule, Image, Syclbin};
 use crate::backend::facts::Facts;
 use crate::load::{code, native, requirements};
 
-/// How much of a file a device can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
-    /// Every module has code for the device. The device may still lack an aspect that some modules need.
+    /// Every module contains code for the device. The device may still lack an aspect that some modules require.
     Whole,
-    /// Only some modules have code for the device. Contains the reason for the first module without any.
+    /// Only some modules contain code for the device. Contains the first reason why a module contains none.
     Partial(String),
-    /// No module has code for the device. Contains a reason for each image.
+    /// No module contains code for the device. Contains a reason for each image.
     Nothing(Vec<String>),
 }
 
@@ -26,7 +25,8 @@ impl Coverage {
         let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
         let mut modules: Vec<(usize, &AbstractModule<'_>)> =
             file.modules.iter().enumerate().collect();
-        // Modules without kernels only serve other modules. Files from before 2025 list no kernels at all.
+        // Modules without kernels only export symbols to other modules. Files from before 2025 list no kernels at
+        // all.
         if file.modules.iter().any(|module| has_kernels(&module)) {
             modules.retain(|(_, module)| has_kernels(module));
         }
@@ -59,7 +59,7 @@ impl Coverage {
         match self {
             Self::Whole => None,
             Self::Partial(reason) => Some(format!(
-                "the file has code for only some of its kernels: {reason}"
+                "only some of the file's kernels have code for this device: {reason}"
             )),
             Self::Nothing(reasons) => Some(reasons.join("; ")),
         }
@@ -75,7 +75,7 @@ impl Coverage {
     }
 }
 
-/// Checks whether a module has an image in a format that the device accepts, whatever its kernels need.
+/// Checks whether a module contains an image in a format that the device accepts, ignoring the module's requirements.
 fn check_code(
     module: &AbstractModule<'_>,
     index: usize,

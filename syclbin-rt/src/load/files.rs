@@ -12,7 +12,6 @@ use crate::load::code::{self, Code};
 use crate::load::requirements;
 use crate::load::symbols::SymbolIndex;
 
-/// The loaded file, and the files linked with it.
 pub(crate) struct Files<'a> {
     files: Vec<File<'a>>,
     facts: &'a Facts,
@@ -23,7 +22,6 @@ pub(crate) struct Files<'a> {
 }
 
 struct File<'a> {
-    /// The file without its modules.
     head: Syclbin<'a>,
     units: Vec<Result<Unit<'a>, Box<MalformedModule<'a>>>>,
 }
@@ -32,14 +30,14 @@ struct File<'a> {
 pub(crate) struct Unit<'a> {
     pub(crate) module: AbstractModule<'a>,
     pub(crate) metadata: ModuleMetadata,
-    /// The code of each image, or the reason why the device does not accept it; filled on demand.
+    /// The code of each image, or the reason why the device does not accept the image; filled on demand.
     codes: OnceLock<Vec<Result<Code, String>>>,
     /// The module's SPIR-V, whether or not the device accepts it; filled on demand.
     described: OnceLock<Option<Code>>,
 }
 
-/// An abstract module with a malformed property. The property could mean anything, and ignoring it could make launches
-/// wrong. So no image of the module is used.
+/// An abstract module with a malformed property. Its images are not used, because ignoring the property could make
+/// launches incorrect.
 pub(crate) struct MalformedModule<'a> {
     pub(crate) module: AbstractModule<'a>,
     pub(crate) reason: Malformed,
@@ -50,7 +48,6 @@ pub(crate) struct MalformedModule<'a> {
 pub(crate) struct ImageIndex {
     /// 0 is the loaded file.
     pub(crate) file: usize,
-    /// The abstract module.
     pub(crate) module: usize,
     pub(crate) image: usize,
 }
@@ -110,13 +107,12 @@ impl<'a> Files<'a> {
         self.files.len().saturating_sub(1)
     }
 
-    /// Returns the module of an image, if the module is valid.
+    /// Returns an image's module, if the module is valid.
     pub(crate) fn unit(&self, index: ImageIndex) -> Option<&Unit<'a>> {
         let file = self.files.get(index.file)?;
         file.units.get(index.module)?.as_ref().ok()
     }
 
-    /// Returns the image at `index` and its module.
     pub(crate) fn image(&self, index: ImageIndex) -> Result<(&Unit<'a>, &Image<'a>), String> {
         let unit = self.unit(index);
         let image = unit.and_then(|unit| Some((unit, unit.module.images.get(index.image)?)));
@@ -127,7 +123,7 @@ impl<'a> Files<'a> {
         Some(&self.image(index).ok()?.1.bytes)
     }
 
-    /// Returns the code of an image, or the reason why the device does not accept it.
+    /// Returns an image's code, or the reason why the device does not accept the image.
     pub(crate) fn code(&self, index: ImageIndex) -> Result<&Code, String> {
         let (unit, _) = self.image(index)?;
         unit.codes(self.facts)[index.image]
@@ -135,8 +131,8 @@ impl<'a> Files<'a> {
             .map_err(Clone::clone)
     }
 
-    /// Returns the code of a kernel from any module of the loaded file with the same argument mask. If native code is
-    /// in a separate module, this is the SPIR-V or PTX compiled from the same source.
+    /// Returns a kernel's code from any module in the loaded file that records the same argument mask for the kernel.
+    /// If native code is in a separate module, this is the SPIR-V or PTX compiled from the same source.
     pub(crate) fn code_of(&self, kernel: &str, mask: Option<&ArgumentMask>) -> Option<&Code> {
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels: BTreeMap<String, Vec<ImageIndex>> = BTreeMap::new();
@@ -172,7 +168,6 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// Returns which images define a symbol.
     pub(crate) fn symbols(&self) -> &SymbolIndex {
         self.symbols.get_or_init(|| SymbolIndex::new(self))
     }
@@ -197,7 +192,6 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Returns the abstract module, valid or malformed.
 pub(crate) fn module<'u, 'a>(
     unit: &'u Result<Unit<'a>, Box<MalformedModule<'a>>>,
 ) -> &'u AbstractModule<'a> {
@@ -208,7 +202,6 @@ pub(crate) fn module<'u, 'a>(
 }
 
 impl<'a> Unit<'a> {
-    /// Reads the property sets of a module.
     fn new(module: AbstractModule<'a>) -> Result<Self, Box<MalformedModule<'a>>> {
         match ModuleMetadata::read(&module.metadata) {
             Ok(metadata) => Ok(Self {
@@ -231,7 +224,6 @@ impl<'a> Unit<'a> {
         described.as_ref()
     }
 
-    /// Returns the code of each image, or the reason why the device does not accept it.
     pub(crate) fn codes(&self, facts: &Facts) -> &[Result<Code, String>] {
         self.codes.get_or_init(|| {
             let images = self.module.images.iter();
@@ -244,8 +236,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Formats the symbols of a module's kernels: the first few, and the number of the others. Symbols of lambdas can have
-/// hundreds of characters, so they are shortened.
+/// Formats the first few kernel names, and the number of other kernels. Names are truncated, because the symbols
+/// of lambdas can have hundreds of characters.
 pub(crate) fn list_of_kernels<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const SHOWN: usize = 4;
     const LENGTH: usize = 60;

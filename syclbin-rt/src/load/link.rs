@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Linking: finds the images that together define every symbol that an image uses.
+//! Finds the images to link with an image, so that together they define every symbol that they use.
 //!
-//! A symbol is looked up first in the file of the importing image, then in all other files. An image that is found may
-//! itself import symbols, even from the first file. Several images may define the same C++ `inline` function.
+//! A symbol is looked up first in the file of the importing image, then in all other files. The exporting image
+//! may itself import symbols, even from the first file. Several images may define the same C++ `inline` function.
 //!
 //! Only the SPIR-V or PTX code counts: property sets record what the compiler intended to export, but the code contains
 //! the actual definitions. All imports are resolved before the code reaches a driver, because some drivers crash the
@@ -52,15 +52,14 @@ struct Closure<'f> {
 }
 
 impl<'f> Closure<'f> {
-    /// Adds an image to the images of the program.
     fn add(&mut self, index: ImageIndex) -> Result<(), String> {
         self.images.push(index);
         let code = self.files.code(index)?;
-        // A linker accepts any of the weak definitions, or a strong one instead.
+        // A linker picks any of the weak definitions, or the strong definition if there is one.
         for symbol in code.weak_exports() {
             self.defined.entry(symbol).or_insert(None);
         }
-        // Both lists may contain a kernel.
+        // A kernel may also be a weak export.
         let weak: BTreeSet<&str> = code.weak_exports().into_iter().collect();
         let kernels = code.kernels().into_iter();
         let mut symbols = strong_exports(code);
@@ -68,7 +67,7 @@ impl<'f> Closure<'f> {
         for symbol in symbols {
             if let Some(Some(other)) = self.defined.insert(symbol, Some(index)) {
                 return Err(format!(
-                    "{} is defined by both {} and {}, and both are needed; compile it only once",
+                    "{} is defined by both {} and {}, and both are needed; define it only once",
                     called(symbol),
                     self.files.name(other),
                     self.files.name(index)
@@ -138,7 +137,7 @@ impl<'f> Closure<'f> {
             if definers.is_empty() {
                 return Err(format!(
                     "it calls virtual functions of {set}, but no module of the file defines them for this device; \
-                     compile the sources that define them together with this one"
+                     compile the sources that call them together with the sources that define them"
                 ));
             }
             for definer in definers {
@@ -158,7 +157,7 @@ impl<'f> Closure<'f> {
         }
         if self.undefined.contains_key(ASSERT_FAIL) {
             return Err(format!(
-                "it relies on the driver to handle a failed `assert`, but the device lacks {ASSERT}; compile it \
+                "it relies on the driver to handle a failed `assert`, but the device lacks {ASSERT}; recompile \
                  without SYCLBIN_NATIVE_ASSERT"
             ));
         }
@@ -182,7 +181,7 @@ impl<'f> Closure<'f> {
             images.map(|index| unusable(files, *index, symbol))
         });
         Err(format!(
-            "it uses undefined symbols: {}; {searched}; load it with the \
+            "it uses undefined symbols: {}; {searched}; link the \
              file that defines them (`Module::builder(&queue).link(..)`), or compile the sources together{}",
             symbols.join(", "),
             unusable.collect::<String>()
@@ -195,7 +194,7 @@ fn unusable(files: &Files<'_>, index: ImageIndex, symbol: &str) -> String {
     let image = files.image(index);
     let format = image.map_or_else(|_| String::new(), |(_, image)| code::describe(image));
     let reason = files.code(index).err();
-    let reason = reason.as_deref().unwrap_or("its code does not define it");
+    let reason = reason.as_deref().unwrap_or("the code does not define it");
     format!(
         "\n    {} should be in {}, image {} ({format}): {reason}",
         called(symbol),
@@ -211,8 +210,8 @@ fn check_constants(code: &Code) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "it reads specialization constants that its compiler did not lower ({}); compile it with syclbin-clang or the \
-         clang++ of a DPC++ release",
+        "it reads specialization constants that its compiler did not lower ({}); recompile with syclbin-clang, or with \
+         clang++ from a DPC++ release",
         constants.join(", ")
     ))
 }

@@ -70,7 +70,7 @@ fn failed_asserts_call_the_driver_or_are_refused() {
         linked(assert(), "cl_khr_fp64"),
         Err(
             "it relies on the driver to handle a failed `assert`, but the device lacks cl_intel_devicelib_assert; \
-             compile it without SYCLBIN_NATIVE_ASSERT"
+             recompile without SYCLBIN_NATIVE_ASSERT"
                 .to_owned()
         )
     );

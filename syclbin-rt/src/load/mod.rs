@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loading: reads a file and determines which of its images a device accepts, without calling a driver.
+//! Reads a SYCLBIN file and determines which images a device accepts, without calling a driver.
 
 pub(crate) mod code;
 pub(crate) mod constants;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images: decides whether a device accepts native code, without calling its driver.
+//! Decides whether a device accepts a native image, without calling the driver.
 //!
 //! Drivers reject code from another driver, and some crash the process on damaged code. So the metadata and the
 //! container are checked first: the target and architecture in the file, and whether the code is a complete ELF file
@@ -23,10 +23,9 @@ const CONSTANT: &str = "__syclbin_constant_";
 const EM_X86_64: u16 = 62;
 const EM_INTELGT: u16 = 205;
 
-/// The first bytes of an ELF file.
 const ELF: &[u8] = b"\x7fELF";
 
-/// An archive of binaries for several Intel GPUs.
+/// The magic bytes of an archive of binaries for several Intel GPUs.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
 /// Returns whether a driver accepts an image without compiling it. If the device accepts PTX, PTX does not count as
@@ -37,7 +36,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 
 /// Checks whether a native image may be passed to the device's driver.
 ///
-/// `sets` are the properties of its module, and `values` the given values of specialization constants.
+/// `sets` are the properties of the image's module, and `values` the given values of specialization constants.
 ///
 /// # Errors
 ///
@@ -60,7 +59,7 @@ pub(crate) fn check(
     if !imports.is_empty() {
         let imports = imports.join(", ");
         return Err(format!(
-            "it imports {imports}, but native code cannot be linked when it is loaded"
+            "it imports {imports}, but native code cannot be linked at load time"
         ));
     }
     constants::check(image, metadata, values, facts)?;
@@ -144,7 +143,7 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
         DeviceKind::Cpu => EM_X86_64,
         DeviceKind::Gpu if bytes.starts_with(ARCHIVE) => return Ok(()),
         DeviceKind::Gpu => EM_INTELGT,
-        _ => return Err("the native code format of this device is unknown".to_owned()),
+        _ => return Err("this device's native code format is unknown".to_owned()),
     };
     match elf_machine(bytes)? {
         found if found == machine => Ok(()),
@@ -170,7 +169,7 @@ fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     let table = word(40).ok_or_else(short)?;
     let (size, count) = (half(58).ok_or_else(short)?, half(60).ok_or_else(short)?);
     let len = bytes.len() as u64;
-    let beyond = || damaged("a section extends beyond its end");
+    let beyond = || damaged("a section extends beyond the end of the file");
     for index in 0..u64::from(count) {
         const SHT_NOBITS: u32 = 8;
         let at = table
@@ -244,7 +243,7 @@ const PLATFORM: &str = "platform";
 const DEVICE: &str = "device";
 const DRIVER: &str = "driver";
 
-/// The device and the driver that saved native code. Only the same driver understands its format.
+/// The device and the driver that saved native code. The format of the code is specific to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SavedOn {
     pub(crate) platform: String,
@@ -253,7 +252,6 @@ pub(crate) struct SavedOn {
 }
 
 impl SavedOn {
-    /// Returns the device that `facts` describe.
     pub(crate) fn device(facts: &Facts) -> Self {
         Self {
             platform: facts.platform.clone(),
@@ -262,8 +260,8 @@ impl SavedOn {
         }
     }
 
-    /// Reads the device that a runtime recorded for a native image, if any. In files for several devices, it is stored
-    /// in the properties of the image; otherwise in those of the module.
+    /// Reads the device that a runtime recorded for a native image, if any. Files for several devices store the
+    /// device in the image's properties, other files in the module's properties.
     pub(crate) fn read(image: &Image<'_>, of_module: &PropertySets<'_>) -> Option<Self> {
         Self::of_sets(&image.metadata).or_else(|| Self::of_sets(of_module))
     }
@@ -280,7 +278,6 @@ impl SavedOn {
         })
     }
 
-    /// Records the device in the properties of a module.
     pub(crate) fn write(&self, sets: &mut PropertySets<'_>) {
         for (key, text) in [
             (PLATFORM, &self.platform),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Requirements: checks whether a device has the features that a module's property sets require.
+//! Checks whether a device supports the features that a module's property sets require.
 //!
 //! All decisions depend only on the file and the device's facts.
 
@@ -19,7 +19,7 @@ const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
 /// The lowest compute capability with matrix instructions.
 const FIRST_TENSOR_CORES: u32 = 70;
 
-/// Checks whether the device can run a module's kernels at all, from any image.
+/// Checks whether the device can run a module's kernels at all, whichever image is used.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
             Sanitizer::Other(name) => (name.as_str(), name.as_str()),
         };
         return Err(format!(
-            "it was compiled for {name}, which reports to DPC++'s runtime; compile it without \
+            "it was compiled for {name}, which reports to DPC++'s runtime; recompile without \
              -fsanitize={option}"
         ));
     }
@@ -123,7 +123,7 @@ fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
     }
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
     Err(format!(
-        "it was compiled for {} only (-fsycl-fixed-targets), but the kind of the device is {}",
+        "it was compiled for {} only (-fsycl-fixed-targets), but the device kind is {}",
         names.join(" and "),
         facts.kind
     ))
@@ -173,7 +173,6 @@ pub(crate) fn is_compiled_for(compiled: &str, facts: &Facts) -> bool {
     members.any(|member| Some(member) == facts.architecture)
 }
 
-/// Returns the name of the device's architecture for messages.
 pub(crate) fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
@@ -281,7 +280,7 @@ mod tests {
         let message = refusal(|module| module.misc.sanitizer = Some(Sanitizer::Address));
         assert_eq!(
             message,
-            "it was compiled for AddressSanitizer, which reports to DPC++'s runtime; compile it \
+            "it was compiled for AddressSanitizer, which reports to DPC++'s runtime; recompile \
              without -fsanitize=address"
         );
         let other = Sanitizer::Other("usan".to_owned());
@@ -310,7 +309,7 @@ mod tests {
         let message = refusal(|module| module.requirements.fixed_targets = targets);
         assert_eq!(
             message,
-            "it was compiled for gpu and accelerator only (-fsycl-fixed-targets), but the kind of the device is cpu"
+            "it was compiled for gpu and accelerator only (-fsycl-fixed-targets), but the device kind is cpu"
         );
     }
 

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The symbol index: finds the images that define a symbol.
+//! The symbol index, which maps each symbol to the images that define it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::load::code::Code;
 use crate::load::files::{Files, ImageIndex};
 
-/// The images that define each symbol. Maps, because a hostile file may contain a hundred thousand symbols.
+/// The images that define each symbol. Uses maps, because a hostile file may contain a hundred thousand symbols.
 #[derive(Default)]
 pub(crate) struct SymbolIndex {
-    /// The images that define the symbol exclusively.
+    /// The images with a strong definition, of which a program may contain only one.
     exported: BTreeMap<String, Vec<ImageIndex>>,
-    /// The images with a weak definition, which others may define too: one image per file and per variant of a device
-    /// library.
+    /// The images with a weak definition: at most one per file and per variant of a device library.
     weak: BTreeMap<String, Vec<ImageIndex>>,
     /// The images that export the symbol according to their file's metadata.
     claimed: BTreeMap<String, Vec<ImageIndex>>,
 }
 
 impl SymbolIndex {
-    /// Reads the symbols of all files.
     pub(crate) fn new(files: &Files<'_>) -> Self {
         let mut symbols = Self::default();
         for index in files.images() {
@@ -53,7 +51,6 @@ impl SymbolIndex {
         }
     }
 
-    /// Returns the images that export `symbol` according to their file's metadata.
     pub(crate) fn claimed(&self, symbol: &str) -> &[ImageIndex] {
         self.claimed.get(symbol).map_or(&[], Vec::as_slice)
     }

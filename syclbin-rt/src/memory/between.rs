@@ -24,8 +24,8 @@ impl Queue {
     /// are faster:
     ///
     /// - Both queues use the same device: this is [`Queue::copy`].
-    /// - Device memory on two NVIDIA GPUs: the driver copies. If the hardware supports peer access, the first copy
-    ///   enables it, and the elements bypass the host.
+    /// - Both slices are on NVIDIA GPUs, in device memory: the driver copies the elements. If the hardware supports
+    ///   peer access, the first copy enables it, and the elements bypass the host.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
@@ -74,7 +74,7 @@ impl Queue {
             .unwrap_or(usize::MAX)
             .max(1);
         let mut writes = Writes::new(other, ready);
-        // The chunk that is being read, and its start.
+        // The first element of the chunk that is being read, and its transfer.
         let mut read: Option<(usize, Transfer<T>)> = None;
         for first in (0..from.len()).step_by(step) {
             let end = from.len().min(first.saturating_add(step));

@@ -75,7 +75,7 @@ macro_rules! arrays {
                     Ok(array)
                 }
 
-                /// Returns the address of the first element on the device.
+                /// Returns the device address of the first element.
                 #[must_use]
                 pub fn pointer(&self) -> DevicePointer<T> {
                     let address = self.region.memory.address().unwrap_or_default();
@@ -87,8 +87,8 @@ macro_rules! arrays {
 }
 
 arrays! {
-    /// Elements of `T` in device memory with a fixed address. Use it instead of a [`Buffer`] for data that a kernel
-    /// reaches through a pointer inside a struct.
+    /// Elements of `T` in device memory with a fixed address. Use an array instead of a [`Buffer`] for data that a
+    /// kernel reaches through a pointer inside a struct.
     ///
     /// An array requires unified shared memory (SYCL's `malloc_device`), which not every device supports.
     ///
@@ -107,7 +107,7 @@ arrays! {
     ///     count: i32,
     ///     padding: u32,
     /// }
-    /// // SAFETY: all bytes of it are fields of types that allow every value, zero among them.
+    /// // SAFETY: every byte belongs to a field whose type allows every value, including zero.
     /// unsafe impl Zeroable for Span {}
     /// // SAFETY: as above.
     /// unsafe impl Pod for Span {}
@@ -125,13 +125,13 @@ arrays! {
     ///
     /// Use it for data that a kernel accesses once: nothing is copied, but each access may cross the bus.
     ///
-    /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
+    /// Use [`Queue::map`](crate::Queue::map) to access the elements from the host.
     HostArray, Host, "host arrays", "unified shared memory on the host (usm_host_allocations)";
 
     /// Elements of `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). Otherwise it
     /// works like [`DeviceArray`].
     ///
-    /// [`Queue::map`](crate::Queue::map) gives the host a view of it.
+    /// Use [`Queue::map`](crate::Queue::map) to access the elements from the host.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, SharedArray};
@@ -161,8 +161,8 @@ fn region<T: Pod>(
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
-    // Drivers align memory for numbers and vectors. For a stricter type, allocate more, so that an aligned start fits
-    // inside.
+    // Drivers align memory for numbers and vectors. For a type with a stricter alignment, allocate more, so that an
+    // aligned start fits inside.
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);

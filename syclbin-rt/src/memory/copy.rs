@@ -118,8 +118,8 @@ impl Queue {
 
     /// Enqueues a fill that sets all elements of `slice` to `value`, and returns without waiting for it.
     ///
-    /// The fill is ordered like [`Queue::copy`]. If the size of an element exceeds 128 bytes or is not a power of two,
-    /// the host writes the elements, which is slower and blocks.
+    /// The fill is ordered like [`Queue::copy`]. If the element size exceeds 128 bytes or is not a power of two, the
+    /// host writes the elements, which is slower and blocks.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Queue {
         self.after(&[]).fill(slice, value)
     }
 
-    /// Returns this queue for a copy or fill that waits for `events`. [`Launch::after`](crate::Launch::after) does the
+    /// Makes the next copy or fill on this queue wait for `events`. [`Launch::after`](crate::Launch::after) does the
     /// same for kernels.
     pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
         After {
@@ -244,7 +244,6 @@ impl After<'_> {
     }
 }
 
-/// Allocates `len` elements on the host.
 pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     // Unlike `vec!`, this neither puts an element on the stack nor visits zero-sized elements, and it does not abort
     // the process if memory runs out.
@@ -252,20 +251,20 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());
         let message = format_args!(
-            "cannot allocate {bytes} bytes on the host; download parts of the slice, or read them into your own memory"
+            "cannot allocate {bytes} bytes on the host; download the slice in parts, or read it into existing memory"
         );
         Error::new(ErrorKind::OutOfMemory, message)
     })
 }
 
-/// Returns the size of `len` elements in bytes. Fails beyond the limit of Rust's allocations, so that all device memory
-/// can be downloaded.
+/// Returns the size of `len` elements in bytes. Fails if the size exceeds the limit for Rust allocations, so that all
+/// device memory can be downloaded.
 pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     let size = len.checked_mul(size_of::<T>());
     let size = size.filter(|size| isize::try_from(*size).is_ok());
     size.ok_or_else(|| {
         let message = format_args!(
-            "a buffer of {len} elements of {} bytes exceeds the address space",
+            "a buffer of {len} elements of {} bytes each exceeds the address space",
             size_of::<T>()
         );
         Error::new(ErrorKind::OutOfMemory, message)

@@ -2,7 +2,7 @@
 //! Maps device memory into host memory while a view borrows it.
 //!
 //! Mapping waits until every queue of the device is empty. It fails while a prepared launch or a recording uses the
-//! memory, because these can be launched again at any time.
+//! memory, because both can run again at any time.
 
 use bytemuck::Pod;
 
@@ -20,7 +20,7 @@ impl<T: Pod> MappedMut<'_, T> {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request; the host's changes are then lost.
+    /// Fails if the driver rejects the request. In that case, the host's changes are lost.
     pub fn unmap(self) -> Result<()> {
         self.end().map_err(|(queue, failure)| {
             let device = Device::new(queue.context().device());
@@ -62,8 +62,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::map`]. Also fails if a prepared launch or a recording only reads the
-    /// memory.
+    /// Fails for the same reasons as [`Queue::map`]. Also fails if a prepared launch or a recording uses the memory,
+    /// even if only for reading.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
@@ -76,7 +76,7 @@ impl Queue {
             NoView::InUse => Error::in_use(),
             NoView::OutOfReach => Error::new(
                 ErrorKind::InvalidArgument,
-                "the host cannot access the memory of a DeviceArray; download it, or use a SharedArray or HostArray \
+                "the host cannot access a DeviceArray's memory; download the array, or use a SharedArray or HostArray \
                  instead",
             ),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory. Every slice lies inside its allocation, and every allocation outlives the commands that use it.
+//! Device memory. Every slice lies inside its allocation, and every allocation outlives the commands that use it.
 
 pub(crate) mod between;
 pub(crate) mod buffer;

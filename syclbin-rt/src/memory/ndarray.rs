@@ -51,8 +51,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and `slice` differ in their number of elements. Also fails for
-    /// the same reasons as [`Queue::download`].
+    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and `slice` have different numbers of elements. Also
+    /// fails for the same reasons as [`Queue::download`].
     pub fn download_array<T: Pod, S: ShapeBuilder>(
         &self,
         slice: &DeviceSlice<T>,

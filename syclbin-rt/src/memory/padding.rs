@@ -8,8 +8,8 @@ use bytemuck::{Pod, Zeroable};
 
 /// `N` bytes between or after the fields of a `#[repr(C)]` struct, where C++ leaves a gap.
 ///
-/// With padding fields, the struct can implement [`Pod`]. Kernels may write anything into padding, so its content is
-/// ignored: all paddings compare equal.
+/// With padding fields, the struct can implement [`Pod`]. Kernels may write anything into padding, so comparisons
+/// ignore its content: all values are equal.
 ///
 /// ```
 /// use syclbin_rt::Padding;

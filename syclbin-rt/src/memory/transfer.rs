@@ -40,7 +40,7 @@ pub struct Transfer<T: Pod> {
 }
 
 impl<T: Pod> Transfer<T> {
-    /// Returns the event of the copy, so that other commands can wait for it.
+    /// Returns the copy's event, so that other commands can wait for the copy.
     #[must_use]
     pub fn event(&self) -> &Event {
         &self.event
@@ -59,8 +59,8 @@ impl<T: Pod> Transfer<T> {
     ///
     /// # Errors
     ///
-    /// Fails if the copy, a command that it waited for, or an assert in a kernel of the queue failed. The elements are
-    /// then lost.
+    /// Fails if the copy, a command that it waited for, or an assert in a kernel on this queue failed. In that case,
+    /// the elements are lost.
     pub fn wait(self) -> Result<Vec<T>> {
         let _span = trace::span(Class::Wait, "waiting for a transfer", 0);
         let data = self.lent.wait();
@@ -86,7 +86,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::download_later`], or if the lengths differ. The elements are then lost.
+    /// Fails for the same reasons as [`Queue::download_later`], or if the lengths differ. In either case, the
+    /// elements in `data` are lost.
     pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         self.after(&[]).read_later(slice, data)
     }

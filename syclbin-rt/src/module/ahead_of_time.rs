@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ahead-of-time compilation: compiles SPIR-V to native code for a device before a program runs.
+//! Compiles SPIR-V to native code for a device ahead of time, that is, before a program runs.
 //!
 //! Only `syclbin-clang` uses this module, to build for `-fsycl-targets=spir64_x86_64`.
 
@@ -31,7 +31,8 @@ pub fn native_cpu() -> Result<Device> {
         Some(device) => Ok(device.clone()),
         None => {
             let reason = format!(
-                "found no Intel CPU device, which is needed to build native code for x86-64; `{}` installs it",
+                "found no Intel CPU device, which is needed to build native code for x86-64; run `{}` to install its \
+                 driver",
                 syclbin_toolchain::INSTALL_COMMAND
             );
             let available = devices.iter().map(Device::described).collect();

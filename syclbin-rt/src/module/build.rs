@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Building: passes a module's suitable images to the driver, one after the other, until one of them builds.
+//! Builds programs: passes a module's suitable images to the driver, one after the other, until one of them builds.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,6 @@ use crate::module::save;
 use crate::program_cache::{self, Cache, Origin, Sharing};
 use crate::queue::Queue;
 
-/// Builds the modules of a file for the device of a queue.
 pub(crate) struct Builder {
     pub(crate) queue: Queue,
     pub(crate) files: Files<'static>,
@@ -38,15 +37,14 @@ pub(crate) struct Builder {
 /// A part of a module that is built as one program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// Its native code.
+    /// The module's native code.
     Native,
-    /// Its SPIR-V or PTX.
+    /// The module's SPIR-V or PTX.
     Code,
-    /// The SPIR-V of one of its kernels.
+    /// The SPIR-V of a single kernel.
     Kernel(String),
 }
 
-/// The result of building a part of a module.
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) program: Option<BuiltProgram>,
@@ -54,13 +52,12 @@ pub(crate) struct Build {
     pub(crate) verdicts: BTreeMap<usize, Verdict>,
 }
 
-/// The verdict on an image.
 pub(crate) enum Verdict {
-    /// The driver has built it; the text says from which code.
+    /// The driver has built the image; the text explains where the program came from.
     Chosen(String),
-    /// It fits; the driver receives it when one of its kernels is first used.
+    /// The image fits. It is built when one of its kernels is first used.
     Fits,
-    /// It cannot run, for this reason.
+    /// The image is not used, for this reason.
     Skipped(String),
 }
 
@@ -71,11 +68,11 @@ pub(crate) struct BuiltProgram {
     pub(crate) program: Program,
     /// The kernels that the driver miscompiles, each with the reason.
     pub(crate) unfit: BTreeMap<String, String>,
-    /// The smallest id range among the modules of the program.
+    /// The smallest id range among the program's modules.
     pub(crate) id_range: Option<IdRange>,
-    /// The hidden arguments of its kernels.
+    /// The hidden arguments of the program's kernels.
     pub(crate) hidden: Option<Layout>,
-    /// The specialization constants that its kernels read from memory.
+    /// The specialization constants that the program's kernels read from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
 }
 
@@ -83,9 +80,8 @@ pub(crate) struct BuiltProgram {
 #[derive(Default)]
 struct Codes<'l> {
     codes: Vec<Cow<'l, [u8]>>,
-    /// The hidden arguments of its kernels.
     hidden: Option<Layout>,
-    /// The device globals that are missing from the program, because its only kernel does not reach them.
+    /// The device globals that are missing from the program, because the program's only kernel does not use them.
     unreached: BTreeSet<String>,
     unfit: BTreeMap<String, String>,
 }
@@ -115,7 +111,7 @@ impl Builder {
         self.files.loaded().get(module)?.as_ref().ok()
     }
 
-    /// Builds the first image of a part that the driver accepts.
+    /// Tries the images of `part` in order until the driver accepts one, and records a verdict on every image.
     pub(crate) fn build(&self, module: usize, part: &Part) -> Build {
         let mut build = Build::default();
         for index in self.candidates(module, part) {
@@ -140,7 +136,6 @@ impl Builder {
         build
     }
 
-    /// Describes where the program of an image came from.
     fn describe(&self, index: ImageIndex, origin: Origin, built: &BuiltProgram) -> String {
         let native = self.files.image(index).is_ok_and(|(_, image)| image.native);
         let how = match origin {
@@ -159,7 +154,7 @@ impl Builder {
         }
     }
 
-    /// Returns the verdict on each image of a part, as far as it is known without the driver.
+    /// Predicts the verdict on each image of a part, without calling the driver.
     pub(crate) fn preview(&self, module: usize, part: &Part) -> BTreeMap<usize, Verdict> {
         let candidates = self.candidates(module, part).into_iter();
         let mut first = None;
@@ -177,9 +172,9 @@ impl Builder {
         verdicts.collect()
     }
 
-    /// Returns whether each kernel of a module can be built separately. This requires that the kernels share no
-    /// variables inside the program, and that there is no debug information, for which a debugger needs all code. Each
-    /// program keeps its own record of failed asserts.
+    /// Returns whether each kernel of a module can be built separately. Imports, debug information (debuggers need
+    /// all code) and variables inside the program prevent this. The record of failed asserts does not, because each
+    /// program stores its own record.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;
@@ -242,7 +237,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Fails if it is native code that the device does not accept.
+    /// Fails if the image is native code that the device does not accept.
     fn is_native(&self, index: ImageIndex) -> Result<bool, String> {
         let facts = self.files.facts();
         let (unit, image) = self.files.image(index)?;
@@ -314,7 +309,7 @@ impl Builder {
         Ok((built, origin))
     }
 
-    /// Connects a program's device globals: either all of them or, on an error, none.
+    /// Connects all device globals of a program, or none if one of them fails.
     fn connect_variables(
         &self,
         program: &Program,
@@ -345,7 +340,6 @@ impl Builder {
         buffer.transpose().map_err(|failure| failure.to_string())
     }
 
-    /// Returns the device globals of a program.
     fn globals<'m>(
         &'m self,
         members: &'m [ImageIndex],
@@ -355,7 +349,6 @@ impl Builder {
         globals.map(|(name, global)| (without_run_prefix(name), *global))
     }
 
-    /// Returns the code of a program's images in a form that the driver accepts.
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| {
@@ -403,7 +396,6 @@ impl Builder {
         })
     }
 
-    /// Returns the modules of a program.
     pub(crate) fn units<'m>(
         &'m self,
         members: &'m [ImageIndex],
@@ -411,7 +403,7 @@ impl Builder {
         members.iter().filter_map(|index| self.files.unit(*index))
     }
 
-    /// Returns an image's source for the driver; `code` contains the image in a form that the driver accepts. Native
+    /// Combines an image's `code`, in a form that the driver accepts, with its constants and build options. Native
     /// code made from SPIR-V already contains the values of constants.
     fn source<'c>(
         &self,
@@ -444,7 +436,7 @@ impl BuiltProgram {
 }
 
 impl Verdict {
-    /// Returns the verdict on images that follow the chosen image.
+    /// Returns the verdict on the images that follow the chosen `image`.
     pub(crate) fn other_image(image: usize) -> Self {
         Self::Skipped(format!("not needed, because image {image} fits"))
     }

@@ -27,7 +27,7 @@ pub struct ModuleBuilder<'q> {
     linked: Vec<SourceFile<'q>>,
 }
 
-/// A file that [`include_syclbin!`](crate::include_syclbin) embedded, and thus compiler output.
+/// A file that [`include_syclbin!`](crate::include_syclbin) embedded. It is always compiler output.
 #[derive(Clone, Copy)]
 pub struct Embedded(&'static [u8]);
 
@@ -47,7 +47,6 @@ impl Embedded {
 }
 
 impl AsRef<[u8]> for Embedded {
-    /// Returns the bytes of the file.
     fn as_ref(&self) -> &[u8] {
         self.0
     }
@@ -85,9 +84,8 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Sets a value as [`specialization_constant`](Self::specialization_constant) does. `bools` lists the offsets of
-    /// the `bool`s in the value: loading fails if one of these bytes is neither 0 nor 1. For generated code only, whose
-    /// `load` is safe.
+    /// Like [`specialization_constant`](Self::specialization_constant), but loading fails if a byte of the value
+    /// at an offset in `bools` is neither 0 nor 1. For generated code only, whose `load` is safe.
     #[doc(hidden)]
     pub fn specialization_constant_with_bools<T: NoUninit>(
         mut self,
@@ -103,8 +101,8 @@ impl<'q> ModuleBuilder<'q> {
     /// Links `file`, another SYCLBIN file, to resolve functions and variables that kernels import (`SYCL_EXTERNAL` in
     /// C++). May be called several times.
     ///
-    /// Each importing module searches its own file first, then all other files. A module that is found may itself
-    /// import symbols, even from the first file. Loading fails if two modules match.
+    /// For each importing module, its own file is searched first, then all other files. A module that is found may
+    /// itself import symbols, even from the first file. Loading fails if two modules match.
     ///
     /// The imported code becomes part of this module. To launch the kernels of `file`, load it as well.
     ///
@@ -240,7 +238,7 @@ impl SourceFile<'_> {
     }
 }
 
-/// Checks that none of several files to link is linked already. The first is the loaded file.
+/// If there are several files, checks that none is already linked. The first is the loaded file.
 ///
 /// # Errors
 ///
@@ -266,7 +264,7 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     let names: Vec<String> = files.iter().enumerate().map(name).collect();
     let message = format_args!(
         "cannot link {} with {}: {} is in state executable, so it is already linked; load it without other files, or \
-         compile it to an object (`Build::link_at_load`, `-fsyclbin=object`)",
+         compile its sources to an object (`Build::link_at_load`, `-fsyclbin=object`)",
         names[0],
         names[1..].join(" and "),
         names[index]
@@ -274,7 +272,8 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-/// Checks that `bytes` contains everything that the stubs `kernels` of `embedded` need. Errors mention `path`.
+/// Checks that `bytes` contains everything that the stubs `kernels`, which were generated from `embedded`, need.
+/// Errors mention `path`.
 fn check_stubs(
     bytes: &[u8],
     path: Option<&Path>,
@@ -332,8 +331,8 @@ mod tests {
         assert_eq!(
             refusal(&[Executable, Object]).unwrap(),
             "cannot link the loaded file (no kernels) with linked file 1 (no kernels): the loaded file \
-             (no kernels) is in state executable, so it is already linked; load it without other files, or compile it \
-             to an object (`Build::link_at_load`, `-fsyclbin=object`)"
+             (no kernels) is in state executable, so it is already linked; load it without other files, or compile \
+             its sources to an object (`Build::link_at_load`, `-fsyclbin=object`)"
         );
         let last = refusal(&[Object, Object, Executable]).unwrap();
         assert!(

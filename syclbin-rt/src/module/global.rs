@@ -23,7 +23,7 @@ const MOST_ON_STACK: usize = 64 << 10;
 /// Loading a module sets each variable to its initial value from C++, or to zero. Saving a module does not save the
 /// current values.
 ///
-/// Reading and writing wait for all commands enqueued earlier on the module's queue. Commands enqueued later see the
+/// Reading and writing wait for all commands enqueued earlier on the module's queue. Commands enqueued later read the
 /// written value.
 pub struct Global<T> {
     queue: Queue,
@@ -31,7 +31,6 @@ pub struct Global<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// A variable of a module.
 #[derive(Clone)]
 pub(crate) struct Variable {
     /// The unique identifier: the mangled name.
@@ -46,9 +45,9 @@ pub(crate) struct Variable {
 
 #[derive(Clone)]
 enum Storage {
-    /// Outside the programs, which contain a pointer to it.
+    /// Memory outside the programs; each program contains a pointer to it.
     Memory(Arc<Memory>),
-    /// Inside each program (`device_image_scope`).
+    /// A copy inside each program (`device_image_scope`).
     Programs(Vec<Program>),
 }
 
@@ -56,8 +55,9 @@ impl<T: Pod> Global<T> {
     pub(crate) fn new(queue: &Queue, variable: &Variable) -> Result<Self> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
+            let s = if variable.size == 1 { "" } else { "s" };
             let message = format_args!(
-                "device global {} has {} bytes, but the Rust type has {bytes}",
+                "device global {} has {} byte{s}, but the Rust type has {bytes}",
                 variable.name(),
                 variable.size
             );
@@ -162,7 +162,6 @@ pub(crate) fn names(metadata: &ModuleMetadata) -> impl Iterator<Item = &str> {
     names.filter(|id| *id != failed_assert::VARIABLE)
 }
 
-/// Returns whether a module defines the device global `name`.
 pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
     let mut code_names = metadata.program.global_names.iter();
     let named = code_names.find(|(_, code_name)| *code_name == name);
@@ -175,14 +174,14 @@ impl Variable {
         self.id.as_bytes() == name.as_bytes() || self.code_name.as_deref() == Some(name)
     }
 
-    /// Returns the unique identifier.
     pub(crate) fn name(&self) -> String {
         self.id.to_string_lossy().into_owned()
     }
 }
 
-/// Connects the variables of a built program: allocates memory for variables outside the program, and stores its
-/// address in the program. Programs share these variables. The variables in `unreached` are missing from the program.
+/// Connects the variables of a built program: allocates memory for variables outside the program, and stores the
+/// address of that memory in the program. Programs share these variables. The variables in `unreached` are missing
+/// from the program.
 ///
 /// # Errors
 ///
@@ -194,7 +193,7 @@ pub(crate) fn connect(
     unreached: &BTreeSet<String>,
     variables: &mut Vec<Variable>,
 ) -> Result<(), String> {
-    // Maps, because a hostile file may contain a hundred thousand variables.
+    // Uses maps, because a hostile file may contain a hundred thousand variables.
     let indices = variables.iter().enumerate();
     let mut indices: BTreeMap<CString, usize> = indices
         .map(|(index, variable)| (variable.id.clone(), index))
@@ -289,7 +288,7 @@ fn initialize(
     size: usize,
 ) -> Result<(), Failure> {
     const POINTER: usize = size_of::<u64>();
-    /// Limits the host memory in use.
+    /// The size of the host buffer for copying.
     const CHUNK: usize = 1 << 20;
     let raw = queue.raw();
     let rest = raw.variable_size(program, symbol)?.checked_sub(size);

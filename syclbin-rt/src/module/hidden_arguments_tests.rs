@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device globals as hidden arguments, on every OpenCL device, even if its driver has functions for variables.
+//! Tests device globals as hidden arguments on every OpenCL device, even if its driver provides functions for
+//! variables.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
 use crate::{Arg, Device, Launch, Module, Queue, Result};

@@ -18,16 +18,15 @@ use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
 
 /// An abstract module of the loaded file.
 pub(crate) struct LoadedModule {
-    /// Its index in the file.
     pub(crate) index: usize,
     builds: Mutex<BTreeMap<Part, Slot>>,
     /// Whether each kernel is built separately; filled on demand.
     divides: OnceLock<bool>,
-    /// The kernels of a module, if the file does not list them; filled on demand.
+    /// The kernels, if the file does not list them; filled on demand.
     unlisted: OnceLock<Vec<String>>,
 }
 
-/// The build of a part; filled by the first thread that needs it. A failed build stays failed.
+/// The build of a part; filled by the first thread that needs it. A failed build is not retried.
 type Slot = Arc<OnceLock<Arc<Build>>>;
 
 impl LoadedModule {
@@ -42,14 +41,13 @@ impl LoadedModule {
 
     /// Returns the build of a part, building it first if necessary.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
-        // Entered before the slot is locked, because an exiting thread may need the same part.
+        // Taken before the initialization, because an exiting thread may need the same part.
         let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
         Arc::clone(build)
     }
 
-    /// Returns the build of a part, if it was already built.
     fn built(&self, part: &Part) -> Option<Arc<Build>> {
         self.slot(part).get().cloned()
     }
@@ -62,7 +60,7 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the part that contains the code of a kernel.
+    /// Returns the part that contains a kernel's code.
     fn part_of(&self, builder: &Builder, kernel: &str) -> Part {
         let divides = || *self.divides.get_or_init(|| builder.divides(self.index));
         if self.built(&Part::Code).is_none() && divides() {
@@ -72,8 +70,8 @@ impl LoadedModule {
         }
     }
 
-    /// Returns a kernel from native code or from other code, building it if necessary. Returns `None` if the driver
-    /// cannot build such an image.
+    /// Returns a kernel, built from native code if `native`, or else from other code. Returns `None` if the driver
+    /// cannot build an image of this kind.
     pub(crate) fn kernel(
         &self,
         builder: &Builder,
@@ -108,7 +106,6 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the kernels that the file lists.
     fn listed<'m>(&self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
         let unit = builder.files.loaded().get(self.index);
         unit.map(files::module)
@@ -116,7 +113,6 @@ impl LoadedModule {
             .flat_map(AbstractModule::kernel_names)
     }
 
-    /// Returns the symbols of the module's kernels.
     pub(crate) fn kernels<'m>(&'m self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
         let unlisted = match self.listed(builder).next() {
             Some(_) => &[][..],
@@ -152,7 +148,7 @@ impl LoadedModule {
         self.choice_for(builder, &Part::Code, other)
     }
 
-    /// Returns the reasons why no image can run a kernel.
+    /// Returns why none of the images can be used to run a kernel.
     pub(crate) fn reasons(&self, builder: &Builder, kernel: &str) -> Vec<String> {
         let part = self.part_of(builder, kernel);
         self.explain(builder, &self.choice_for(builder, &part, None))
@@ -182,7 +178,7 @@ impl LoadedModule {
                     (Verdict::Fits, Some(first), _) => Verdict::other_image(first).to_string(),
                     (Verdict::Fits, None, Some(module)) if part != &Part::Native => {
                         format!(
-                            "not needed, because module {module} has native code for its kernels"
+                            "not needed, because module {module} contains native code for these kernels"
                         )
                     }
                     (Verdict::Fits | Verdict::Chosen(_), ..) => {
@@ -212,7 +208,7 @@ impl LoadedModule {
         if choice.images.is_empty() {
             let reason = match builder.files.loaded().get(self.index) {
                 Some(Err(malformed)) => malformed.reason.to_string(),
-                _ => "it contains no image".to_owned(),
+                _ => "it contains no images".to_owned(),
             };
             return vec![format!("{module}: {reason}")];
         }
@@ -280,12 +276,12 @@ fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     sizes
 }
 
-/// Returns what the file records about a kernel.
+/// Collects the metadata that the file records about a kernel.
 fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) -> Symbol {
     let (files, metadata) = (&builder.files, &unit.metadata);
     let mask = metadata.argument_masks.get(name);
     let image = built.members.first();
-    // All images of a module are compiled from the same source, so their parameters are the same.
+    // All images of a module are compiled from the same source, so the kernel's parameters are the same.
     let code = image
         .and_then(|index| files.code(*index).ok())
         .or_else(|| unit.codes(files.facts()).iter().flatten().next())
@@ -313,7 +309,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
     }
 }
 
-/// The image of an abstract module that was chosen for the device, and why the others were not. Returned by
+/// The image that was chosen for an abstract module, and why each other image was skipped. Returned by
 /// [`Module::images`](crate::Module::images).
 ///
 /// It is displayed as one line for the module and one line per image.
@@ -327,13 +323,13 @@ pub struct ImageChoice {
 }
 
 impl ImageChoice {
-    /// Returns the index of the abstract module, counted from 0 in the order of the file.
+    /// Returns the index of the abstract module in the file, starting at 0.
     #[must_use]
     pub fn module(&self) -> usize {
         self.module
     }
 
-    /// Returns the index of the chosen image, counted from 0 in the order of the module; `None` if no image fits.
+    /// Returns the index of the chosen image in the module, starting at 0; `None` if no image fits.
     #[must_use]
     pub fn image(&self) -> Option<usize> {
         self.chosen

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modules: look up the kernels, constants and globals of a loaded file by name. If a name is unknown, the error lists
-//! the known names.
+//! Modules, through which programs look up the kernels, constants and globals of a loaded file by name. If a name is
+//! unknown, the error lists the known names.
 //!
-//! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes suitable
-//! images to the driver, and [`loaded::LoadedModule`] does so once for each part of a module.
+//! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes
+//! suitable images to the driver, and [`loaded::LoadedModule`] builds each part of a module only once.
 
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
@@ -68,13 +68,13 @@ struct Inner {
 impl Module {
     /// Loads a SYCLBIN file for the device of `queue`. Each kernel is built when it is first used.
     ///
-    /// If some abstract modules do not fit the device, the others still load. Requesting a kernel of an unsuitable
+    /// If some abstract modules cannot run on the device, the others still load. Requesting a kernel from such a
     /// module returns the reason.
     ///
     /// # Errors
     ///
-    /// Fails if `bytes` is not a SYCLBIN file, or if nothing in it fits the device, as far as the file and the driver
-    /// reveal. The latter error lists the reason for each image.
+    /// Fails if `bytes` is not a SYCLBIN file, or if no image in it can run on the device. The latter error lists the
+    /// reason for each image.
     ///
     /// # Safety
     ///
@@ -125,7 +125,7 @@ impl Module {
         Ok(module)
     }
 
-    /// Checks whether any module may run on the device, as far as that is known without its driver.
+    /// Checks, without calling the driver, whether any module may run on the device.
     fn check_fit(&self) -> Result<()> {
         let mut reasons = Vec::new();
         for module in &self.0.modules {
@@ -146,21 +146,21 @@ impl Module {
     ///
     /// The first request for a kernel builds it.
     ///
-    /// Every call creates a separate kernel object, so two threads can launch two of them at the same time without
-    /// waiting for each other.
+    /// Every call creates a separate kernel object, so two threads that use separate objects can launch at the same
+    /// time without waiting for each other.
     ///
     /// # Errors
     ///
-    /// Fails if the file does not contain the kernel, if no image with the kernel fits this device, or if the driver
-    /// cannot build it.
+    /// Fails if the file does not contain the kernel, if no image that contains the kernel can run on this device, or
+    /// if the driver cannot build the kernel.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let builder = &self.0.builder;
         let Some((symbol, holders)) = self.find(name) else {
             let registered = self.registered().map(|(name, _)| name);
             return Err(no_kernel(name, self.kernel_names().chain(registered)));
         };
-        // Compilers write a separate abstract module for each target, so several modules may contain the same kernel.
-        // The first native module was compiled for this device ahead of time.
+        // Compilers write a separate abstract module for each target, so several modules may contain the same
+        // kernel. Native code is preferred, because it was compiled ahead of time for this device.
         for native in [true, false] {
             let mut kernels = holders
                 .iter()
@@ -207,15 +207,15 @@ impl Module {
             .flat_map(|unit| global::names(&unit.metadata))
             .collect();
         let message = format_args!(
-            "this SYCLBIN file has no device global {name} on {}; it has {}",
+            "no device global {name} in this SYCLBIN file for {}; available device globals: {}",
             self.queue().device(),
             join(globals)
         );
         Err(Error::new(ErrorKind::NotFound, message))
     }
 
-    /// Returns the symbols of the module's kernels, including kernels that do not fit the device. A kernel that was
-    /// compiled for several targets is listed several times.
+    /// Returns the symbols of the module's kernels, including kernels that cannot run on the device. A kernel that
+    /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let modules = self.0.modules.iter();
         modules.flat_map(|module| module.kernels(&self.0.builder))
@@ -242,7 +242,7 @@ impl Module {
             .map(move |module| module.choice(builder, &native))
     }
 
-    /// Returns the state recorded in the file that the module was loaded from, or `None` if there is none.
+    /// Returns the state recorded in the file that the module was loaded from, if any.
     ///
     /// A module can run in any state: files in state [input](State::Input) are compiled, and files in state
     /// [object](State::Object) are linked. A file in state [executable](State::Executable) is already linked, so it
@@ -288,11 +288,10 @@ impl Module {
     }
 }
 
-/// Returns the error for a file that the device cannot run.
 pub(crate) fn unloadable(device: &Device, reasons: Vec<String>) -> Error {
     let message = format_args!(
         "nothing in this SYCLBIN file can run on {device}{}\n`Module::best_device()` of the generated code and \
-         `Device::best_for(file)` return a device that can run it, if this machine has one",
+         `Device::best_for(file)` return a device that can run the file, if this machine has one",
         list(&reasons)
     );
     Error::with_reasons(ErrorKind::Unavailable, message, reasons)
@@ -317,7 +316,7 @@ impl Module {
     /// # // SAFETY: a compiler made the file.
     /// let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// module.build()?;
-    /// // From here on, no launch waits for a compiler, and `module.kernel` finds each kernel.
+    /// // From here on, no launch waits for a compiler, and `module.kernel` returns without building.
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Saving: writes a loaded module as a SYCLBIN file, either in state executable with native code for its device, or in
-//! another state with the code that it was loaded from.
+//! Saves a loaded module as a SYCLBIN file, either in state executable with native code for the module's device, or
+//! in another state with the code that the module was loaded from.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ const GPU_TARGET: &str = "spir64_gen-unknown-unknown";
 /// The target that compilers record for native CUDA code.
 const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// The only key in the property set of hidden arguments.
+/// The only key in the property set for hidden arguments.
 const LAYOUT: &str = "layout";
 
 impl Module {
@@ -38,8 +38,8 @@ impl Module {
     /// compiled, so that loading it compiles nothing. The reference runtime can also load the file.
     ///
     /// Linked code and the values of specialization constants are compiled in, so loading the file with other values
-    /// fails. Modules that do not fit this device are omitted. Keep the original file: the saved file may only load on
-    /// the same device and driver, which it records.
+    /// fails. Modules that cannot run on this device are omitted. Keep the original file: the saved file may load
+    /// only on the same device and driver, which the file records.
     ///
     /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles for the
     /// processor that it runs on, until the process loads code for a less capable processor. From then on it compiles
@@ -58,7 +58,7 @@ impl Module {
     /// # Errors
     ///
     /// Fails if the driver does not return its code. Also fails if some modules were compiled before and others after
-    /// the process loaded code for a less capable processor, because no process would accept all of such a file.
+    /// the process loaded code for a less capable processor, because no process would accept the whole file.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         to_vec(&self.executable()?)
     }
@@ -177,7 +177,6 @@ impl Module {
     }
 }
 
-/// Returns the hidden arguments of the kernels in saved native code, if any.
 pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
     let text = sets.get(set::HIDDEN_ARGUMENTS, LAYOUT)?.as_str()?;
     Layout::of_text(text)
@@ -220,7 +219,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
         }
     }
     let linked = || linked.iter().map(|unit| &unit.metadata);
-    // The program also has the linked modules' requirements.
+    // The program also inherits the linked modules' requirements.
     let mut requirements = metadata.requirements.clone();
     for aspect in linked().flat_map(|other| &other.requirements.aspects) {
         if !requirements.aspects.contains(aspect) {
@@ -275,7 +274,7 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
     }
 }
 
-/// Records the current values.
+/// Records the current values of specialization constants.
 fn set_values(
     sets: &mut PropertySets<'static>,
     mut specialization: SpecializationConstants,
@@ -327,7 +326,7 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     Image::native(&architecture(facts), target, code)
 }
 
-/// Returns the name of the device's architecture, or else of the device, for human readers.
+/// Returns the name of the device's architecture, or else the device name, for human readers.
 fn architecture(facts: &Facts) -> String {
     match facts.architecture {
         Some(architecture) => architecture.to_string(),
@@ -376,7 +375,7 @@ fn with_code<'a>(
         let keeps_native = state == State::Object && file.state() == Some(State::Object);
         for (number, mut module) in file.modules.into_iter().enumerate() {
             if module.images.iter().any(is_code) {
-                // The driver compiles other code when the file is loaded, possibly with other values of constants.
+                // Omit native code: the driver compiles the code again, possibly with other values of constants.
                 module.images.retain(is_code);
             } else if !module.images.is_empty() && !keeps_native {
                 let mut kernels = module.kernel_names().peekable();
@@ -400,7 +399,6 @@ fn is_code(image: &Image<'_>) -> bool {
     !image.native || code::is_ptx(image)
 }
 
-/// Records the given values of specialization constants.
 fn with_values<'a>(
     module: AbstractModule<'a>,
     constants: &[(String, Vec<u8>)],
@@ -417,7 +415,7 @@ fn with_values<'a>(
     if held.defaults.is_none() && held.set_values.is_none() {
         return Err(format!(
             "the file does not contain the default of specialization constant {name}, so its value cannot be recorded; \
-             load it without a value for the constant"
+             load the file without a value for the constant"
         ));
     }
     let mut module = module.into_owned();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stubs of generated code: each looks up its kernel once, when it is first used, and describes it.
+//! Support for generated stubs: kernels that are looked up on first use, and descriptions of kernels.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -41,7 +41,7 @@ impl StubKernel {
 
     #[cold]
     fn find(&self) -> &Result<Kernel> {
-        // Entered before the kernel is initialized, because an exiting thread may need the same kernel.
+        // Taken before the initialization, because an exiting thread may need the same kernel.
         let _guard = CallGuard::new();
         let Inner {
             module,
@@ -63,7 +63,7 @@ impl fmt::Debug for StubKernel {
     }
 }
 
-/// A kernel of a generated module. The module's constant `KERNELS` lists all kernels with stubs.
+/// Describes a kernel of a generated module. The module's constant `KERNELS` lists all kernels with stubs.
 ///
 /// ```
 /// use syclbin_rt::{KernelInfo, ParameterInfo, ParameterKind};
@@ -75,7 +75,7 @@ impl fmt::Debug for StubKernel {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelInfo {
-    /// The path of the stub in the module: `fill::iota`.
+    /// The path of the stub in the module, such as `fill::iota`.
     pub name: &'static str,
     /// The symbol in the file, to pass to [`Module::kernel`](crate::Module::kernel).
     pub symbol: &'static str,
@@ -83,7 +83,7 @@ pub struct KernelInfo {
     pub declaration: &'static str,
     /// The parameters in order.
     pub parameters: &'static [ParameterInfo],
-    /// The number of dimensions of its ranges; 0 for a `single_task`, `None` if the file does not record it.
+    /// The number of dimensions of the kernel's ranges: 0 for a `single_task`, `None` if the file does not record it.
     pub dimensions: Option<u8>,
     /// The required work-group size, in SYCL's order. Empty if any size is possible.
     pub work_group_size: &'static [usize],
@@ -96,9 +96,9 @@ pub struct KernelInfo {
 pub struct ParameterInfo {
     /// The name in C++. Empty if the file does not record it.
     pub name: &'static str,
-    /// How it is passed.
+    /// How the parameter is passed.
     pub kind: ParameterKind,
-    /// The type in C++: `const float *`.
+    /// The type in C++, such as `const float *`.
     pub ty: &'static str,
     /// The size in bytes of the value, or of an element of the memory. `None` if unknown.
     pub size: Option<usize>,

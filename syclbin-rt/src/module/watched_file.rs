@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`WatchedFile`]: reloads a file each time it is replaced.
+//! [`WatchedFile`], which reloads a file each time the file is replaced.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use syclbin_toolchain::file::stamp;
 
 /// A SYCLBIN file that may be replaced while the program runs, for example by `cargo syclbin watch`.
 ///
-/// Each call of [`WatchedFile::changed`] compares the size, times and inode of the file; there is no background thread.
-/// The closure loads the file, so it chooses the module and the values of specialization constants.
+/// Each call to [`WatchedFile::changed`] compares the size, times and inode of the file; there is no background
+/// thread. The closure loads the file, so it chooses the module and the values of specialization constants.
 ///
 /// ```no_run
 /// # syclbin_rt::include_syclbin! {
@@ -39,7 +39,7 @@ use syclbin_toolchain::file::stamp;
 pub struct WatchedFile<F> {
     path: PathBuf,
     load: F,
-    /// The state of the last loaded file; the inner value is `None` if the file was missing.
+    /// The stamp (size, times and inode) of the last loaded file; the inner value is `None` if the file was missing.
     loaded: Option<Option<String>>,
 }
 
@@ -64,8 +64,8 @@ impl<F> WatchedFile<F> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the closure. `load_file` of a generated module lists all differences between the file and
-    /// the functions of the module.
+    /// Returns the closure's errors. A generated module's `load_file` lists all differences between the file and the
+    /// module's functions.
     pub fn changed<T, E>(&mut self) -> Result<Option<T>, E>
     where
         F: FnMut(&Path) -> Result<T, E>,

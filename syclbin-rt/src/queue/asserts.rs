@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Asserts in kernels: a kernel records its first failed assert in a variable of its program, which the host reads when
+//! Asserts in kernels. A kernel records the first failed assert in a program variable, which the host reads each time
 //! it waits for the queue.
 
 use std::ffi::CString;
@@ -15,7 +15,7 @@ use crate::queue::Queue;
 /// The programs of a queue whose kernels contain asserts.
 #[derive(Default)]
 pub(super) struct Asserts {
-    /// Whether there are any, so that other queues pay nothing.
+    /// Whether `programs` is not empty. Queues without asserts check only this flag and need no lock.
     exist: AtomicBool,
     programs: Mutex<Vec<Arc<Asserting>>>,
 }
@@ -69,7 +69,7 @@ impl Queue {
 
     /// Waits for the launched kernels that contain asserts. Returns the first failed assert as an error, once.
     ///
-    /// Drops the programs that nothing else uses: their kernels have finished.
+    /// Drops programs that nothing else uses, because their kernels have finished.
     pub(crate) fn check_asserts(&self) -> Result<()> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -79,7 +79,7 @@ impl Queue {
         let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
         let mut first = Ok(None);
         programs.retain(|asserting| {
-            // The next call reports the others.
+            // The next call reports the other failures.
             if !matches!(first, Ok(None)) {
                 return true;
             }

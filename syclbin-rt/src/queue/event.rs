@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events: track one command each, so that threads, tasks or other commands can wait for it.
+//! Events, each of which tracks one command, so that threads, tasks and other commands can wait for that command.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -38,10 +38,10 @@ pub struct Event {
     raw: backend::Event,
 }
 
-/// What a command does, for messages, and its queue.
+/// The action of a command, for messages, and its queue.
 pub(crate) enum What {
     /// The command runs this kernel on the kernel's queue.
-    // The queue is not stored separately: one more reference count would cost 1% of a launch.
+    // The queue is not stored separately: one more reference count would cost 1% of the launch time.
     Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
@@ -49,7 +49,6 @@ pub(crate) enum What {
 
 /// The part of a kernel that its events need.
 pub(crate) trait Command: Send + Sync {
-    /// Returns the name for messages.
     fn name(&self) -> &str;
     fn queue(&self) -> &Queue;
     /// Makes the next wait check for failed asserts in the kernel. Call this after a launch.
@@ -57,7 +56,6 @@ pub(crate) trait Command: Send + Sync {
 }
 
 impl Event {
-    /// Creates the event of a command that runs `kernel` on the kernel's queue.
     #[inline]
     pub(crate) fn of_kernel(kernel: Arc<dyn Command>, raw: backend::Event) -> Self {
         if trace::is_on() {
@@ -98,8 +96,8 @@ impl Event {
     /// Fails if the command, or a command that it waited for, failed on the device. Not all drivers report the latter:
     /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
-    /// Returns [`ErrorKind::Assert`] if an assert in a kernel of the queue failed. If the queue has kernels with
-    /// asserts, this waits for all commands on it, and so does an `.await`, at its end.
+    /// Returns [`ErrorKind::Assert`] if an assert in a kernel on the queue failed. If kernels on the queue contain
+    /// asserts, this function waits for all commands on the queue, as does `.await`.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -149,7 +147,7 @@ impl Event {
         Ok(Profile::new(&times))
     }
 
-    /// Returns whether the command has finished. Otherwise wakes `waker` once it has.
+    /// Returns the result if the command has finished. Otherwise wakes `waker` when it finishes.
     pub(crate) fn poll(&self, end: &mut Option<Completion>, waker: &Waker) -> Poll<Result<()>> {
         if let Err(failure) = self.queue().raw().flushed() {
             return Poll::Ready(Err(self.failed(failure)));
@@ -161,7 +159,7 @@ impl Event {
         })
     }
 
-    /// Describes why a command on `queue` cannot wait for this event, which is number `index` in the list.
+    /// Describes why a command on `queue` cannot wait for this event, at position `index` of the list.
     fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
@@ -181,16 +179,15 @@ impl Event {
         }
     }
 
-    /// Returns what the command does.
     pub(crate) fn what(&self) -> &What {
         &self.what
     }
 
-    /// Describes the driver's error. If the code only means that a dependency failed, the message does not blame this
-    /// command.
+    /// Describes the driver's error. If the code only means that a dependency failed, the message points to the
+    /// dependency.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
-            " (a command that it waited for failed; the event of that command reports the cause)"
+            " (a command that it depends on failed, and that command's event reports the cause)"
         } else {
             ""
         };
@@ -222,7 +219,7 @@ impl fmt::Debug for Event {
 /// more than 10 ms, another thread wakes the remaining tasks.
 ///
 /// The command runs whether the future is polled or not. Dropping the future does not cancel the command.
-#[must_use = "the command runs without it; to wait, `.await` it"]
+#[must_use = "the command runs even if the future is dropped; to wait, `.await` the future"]
 pub struct EventFuture<E: Borrow<Event> = Event> {
     event: E,
     end: Option<Completion>,
@@ -379,7 +376,7 @@ pub(crate) mod tests {
             format!(
                 "clEnqueueBarrierWithWaitList failed with \
                  CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14) while waiting at a barrier (a command that it \
-                 waited for failed; the event of that command reports the cause) on {}",
+                 depends on failed, and that command's event reports the cause) on {}",
                 queue.device()
             )
         );
@@ -452,14 +449,13 @@ pub(crate) mod tests {
     }
 }
 
-/// Describes a barrier in messages.
 const BARRIER: &str = "waiting at a barrier";
 
 impl Queue {
     /// Enqueues a barrier and returns its event.
     ///
-    /// Commands enqueued later on this queue wait for `events` and for all commands enqueued earlier. Use it to make
-    /// one queue wait for another:
+    /// Commands enqueued later on this queue wait for `events` and for all commands enqueued earlier. Use a barrier
+    /// to make one queue wait for another:
     ///
     /// ```no_run
     /// # use syclbin_rt::{Event, Queue, Result};
@@ -482,7 +478,7 @@ impl Queue {
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
-    /// Converts `events` to the wait list of a command on this queue. `kernel` is present if the command is a launch.
+    /// Converts `events` to the wait list of a command on this queue. `kernel` names the kernel of a launch.
     ///
     /// # Errors
     ///
@@ -502,10 +498,10 @@ impl Queue {
                     None => Error::new(ErrorKind::InvalidArgument, problem),
                 });
             }
-            // Commands of another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
+            // Commands on another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
             if !of_event.is(queue) {
                 let flushed = of_event.flushed();
-                flushed.map_err(self.device().failed("flushing the queue of an event"))?;
+                flushed.map_err(self.device().failed("flushing an event's queue"))?;
             }
             if queue.ignores_failed_dependencies()
                 && let Err(failure) = event.raw.is_complete()
@@ -536,7 +532,7 @@ pub struct Profile {
 impl Profile {
     pub(crate) fn new(times: &Times) -> Self {
         Self {
-            // Drivers do not record this for some commands, such as barriers.
+            // Drivers report no queue time for some commands, such as barriers.
             queued: Duration::from_nanos(match times.queued {
                 0 => times.submitted,
                 queued => queued,

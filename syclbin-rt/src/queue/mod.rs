@@ -139,7 +139,6 @@ impl Queue {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Returns a number that identifies the queue within the process.
     pub(crate) fn number(&self) -> u32 {
         self.0.number
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The collector: stores recorded slices, and commands whose times the device has not reported yet.
+//! The collector, which stores recorded slices, and commands whose times the device has not reported yet.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,20 +16,19 @@ use crate::trace::{Call, Class};
 const MOST: usize = 1 << 20;
 /// The number of commands after which the device is queried for their times.
 const AT_ONCE: usize = 256;
-/// How long a thread waits for the collector. Only a hanging driver call holds it longer.
+/// How long a thread waits for the collector's lock. Only a hanging driver call holds the lock longer.
 const LONGEST: Duration = Duration::from_secs(5);
 
 static COLLECTOR: Mutex<Collector> = Mutex::new(Collector::new());
 
-/// Everything that is recorded in this process.
 pub(super) struct Collector {
-    /// The number of active traces, which keep slices.
+    /// The number of active traces. Slices are stored only while a trace is active.
     traces: usize,
     /// Whether to print the table when the process exits.
     pub(super) prints: bool,
     pending: Vec<Pending>,
     pub(super) slices: Vec<Slice>,
-    /// The number of slices dropped beyond the limit.
+    /// The number of slices dropped because of the limit.
     pub(super) left_out: usize,
     pub(super) devices: Vec<Clock>,
     pub(super) statistics: Statistics,
@@ -38,12 +37,11 @@ pub(super) struct Collector {
 /// A device, and the offset of its clock from the host's clock.
 pub(super) struct Clock {
     pub(super) device: Device,
-    /// Nanoseconds to add to device times. The device queues a command before the host notices, so the smallest
-    /// difference is the most accurate.
+    /// Nanoseconds to add to device times. The host reads its clock after the device queued the command, so the
+    /// smallest difference is the most accurate.
     pub(super) offset: Option<i128>,
 }
 
-/// A command that may still be running.
 struct Pending {
     slice: Slice,
     event: backend::Event,
@@ -55,33 +53,32 @@ pub(super) struct Slice {
     pub(super) class: Class,
     pub(super) name: Box<str>,
     pub(super) bytes: usize,
-    /// The host time when it was enqueued or began.
+    /// The host time when the command was enqueued or the call began, in nanoseconds.
     pub(super) begun: u64,
     pub(super) state: State,
 }
 
-/// The track that shows a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Track {
     Thread(u32),
     Queue { device: usize, queue: u32 },
 }
 
-/// The end of a slice, as far as it is known.
+/// Whether and when a slice ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// In nanoseconds, by the clock of the track.
+    /// Times in nanoseconds on the track's clock.
     Ended {
         started: u64,
         ended: u64,
     },
     Failed,
-    /// It has ended, but its queue recorded no times.
+    /// The command has ended, but its queue recorded no times.
     Untimed,
     Unfinished,
 }
 
-/// What to do with commands that are still running.
+/// How to treat commands that are still running.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfinished {
     Keep,
@@ -103,18 +100,17 @@ impl Collector {
 
     /// Calls `act` with the collector. Returns `None` if another thread holds the collector for too long.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        // Entered before the lock is taken, because the collector calls the driver.
+        // Taken before the lock, because the collector calls the driver.
         let _guard = CallGuard::new();
         let mut collector = lock()?;
         Some(act(&mut collector))
     }
 
-    /// Registers a trace, which keeps slices.
     pub(super) fn begin(&mut self) {
         self.traces += 1;
     }
 
-    /// Unregisters a trace. The last one drops the slices.
+    /// Unregisters a trace. Drops the slices if no trace remains.
     pub(super) fn end(&mut self) {
         self.traces = self.traces.saturating_sub(1);
         if self.traces == 0 {
@@ -185,13 +181,12 @@ impl Collector {
         }
     }
 
-    /// Returns the times of a command that has ended.
     fn times(&mut self, pending: &Pending) -> State {
         let Ok(times) = pending.event.times() else {
             return State::Untimed;
         };
         if let Track::Queue { device, .. } = pending.slice.track {
-            // Some drivers do not record this for some commands.
+            // Some drivers report no queue time for some commands.
             let queued = match times.queued {
                 0 => times.submitted,
                 queued => queued,
@@ -218,7 +213,7 @@ impl Collector {
         }
     }
 
-    /// Returns the index of `device`.
+    /// Returns the index of `device`, adding it if necessary.
     fn device(&mut self, device: &Device) -> usize {
         let known = self
             .devices
@@ -234,7 +229,7 @@ impl Collector {
     }
 }
 
-/// Locks the collector. An exiting thread must not wait forever for a thread that hangs in a driver.
+/// Locks the collector, with a timeout: an exiting thread must not wait for a thread that hangs in a driver.
 fn lock() -> Option<MutexGuard<'static, Collector>> {
     let begun = Instant::now();
     loop {

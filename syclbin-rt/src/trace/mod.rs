@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Traces: record which commands ran on which queue and when, for a timeline viewer or as a table.
+//! Records which commands ran on which queue and when, as a timeline or as a table.
 //!
 //! Two environment variables enable traces in any program that uses this crate:
 //!
-//! - `SYCLBIN_TRACE=trace.json` writes a timeline when the program exits. <https://ui.perfetto.dev> and
-//!   `chrome://tracing` open it. `%p` in the name is replaced by the process id.
-//! - `SYCLBIN_STATS=1` prints a table to standard error when the program exits. It shows the number of launches of each
-//!   kernel, with the total, mean and maximum time on the device. It also shows the bytes that were copied, and the
-//!   times of waits, compilations and cache hits.
+//! - `SYCLBIN_TRACE=trace.json` writes a timeline when the program exits. Open it in <https://ui.perfetto.dev> or
+//!   `chrome://tracing`. `%p` in the name is replaced with the process ID.
+//! - `SYCLBIN_STATS=1` prints a table to standard error when the program exits. It lists the number of launches of
+//!   each kernel, with the total, mean and maximum time on the device. It also lists the bytes that were copied, and
+//!   the times of waits, compilations and cache hits.
 //!
 //! To trace a part of a program, use [`start`]. Launches and asynchronous copies appear on a track for each queue, with
 //! times from the device. Blocking calls appear on a track for each thread: uploads, reads, writes, waits, and
 //! compilations. A trace is written when it ends, so a process that is killed does not write one.
 //!
 //! While a trace is active, new queues record times as with
-//! [`QueueOptions::profiling`](crate::QueueOptions::profiling), which may slow them down. Without a trace, the overhead
-//! of a launch is reading one variable.
+//! [`QueueOptions::profiling`](crate::QueueOptions::profiling), which may slow them down. Without a trace, the
+//! only overhead of a launch is reading one variable.
 //!
 //! ```no_run
 //! # fn main() -> syclbin_rt::Result<()> {
@@ -68,7 +68,6 @@ pub(crate) enum Class {
 /// The number of active traces and tables.
 static RECORDERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns whether recording is active.
 #[inline]
 pub(crate) fn is_on() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0 || has_subscriber()
@@ -79,7 +78,7 @@ pub(crate) fn needs_times() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0
 }
 
-/// Returns whether the feature `tracing` has a subscriber.
+/// Returns whether a subscriber of the crate `tracing` accepts this crate's spans.
 #[inline]
 fn has_subscriber() -> bool {
     #[cfg(feature = "tracing")]
@@ -111,7 +110,7 @@ pub(crate) fn command(
     }
 }
 
-/// A call into this crate that blocks its thread, from creation to drop.
+/// A blocking call into this crate. It lasts from creation to drop.
 #[must_use = "the call ends when this is dropped"]
 pub(crate) struct Span {
     /// `None` if nothing is recorded.
@@ -124,7 +123,7 @@ struct Call {
     class: Class,
     name: &'static str,
     bytes: usize,
-    /// In nanoseconds of [`now`].
+    /// The start, in nanoseconds as returned by [`now`].
     begun: u64,
 }
 
@@ -206,7 +205,7 @@ impl Trace {
     /// Ends the trace and writes its file, in the Trace Event Format of Chrome and Perfetto.
     ///
     /// Wait for the queues first ([`Queue::wait`](crate::Queue::wait)): a command that has not finished has no duration
-    /// in the trace. The file is replaced atomically. A FIFO or a device is written in place, which blocks until a FIFO
+    /// in the trace. The file is replaced atomically. FIFOs and devices are written in place; a FIFO blocks until it
     /// has a reader.
     ///
     /// # Errors
@@ -250,8 +249,8 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// Writes a temporary file next to the target, and renames it. Follows links. Writes to devices and FIFOs in place,
-/// because a rename would replace them.
+/// Writes a temporary file next to the target and renames it. Follows symbolic links. Writes to devices and FIFOs
+/// in place, because a rename would replace them.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if path.metadata().is_ok_and(|found| !found.is_file()) {

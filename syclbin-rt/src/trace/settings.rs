@@ -15,10 +15,10 @@ use crate::trace::{RECORDERS, Trace};
 const FILE_VARIABLE: &str = "SYCLBIN_TRACE";
 const TABLE_VARIABLE: &str = "SYCLBIN_STATS";
 
-/// The trace of the whole process, which ends when the process exits.
+/// The trace that `SYCLBIN_TRACE` requests. It ends when the process exits.
 static TRACE: Mutex<Option<Trace>> = Mutex::new(None);
 
-/// Reads the variables on the first call.
+/// On the first call, starts the traces that the environment requests.
 pub(crate) fn apply() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -49,12 +49,12 @@ fn value(variable: &str) -> Option<OsString> {
     std::env::var_os(variable).filter(|value| !value.is_empty())
 }
 
-/// Replaces `%p` by the process id.
+/// Replaces `%p` with the process ID.
 pub(super) fn with_process(path: &str, process: u32) -> PathBuf {
     path.replace("%p", &process.to_string()).into()
 }
 
-/// Writes the recorded data. At this point, drivers still accept calls.
+/// Writes the recorded data. Runs while drivers still accept calls.
 fn at_exit() {
     let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(trace) = trace

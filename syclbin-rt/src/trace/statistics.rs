@@ -17,7 +17,7 @@ struct Row {
     name: Box<str>,
     on_device: bool,
     count: u64,
-    /// How many of them failed, did not end, or have no times.
+    /// The number of slices that failed, did not finish, or were not timed.
     without_times: u64,
     bytes: u64,
     total: Duration,
@@ -29,7 +29,6 @@ impl Statistics {
         Self { rows: Vec::new() }
     }
 
-    /// Adds a slice to the row with its name.
     pub(super) fn add(&mut self, slice: &Slice) {
         let on_device = matches!(slice.track, Track::Queue { .. });
         let known = self.rows.iter().position(|row| {
@@ -62,7 +61,6 @@ impl Statistics {
 }
 
 impl Row {
-    /// Returns the mean of the known times.
     fn mean(&self) -> Duration {
         let timed = u32::try_from(self.count - self.without_times).unwrap_or(u32::MAX);
         self.total.checked_div(timed).unwrap_or_default()

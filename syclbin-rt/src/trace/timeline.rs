@@ -2,7 +2,7 @@
 //! Timelines: JSON in the Trace Event Format, which Chrome and Perfetto read.
 //!
 //! Process 0 is the host, with a track for each thread. Each device is another process, with a track for each queue.
-//! All times are microseconds by the host's clock.
+//! All times are in microseconds on the host's clock.
 
 use std::fmt::{self, Write as _};
 
@@ -39,7 +39,6 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
     text
 }
 
-/// Returns the process and thread number of a track.
 fn place(track: Track) -> (usize, u32) {
     match track {
         Track::Thread(number) => (0, number),
@@ -47,7 +46,7 @@ fn place(track: Track) -> (usize, u32) {
     }
 }
 
-/// Names a process or a thread.
+/// Writes the metadata event that names a process or a thread.
 fn name(text: &mut String, kind: &str, process: usize, thread: u32, name: &str) -> fmt::Result {
     writeln!(
         text,
@@ -106,7 +105,6 @@ impl fmt::Display for Microseconds {
     }
 }
 
-/// Formats a JSON string.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Device`]: the device that a run is about, as a program sees it.
+//! [`Device`]: the device under test, as a program sees it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the name of a device of the workspace's simulated CUDA driver begins with.
+/// The name prefix of the devices of the workspace's simulated CUDA driver.
 const SIMULATED: &str = "Simulated CUDA device";
-/// The variable that is `no` where a driver takes commands and executes none.
+/// The variable that is `no` if the driver accepts commands but executes none.
 pub(crate) const EXECUTES: &str = "SYCLBIN_DEVICE_EXECUTES";
-/// Where the kernel module of NVIDIA's driver tells its version.
+/// The file that describes the kernel module of NVIDIA's driver.
 const NVIDIA_MODULE: &str = "/proc/driver/nvidia/version";
 
 /// A device and its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether it is the workspace's simulated CUDA driver, or a driver that executes nothing
-    /// (`SYCLBIN_DEVICE_EXECUTES=no`). Then nothing is known about a GPU.
+    /// Whether the driver is the workspace's simulated CUDA driver, or executes nothing
+    /// (`SYCLBIN_DEVICE_EXECUTES=no`). Such a run proves nothing about a GPU.
     pub simulated: bool,
-    /// The value of `SYCLBIN_DEVICE` that chooses it.
+    /// The value of `SYCLBIN_DEVICE` that selects this device.
     pub selector: String,
-    /// Why a program takes it.
+    /// Why a program chooses this device.
     pub reason: String,
     /// `gpu`, `cpu`, `accelerator` or `other`.
     pub kind: String,
     /// `cuda` or `opencl`.
     pub backend: String,
-    /// Its platform.
+    /// The platform.
     pub platform: String,
-    /// The version of its driver.
+    /// The version of the driver.
     pub driver: String,
-    /// What the kernel module of NVIDIA's driver says of itself.
+    /// The version of NVIDIA's kernel module.
     pub kernel_module: Option<String>,
-    /// The library that it is reached through.
+    /// The library that provides the device.
     pub library: String,
-    /// Its architecture, by the name that compilers know.
+    /// The architecture, as compilers name it.
     pub architecture: Option<String>,
-    /// How many compute units it has.
+    /// The number of compute units.
     pub compute_units: u32,
-    /// The size of its memory.
+    /// The memory size in bytes.
     pub memory_bytes: u64,
 }
 
 impl Device {
-    /// Returns the device that a program takes, by `SYCLBIN_DEVICE` or the best one.
+    /// Returns the device that a program uses: the one that `SYCLBIN_DEVICE` selects, or else the best device.
     ///
-    /// A driver may crash, so this belongs into a process of its own.
+    /// Call this in a separate process, because a driver may crash.
     ///
     /// # Errors
     ///
-    /// When there is none.
+    /// Fails if there is no device.
     pub fn choose() -> syclbin_rt::Result<Self> {
         let device = &syclbin_rt::Device::best()?;
         let reason = match std::env::var("SYCLBIN_DEVICE") {
@@ -88,7 +88,7 @@ impl Device {
     }
 }
 
-/// A selector that names the backend, as tests look at that; or the one that chose the device.
+/// Returns a selector that names the backend for tests that read it, or else the value of `SYCLBIN_DEVICE`.
 fn selector(device: &syclbin_rt::Device, backend: &str) -> String {
     let kind = device.kind();
     let selectors = (0..16).map(|index| format!("{backend}:{kind}:{index}"));

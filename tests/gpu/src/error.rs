@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Error`]: why a report could not be made. The outcome of a step is not an error: the report has it.
+//! [`Error`]: why a report could not be written. A failed step is not an error; the report records it.
 
 use std::path::{Path, PathBuf};
 
-/// Why nothing was run, or why the report was not written.
+/// The reason why nothing ran, or why no report was written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be read.
@@ -11,15 +11,15 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file holds something else than expected.
+    /// A file has unexpected contents.
     #[error("cannot read {}: {source}; it was written by another version", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
     /// A file or directory cannot be written.
@@ -27,12 +27,12 @@ pub enum Error {
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// The result of what cannot go on without a file.
+/// A result with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
@@ -42,7 +42,6 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     })
 }
 
-/// Reads a JSON file.
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = std::fs::read(path).map_err(|source| Error::Read {
         path: path.to_owned(),

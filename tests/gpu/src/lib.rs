@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs a *pack* on a device and reports what became of each test, example and benchmark.
+//! Runs a *pack* on a device, and reports the outcome of each test, example and benchmark.
 //!
-//! `cargo xtask gpu pack` builds a pack: a directory of executables, the files they read, and a
-//! [`Plan`] of steps in `pack.json`. Its `run.sh` starts the program of this crate, which needs
-//! nothing but glibc and the device's driver.
+//! `cargo xtask gpu pack` builds a pack: a directory of executables, the files they read, and a [`Plan`] of steps in
+//! `pack.json`. Its `run.sh` starts the program of this crate, which requires only glibc and the device's driver.
 //!
-//! - [`plan`]: the steps, as `pack.json` has them,
-//! - [`run`]: runs them one after the other and writes the report,
-//! - `program`, `suite`: one step, and one step that is a test executable,
-//! - `process`: one process with a time limit; `libtest`: what a test executable prints,
-//! - [`device`], [`machine`]: where it ran,
-//! - [`report`]: what became of it, by `schema/report.schema.json`; `markdown`: the same for people.
+//! - [`plan`]: the steps in `pack.json`,
+//! - [`run`]: runs the steps in order and writes the report,
+//! - `program`, `suite`: a step that is a program, and a step that is a test executable,
+//! - `process`: a process with a time limit; `libtest`: the output of a test executable,
+//! - [`device`], [`machine`]: the device and the machine of a run,
+//! - [`report`]: the outcomes, as `schema/report.schema.json` describes them; `markdown`: the same as text.
 //!
 //! A step that fails, crashes or hangs is recorded, and the others still run.
 #![forbid(unsafe_code)]

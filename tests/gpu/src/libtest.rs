@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a test executable prints: the names of its tests, their results and why they were skipped.
+//! Parses the output of a test executable: names of tests, results, and reasons for skips.
 //!
-//! Tests run in threads, and what drivers and kernels print stands between the lines of the
-//! harness. So a result counts only if it names a test that is listed, and what does not have one is
-//! run again, alone.
+//! Tests run in threads, so output of drivers and kernels is mixed with the lines of the harness. A result counts
+//! only if it names a listed test. A test without a result runs again, alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the harness says of a test.
+/// The verdict of the harness on a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Ok,
     Failed,
-    /// With the reason, if the source has one.
+    /// With the reason, if the source gives one.
     Ignored(Option<String>),
 }
 
-/// The tests that `--list` prints.
 pub(crate) fn list(stdout: &str) -> BTreeSet<String> {
     let names = stdout
         .lines()
@@ -24,11 +22,11 @@ pub(crate) fn list(stdout: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The results of those of `tests` that have one.
+/// Returns the printed results of `tests`.
 pub(crate) fn results(stdout: &str, tests: &BTreeSet<String>) -> BTreeMap<String, Verdict> {
     let mut results = BTreeMap::new();
     for line in stdout.lines() {
-        // What a kernel prints has no line break of its own, perhaps.
+        // Output of a kernel may lack a line break, so a result may start anywhere in a line.
         let starts = line
             .match_indices("test ")
             .map(|(index, word)| index + word.len());
@@ -43,7 +41,7 @@ pub(crate) fn results(stdout: &str, tests: &BTreeSet<String>) -> BTreeMap<String
     results
 }
 
-/// `NAME ... ok`, after the first word.
+/// Parses `NAME ... ok`, the rest of a line after `test`.
 fn result(text: &str) -> Option<(&str, Verdict)> {
     let (name, verdict) = text.split_once(" ... ")?;
     let name = name.strip_suffix(" - should panic").unwrap_or(name);
@@ -58,7 +56,7 @@ fn result(text: &str) -> Option<(&str, Verdict)> {
     Some((name, verdict))
 }
 
-/// What failed tests printed, by their names: the blocks that begin with `---- NAME stdout ----`.
+/// Returns the output of failed tests by name, from the blocks that begin with `---- NAME stdout ----`.
 pub(crate) fn failures(stdout: &str) -> BTreeMap<String, String> {
     let mut failures = BTreeMap::<String, String>::new();
     let mut current = None;
@@ -77,8 +75,8 @@ pub(crate) fn failures(stdout: &str) -> BTreeMap<String, String> {
     failures
 }
 
-/// Why tests were skipped, by their names: `skipped NAME: REASON` on the error stream. A test that
-/// runs on the main thread is called `main`.
+/// Returns the reasons for skips by test name, from the lines `skipped NAME: REASON` on standard error. A test on the
+/// main thread is called `main`.
 pub(crate) fn skips(stderr: &str) -> BTreeMap<String, String> {
     let mut skips = BTreeMap::<String, String>::new();
     for line in stderr.lines() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Machine`]: where a run takes place, but for the device.
+//! [`Machine`]: the machine of a run, without its device.
 
 use std::process::Command;
 
@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 /// The operating system and the processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The distribution, if it has `/etc/os-release`.
+    /// The distribution, if `/etc/os-release` names it.
     pub system: Option<String>,
     /// The name and the version of the kernel.
     pub kernel: String,
-    /// The C library and its version, if `getconf` tells.
+    /// The C library and its version, if `getconf` reports them.
     pub libc: Option<String>,
-    /// The processor, if `/proc/cpuinfo` tells.
+    /// The processor, if `/proc/cpuinfo` names it.
     pub processor: Option<String>,
-    /// How many threads run at once.
+    /// The number of hardware threads.
     pub threads: usize,
 }
 
 impl Machine {
-    /// This one.
+    /// Describes this machine.
     #[must_use]
     pub fn this() -> Self {
         let kernel = rustix::system::uname();
@@ -40,7 +40,7 @@ impl Machine {
     }
 }
 
-/// What follows `key` in the first line of a file that begins with it.
+/// Returns the rest of the first line that begins with `key`.
 fn field(path: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let mut lines = text.lines();

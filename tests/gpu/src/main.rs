@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `gpu-report run`: runs a pack and reports; `run.sh` in a pack calls it. See the library.
+//! `gpu-report run`: runs a pack and writes the report. `run.sh` in a pack calls it. See the library.
 //!
-//! It ends with 0 if all passed, 1 if not, and 2 without a report.
+//! It exits with 0 if everything passed, with 1 if not, and with 2 if there is no report.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ enum Command {
     /// Run a pack; write report.json and report.md
     #[command(name = "run", override_usage = "./run.sh [OPTIONS]")]
     Run(Run),
-    /// Print the device that a program takes, as JSON
+    /// Print the device that a program uses, as JSON
     Device,
 }
 
@@ -43,13 +43,13 @@ struct Run {
     /// The directory for the report
     #[arg(long, default_value = ".")]
     out: PathBuf,
-    /// Do less work in benchmarks, whose figures then mean nothing
+    /// Do less work in benchmarks, which makes their figures meaningless
     #[arg(long)]
     quick: bool,
-    /// Run only steps whose name begins with this; can be given several times
+    /// Run only steps whose name begins with this; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Set a variable for all steps; can be given several times
+    /// Set a variable for all steps; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     set: Vec<(String, String)>,
 }

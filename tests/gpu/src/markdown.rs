@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report for people: `report.md`.
+//! Formats the report as Markdown: `report.md`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,6 @@ use crate::device::Device;
 use crate::plan::Kind;
 use crate::report::{Counts, Outcome, Report, StepReport};
 
-/// The whole page.
 pub(crate) fn page(report: &Report) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -134,7 +133,7 @@ fn steps(text: &mut String, report: &Report) -> std::fmt::Result {
     Ok(())
 }
 
-/// What went wrong in a step, with the end of what it printed.
+/// Writes the reason for a bad outcome, with the end of the output.
 fn problems(text: &mut String, step: &StepReport) -> std::fmt::Result {
     if step.outcome.is_good() {
         return Ok(());
@@ -157,7 +156,7 @@ fn problems(text: &mut String, step: &StepReport) -> std::fmt::Result {
     }
 }
 
-/// All tests of a step, those that were skipped with their reasons.
+/// Writes all tests of a step, with the reasons for skips.
 fn tests(text: &mut String, step: &StepReport) -> std::fmt::Result {
     if step.kind != Kind::Tests || step.tests.is_empty() {
         return Ok(());
@@ -173,7 +172,7 @@ fn tests(text: &mut String, step: &StepReport) -> std::fmt::Result {
     Ok(())
 }
 
-/// The columns of a table of figures, as far as a benchmark has them.
+/// The columns of a table of figures, as far as a benchmark provides them.
 const COLUMNS: [&str; 9] = [
     "benchmark",
     "variant",
@@ -186,8 +185,7 @@ const COLUMNS: [&str; 9] = [
     "goal",
 ];
 
-/// Returns the rows of a benchmark as a table: an array of objects in `rows`. What it left out and
-/// what failed follows.
+/// Formats the `rows` of a benchmark, an array of objects, as a table. Omitted and failed measurements follow.
 #[must_use]
 pub fn figures_table(figures: &Value) -> String {
     let empty = Vec::new();
@@ -223,7 +221,7 @@ pub fn figures_table(figures: &Value) -> String {
     text
 }
 
-/// A number with some four digits, or a text.
+/// Formats a number with about four digits.
 fn figure(value: &Value) -> String {
     match (value, value.as_f64()) {
         (Value::Null, _) => String::new(),
@@ -243,13 +241,13 @@ fn figure(value: &Value) -> String {
     }
 }
 
-/// A text in a table.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }
 
 fn block(text: &mut String, output: &str) -> std::fmt::Result {
-    // More than any output has.
+    // Longer than any run of backticks in the output.
     let fence = "````";
     writeln!(text, "\n{fence}text\n{}\n{fence}", output.trim_end())
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Plan`]: what a pack holds and in which order it runs.
+//! [`Plan`]: the steps of a pack, in order.
 //!
-//! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. Arguments and
-//! environment variables may hold placeholders: `{pack}` stands for the directory of the pack, and `{work}`
-//! for the directory that the steps run in. `{figures}` stands for the file that a benchmark writes.
+//! `cargo xtask gpu pack` writes it to `pack.json`, and the runner reads it. Arguments and environment variables may
+//! contain placeholders: `{pack}` for the pack's directory, `{work}` for the working directory of the steps, and
+//! `{figures}` for the file that a benchmark writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, read_json};
 
-/// The name of its file in the pack.
+/// The name of the plan's file in a pack.
 pub const FILE: &str = "pack.json";
 
 /// The steps of a pack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The commit that the pack was built from; `-dirty` follows if files had changed.
+    /// The commit of the pack, with the suffix `-dirty` if files had changed.
     pub commit: String,
-    /// The steps, in the order in which they run.
+    /// The steps, in execution order.
     pub steps: Vec<Step>,
 }
 
@@ -28,48 +28,48 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What the report calls it.
+    /// The name in the report.
     pub name: String,
-    /// How its outcome is decided.
+    /// The kind, which decides how to judge the outcome.
     pub kind: Kind,
-    /// The executable, from the directory of the pack.
+    /// The executable, relative to the pack's directory.
     pub program: String,
-    /// Its arguments; for [`Kind::Tests`] these choose the tests.
+    /// The arguments. For [`Kind::Tests`], they select the tests.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Further arguments on a simulated device and in a quick run: for less work.
+    /// Additional arguments that reduce the work on a simulated device and in a quick run.
     #[serde(default)]
     pub less: Vec<String>,
-    /// Variables of its environment.
+    /// The environment variables.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// The time limit.
+    /// The time limit in seconds.
     pub seconds: u64,
-    /// What it prints when it succeeds.
+    /// The text that a successful run prints.
     #[serde(default)]
     pub expects: Option<String>,
-    /// What it needs of the device, in the words of its error. The step is skipped if it fails for lack of that.
+    /// A capability of the device, as named in the program's error. The step is skipped if the device lacks it.
     #[serde(default)]
     pub needs: Option<String>,
-    /// A tool that runs it, with the tool's arguments. The step is skipped where the tool is missing.
+    /// The tool that runs the program, with the tool's arguments. The step is skipped if the tool is missing.
     #[serde(default)]
     pub under: Vec<String>,
-    /// Whether it runs on GPUs of CUDA only, and not on simulated ones.
+    /// Whether the step requires a real CUDA GPU.
     #[serde(default)]
     pub cuda_only: bool,
 }
 
-/// How the outcome of a step is decided.
+/// The kind of a step, which decides how to judge its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It tells about the machine: any exit status is good. It runs without a device, too.
+    /// A description of the machine. It needs no device, and any exit status is good.
     Information,
-    /// It is a test executable: its tests have outcomes of their own.
+    /// A test executable. Each of its tests has its own outcome.
     Tests,
-    /// It is a program that ends with 0.
+    /// A program that must exit with 0.
     Program,
-    /// The same; it leaves a JSON object in the file that `{figures}` stands for.
+    /// A program that must exit with 0, and writes a JSON object to the file `{figures}`.
     Benchmark,
 }
 
@@ -78,7 +78,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When it is missing or not as expected.
+    /// Fails if the file is missing or malformed.
     pub fn read(pack: &Path) -> Result<Self> {
         read_json(&pack.join(FILE))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One process with time limits: it and all that it started are killed when the time is over.
+//! A process with time limits. When it exceeds a limit, it is killed with all of its children.
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -11,42 +11,38 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How often a process is looked at.
 const POLL: Duration = Duration::from_millis(10);
-/// How long a killed process may take to end, and pipes to be empty after it. A process that waits
-/// for a driver may never end.
+/// How long to wait for a killed process to end, and then for its pipes to close. A process that waits for a driver
+/// may never end.
 const GRACE: Duration = Duration::from_secs(5);
-/// How many bytes of each stream are kept.
+/// If a stream exceeds this many bytes, its beginning is dropped.
 const KEPT: usize = 32 << 20;
 
-/// How long a process may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// In all.
+    /// The limit for the whole run.
     pub(crate) total: Duration,
-    /// Without printing anything.
+    /// The limit for a period without output.
     pub(crate) silent: Option<Duration>,
 }
 
-/// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With this exit status.
+    /// The process exited with this status.
     Exit(i32),
-    /// By this signal.
+    /// This signal terminated the process.
     Signal(i32),
-    /// It was killed, after so much time.
+    /// The process was killed because it exceeded a limit.
     Killed {
-        /// Whether it had printed nothing for too long.
+        /// Whether it was silent for too long.
         silent: bool,
         /// The limit that it exceeded.
         limit: Duration,
     },
-    /// It did not start.
+    /// The process could not be started.
     NotStarted(String),
 }
 
-/// A process that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) end: End,
@@ -64,14 +60,14 @@ impl Limits {
     }
 }
 
-/// Runs `command` to its end, or for as long as `limits` allow.
+/// Runs `command` until it ends or exceeds a limit.
 pub(crate) fn run(command: &mut Command, limits: Limits) -> Ended {
     let start = Instant::now();
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, so that what it starts can be killed with it.
+        // A process group, so that killing it also kills its children.
         .process_group(0);
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -90,7 +86,7 @@ pub(crate) fn run(command: &mut Command, limits: Limits) -> Ended {
     ];
     let end = wait(&mut child, start, limits, &streams);
     let took = start.elapsed();
-    // Also where it has ended: what it started may still run, and hold the pipes.
+    // Even if the process has ended, its children may still run and hold the pipes open.
     kill_group(&child);
     if matches!(end, End::Killed { .. }) {
         let until = Instant::now() + GRACE;
@@ -111,7 +107,6 @@ pub(crate) fn run(command: &mut Command, limits: Limits) -> Ended {
     }
 }
 
-/// Waits until the process ends or exceeds a limit.
 fn wait(child: &mut Child, start: Instant, limits: Limits, streams: &[Stream; 2]) -> End {
     loop {
         match child.try_wait() {
@@ -146,11 +141,11 @@ fn ended(status: ExitStatus) -> End {
 }
 
 fn kill_group(child: &Child) {
-    // An error says that the group is empty.
+    // An error means that the group is empty.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }
 
-/// What a thread has read of a pipe.
+/// The output that a thread has read from a pipe.
 #[derive(Clone, Default)]
 struct Stream {
     read: Arc<Mutex<Content>>,
@@ -211,7 +206,7 @@ impl Ended {
         self.end == End::Exit(0)
     }
 
-    /// The end of both streams.
+    /// Returns the end of both streams.
     pub(crate) fn tail(&self) -> String {
         let streams = [&self.stdout, &self.stderr].map(|text| tail(text.trim_end()));
         streams.join("\n").trim().to_owned()
@@ -243,7 +238,7 @@ impl std::fmt::Display for End {
     }
 }
 
-/// The end of a text, from the start of a line where there is one.
+/// Returns the end of a text, from the start of a line if possible.
 pub(crate) fn tail(text: &str) -> &str {
     const LENGTH: usize = 6000;
     let Some(excess) = text.len().checked_sub(LENGTH) else {

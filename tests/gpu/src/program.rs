@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A step that is one process: how it is started, and what its end means.
+//! A step that is one process: starts it, and judges how it ended.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,22 +14,20 @@ use crate::plan::{Kind, Step};
 use crate::process::{End, Ended, Limits, run};
 use crate::report::{Outcome, StepReport};
 
-/// What all steps share.
+/// The context that all steps share.
 pub(crate) struct Context {
-    /// The directory of the pack.
     pub(crate) pack: PathBuf,
-    /// The directory that the steps run in.
+    /// The working directory of the steps.
     pub(crate) work: PathBuf,
-    /// Variables of every step.
+    /// The environment variables of all steps.
     pub(crate) environment: BTreeMap<String, OsString>,
-    /// When the run has to be over.
+    /// The time by which the run must end.
     pub(crate) deadline: Instant,
-    /// Whether steps do less work.
     pub(crate) less: bool,
 }
 
 impl Context {
-    /// The process of a step, not yet started. A tool that it runs under comes first.
+    /// Creates the command of a step, under `tool` if there is one.
     pub(crate) fn command(&self, step: &Step, tool: &[String], arguments: &[String]) -> Command {
         let program = self.pack.join(&step.program);
         let mut command = match tool {
@@ -48,20 +46,17 @@ impl Context {
         command
     }
 
-    /// Returns whether the device executes kernels.
     pub(crate) fn executes(&self) -> bool {
         self.environment
             .get(EXECUTES)
             .is_none_or(|value| value != "no")
     }
 
-    /// The arguments of a step.
     pub(crate) fn arguments(&self, step: &Step) -> Vec<String> {
         let less = if self.less { &*step.less } else { &[] };
         [&step.arguments, less].concat()
     }
 
-    /// The file that a benchmark writes.
     fn figures(&self) -> PathBuf {
         self.work.join("figures.json")
     }
@@ -77,14 +72,14 @@ impl Context {
         })
     }
 
-    /// The time limit of a step: its own, or what is left.
+    /// Returns the time limit of a step: its own, or the rest of the run if that is shorter.
     pub(crate) fn limit(&self, seconds: u64) -> Duration {
         let left = self.deadline.saturating_duration_since(Instant::now());
         left.min(Duration::from_secs(seconds))
     }
 }
 
-/// Runs a step that is a program, a benchmark or tells about the machine.
+/// Runs a step of any kind except tests.
 pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepReport {
     let figures = context.figures();
     let _ = std::fs::remove_file(&figures);
@@ -111,7 +106,7 @@ fn read_figures(path: &Path) -> Option<Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// What the end of a program means, and why.
+/// Returns the outcome for a program that has ended, and the reason.
 fn outcome(step: &Step, ended: &Ended) -> (Outcome, Option<String>) {
     if ended.succeeded() {
         if let Some(reason) = skipped(&ended.stderr) {
@@ -135,7 +130,7 @@ fn outcome(step: &Step, ended: &Ended) -> (Outcome, Option<String>) {
     (outcome, Some(ended.end.to_string()))
 }
 
-/// The error of a program that ended since the device lacks what the step needs.
+/// Returns the error of a program that failed because the device lacks a capability.
 fn lack(step: &Step, ended: &Ended) -> Option<String> {
     let needs = step.needs.as_deref()?;
     let mut errors = ended
@@ -147,7 +142,7 @@ fn lack(step: &Step, ended: &Ended) -> Option<String> {
     matches!(ended.end, End::Exit(_)).then(|| error.to_owned())
 }
 
-/// What the bad end of a process is called.
+/// Returns the outcome for a process that did not succeed.
 pub(crate) fn of_end(end: &End) -> Outcome {
     match end {
         End::Exit(_) | End::NotStarted(_) => Outcome::Failed,
@@ -156,7 +151,7 @@ pub(crate) fn of_end(end: &End) -> Outcome {
     }
 }
 
-/// Why a whole program was skipped, if it says so.
+/// Returns the reason why a program skipped itself, if it printed one.
 fn skipped(stderr: &str) -> Option<String> {
     let mut lines = stderr.lines();
     lines.find_map(|line| Some(line.strip_prefix("skipped: ")?.to_owned()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Report`]: what became of each step. `schema/report.schema.json` describes it to others.
+//! [`Report`]: the outcome of each step. `schema/report.schema.json` describes the format.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,89 +12,89 @@ use crate::error::{Result, read_json};
 use crate::machine::Machine;
 use crate::plan::{Kind, Step};
 
-/// The version of the form.
+/// The version of the report format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The version of this form.
+    /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// Whether all steps ran, and none failed.
     pub passed: bool,
-    /// Whether the run is over; a report is also written after each step.
+    /// Whether the run is over. A report is also written after each step.
     pub complete: bool,
-    /// Whether benchmarks did less work than their figures need.
+    /// Whether benchmarks did too little work for meaningful figures.
     pub quick: bool,
-    /// When it began, in UTC.
+    /// The start of the run, in UTC.
     pub date: String,
-    /// The commit that the pack was built from.
+    /// The commit of the pack.
     pub commit: String,
-    /// How long it took so far.
+    /// The duration so far, in seconds.
     pub seconds: f64,
-    /// Where it ran.
+    /// The machine that ran the pack.
     pub machine: Machine,
-    /// The device that it ran on, if there is one.
+    /// The device, if there is one.
     pub device: Option<Device>,
-    /// How many tests had which outcome.
+    /// The number of tests by outcome.
     pub tests: Counts,
-    /// The steps, in the order in which they ran.
+    /// The steps, in execution order.
     pub steps: Vec<StepReport>,
 }
 
-/// What became of one step.
+/// The outcome of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// What the plan calls it.
+    /// The name in the plan.
     pub name: String,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// What became of it; of tests the worst.
+    /// The outcome. For a test executable, it is the worst outcome of its tests.
     pub outcome: Outcome,
-    /// Why, if it did not pass.
+    /// The reason, if the step did not pass.
     pub reason: Option<String>,
-    /// How long it took.
+    /// The duration in seconds.
     pub seconds: f64,
-    /// The end of what it printed, where that tells something.
+    /// The end of the output, if it is useful.
     pub output: Option<String>,
-    /// Its tests, if it has such.
+    /// The tests of a test executable.
     pub tests: Vec<TestReport>,
-    /// What a benchmark measured, as it wrote it.
+    /// The figures, as the benchmark wrote them.
     pub figures: Option<Value>,
 }
 
-/// What became of one test.
+/// The outcome of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestReport {
-    /// Its path in the test executable.
+    /// The path of the test in its executable.
     pub name: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, if it did not pass.
+    /// The reason, if the test did not pass.
     pub reason: Option<String>,
-    /// The end of what it printed, if it did not pass.
+    /// The end of the output, if the test did not pass.
     pub output: Option<String>,
 }
 
-/// What became of a step or a test, the best first.
+/// The outcome of a step or a test, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It did what it should.
+    /// It succeeded.
     Passed,
-    /// It does not apply here, for a reason that it printed.
+    /// It does not apply here, and printed the reason.
     Skipped,
     /// There was no time left, or no device.
     NotRun,
-    /// It ran to its end and says that something is wrong.
+    /// It ran to the end and reported a failure.
     Failed,
-    /// A signal ended it.
+    /// A signal terminated it.
     Crashed,
-    /// It did not end in time, and was killed.
+    /// It exceeded its time limit, and was killed.
     Hung,
 }
 
-/// How many tests had which outcome.
+/// The number of tests by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the outcomes have the documentation")]
 pub struct Counts {
@@ -111,12 +111,11 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// When it is missing or not as expected.
+    /// Fails if the file is missing or malformed.
     pub fn read(path: &Path) -> Result<Self> {
         read_json(path)
     }
 
-    /// Adds a step, and counts its tests.
     pub(crate) fn add(&mut self, step: StepReport) {
         for test in &step.tests {
             self.tests.add(test.outcome);
@@ -127,7 +126,7 @@ impl Report {
 }
 
 impl StepReport {
-    /// A step that passed and has printed nothing, so far.
+    /// Creates the report of a step that has passed so far, without output.
     pub(crate) fn new(step: &Step, took: Duration) -> Self {
         Self {
             name: step.name.clone(),
@@ -141,7 +140,7 @@ impl StepReport {
         }
     }
 
-    /// A step that did not run.
+    /// Creates the report of a step that did not run.
     pub(crate) fn without_run(step: &Step, outcome: Outcome, reason: String) -> Self {
         Self {
             outcome,
@@ -152,13 +151,13 @@ impl StepReport {
 }
 
 impl Outcome {
-    /// Returns whether nothing is wrong.
+    /// Returns whether the step or test passed or was skipped.
     #[must_use]
     pub fn is_good(self) -> bool {
         matches!(self, Self::Passed | Self::Skipped)
     }
 
-    /// Returns the word for it in a report.
+    /// Returns the word for the outcome in a report.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -194,7 +193,7 @@ impl Counts {
         } += 1;
     }
 
-    /// Lists each number that is not zero, with its word.
+    /// Lists each nonzero count with its outcome.
     #[must_use]
     pub fn words(&self) -> String {
         let counts = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`run`]: all steps of a pack, one after the other, and the report.
+//! [`run`]: runs all steps of a pack in order, and writes the report.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,43 +17,41 @@ use crate::program::{self, Context, of_end};
 use crate::report::{Counts, Outcome, Report, SCHEMA_VERSION, StepReport};
 use crate::suite;
 
-/// The variable that names the device to use.
 const DEVICE: &str = "SYCLBIN_DEVICE";
-/// The variable that names the directory of installed components.
 const COMPONENTS: &str = "SYCLBIN_HOME";
-/// How long a driver may take to describe its devices.
+/// The time limit for a driver to describe its devices.
 const DESCRIBED: Duration = Duration::from_secs(60);
-/// Where tools are looked for besides `PATH`.
+/// The directories that are searched for tools in addition to `PATH`.
 const TOOLS: &str = "/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin";
-/// Drivers start programs, such as PoCL a linker, and do not find them without `PATH`.
+/// Drivers start programs, and find them only through `PATH`. PoCL starts a linker.
 const PATH: &str = "PATH";
 
-/// What to run, and how.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The directory of the pack.
     pub pack: PathBuf,
     /// The directory for `report.json` and `report.md`.
     pub out: PathBuf,
-    /// The value of `SYCLBIN_DEVICE`; by default the environment's, or else the best device.
+    /// The value of `SYCLBIN_DEVICE`. By default, it comes from the environment, or else the best device is used.
     pub device: Option<String>,
     /// The time limit of the whole run.
     pub limit: Duration,
-    /// Whether benchmarks do less work than their figures need.
+    /// Whether benchmarks do too little work for meaningful figures.
     pub quick: bool,
-    /// What the names of the steps begin with that run; all steps run where this is empty.
+    /// The prefixes of the steps to run. If there are none, all steps run.
     pub only: Vec<String>,
-    /// Variables of every step, with their values.
+    /// Environment variables for every step.
     pub set: Vec<(String, String)>,
-    /// The program that prints the device when it is called with `device`: `gpu-report`.
+    /// The path of `gpu-report`, which prints the device when called with `device`.
     pub describer: PathBuf,
 }
 
-/// Runs the steps of a pack. `report.json` and `report.md` are written after each of them.
+/// Runs the steps of a pack. `report.json` and `report.md` are written after each step.
 ///
 /// # Errors
 ///
-/// When the pack cannot be read or the report cannot be written.
+/// Fails if the pack cannot be read, or if the report cannot be written.
 pub fn run(options: &Options) -> Result<Report> {
     let start = Instant::now();
     let plan = Plan::read(&options.pack)?;
@@ -92,7 +90,7 @@ pub fn run(options: &Options) -> Result<Report> {
             say(&format!("{device}, commit {}", report.commit));
             context.less |= device.simulated;
             report.quick = context.less;
-            // The tests look at the backend that it names.
+            // The tests read the backend from the selector.
             context
                 .environment
                 .insert(DEVICE.to_owned(), (&device.selector).into());
@@ -122,7 +120,6 @@ pub fn run(options: &Options) -> Result<Report> {
     Ok(report)
 }
 
-/// Runs one step, if it can run here.
 fn one(context: &Context, step: &Step, device: Option<&Device>) -> StepReport {
     let without_run = |outcome, reason: &str| StepReport::without_run(step, outcome, reason.into());
     if device.is_none() && step.kind != Kind::Information {
@@ -154,7 +151,7 @@ fn one(context: &Context, step: &Step, device: Option<&Device>) -> StepReport {
     }
 }
 
-/// The device, or a step that says why there is none. Drivers may crash, so another process asks.
+/// Returns the device, or a step that explains its absence. A separate process queries it, because drivers may crash.
 fn describe(context: &Context, program: &Path) -> std::result::Result<Device, Box<StepReport>> {
     let mut command = Command::new(program);
     command.arg("device").current_dir(&context.work);
@@ -164,15 +161,15 @@ fn describe(context: &Context, program: &Path) -> std::result::Result<Device, Bo
     }
     let step = Step::new("device", Kind::Information, "", 0);
     let mut report = StepReport::new(&step, ended.took);
-    // Also if it ended well, but printed something else.
+    // Even an exit status of 0 is a failure if no device was printed.
     report.outcome = of_end(&ended.end);
     report.reason = Some(ended.end.to_string());
     report.output = Some(ended.tail());
     Err(Box::new(report))
 }
 
-/// What every process gets beside the environment of this one: a device, the test files, and places
-/// of its own for all that it writes.
+/// Returns the variables to add to the environment of every process: the device, the test files, and a separate
+/// directory for each kind of output.
 fn environment(options: &Options, work: &Path) -> Result<BTreeMap<String, OsString>> {
     let mut environment = BTreeMap::new();
     for (name, directory) in [
@@ -209,7 +206,7 @@ fn environment(options: &Options, work: &Path) -> Result<BTreeMap<String, OsStri
     Ok(environment)
 }
 
-/// A tool on `PATH`, or where CUDA has its tools.
+/// Finds a tool on `PATH` or in [`TOOLS`].
 fn find(name: &str) -> Option<PathBuf> {
     let mut path = std::env::var_os(PATH).unwrap_or_default();
     path.push(":");
@@ -218,7 +215,7 @@ fn find(name: &str) -> Option<PathBuf> {
     found.find(|path| path.is_absolute() && path.is_file())
 }
 
-/// Adds a step to the report, and tells those who watch.
+/// Adds a step to the report, and prints its outcome.
 fn add(report: &mut Report, step: StepReport) {
     let mut line = format!("   {}: {}", step.name, step.outcome.word());
     if !step.tests.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A step that is a test executable. It runs whole; if it crashes or hangs, each test that has no
-//! result yet runs alone, so that one bad test hides no other and is named.
+//! A step that is a test executable. After a crash or hang, each test without a result runs alone. So the bad test is
+//! identified, and the other tests still get results.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,13 @@ use crate::process::{End, Ended, Limits, run, tail};
 use crate::program::{Context, of_end};
 use crate::report::{Outcome, StepReport, TestReport};
 
-/// How long a test executable may print nothing: longer than the slowest test takes.
+/// How long a test executable may print nothing. The slowest test takes less.
 const SILENT: Duration = Duration::from_secs(60);
-/// How long a test may take that runs alone.
+/// The time limit of a test that runs alone.
 const ALONE: Duration = Duration::from_secs(30);
-/// The name of the thread of a test that does not run in a thread of its own.
+/// The thread name of a test that does not get its own thread.
 const MAIN: &str = "main";
 
-/// Runs a step that is a test executable.
 pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepReport {
     let start = Instant::now();
     let until = start + context.limit(step.seconds);
@@ -35,12 +34,12 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
         report.output = Some(listed.tail());
         return report;
     }
-    // At least two threads: otherwise a test runs on the main thread, and its skip has no name.
+    // With a single thread, tests would run on the main thread, and a skip would not name its test.
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
     let arguments = [&filters[..], &[format!("--test-threads={threads}")]].concat();
     let time = left(until);
     let limits = Limits {
-        // The rest is for tests that run alone.
+        // Reserve the rest for tests that run alone.
         total: time * 2 / 3,
         // A tool may be silent until its end.
         silent: tool.is_empty().then_some(SILENT.min(time / 3)),
@@ -70,7 +69,7 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
     report
 }
 
-/// The report of a test that has a result.
+/// Returns the report of a test that has a result.
 fn finished(
     name: &str,
     verdict: &Verdict,
@@ -94,14 +93,14 @@ fn finished(
     }
 }
 
-/// Tests whose assertions are about what kernels compute.
+/// Tests that assert the results of kernels.
 const NEED_RESULTS: &str = include_str!("need_results.txt");
 
-/// The reason of a test that ended where it looks at results.
+/// The reason for a test that stopped at a check of results.
 const NO_RESULTS: &str = "the rest, as the device executes no kernel";
 
-/// Returns the verdict on a test. On a device that executes no kernel, a listed test may panic where it looks at results, but
-/// an error of a call still fails it.
+/// Returns the verdict on a test. On a device that executes no kernels, a listed test may panic at a check of
+/// results, but a failed call is still a failure.
 fn without_results(
     context: &Context,
     name: &str,
@@ -116,7 +115,7 @@ fn without_results(
     verdict.clone()
 }
 
-/// Runs one test in a process of its own.
+/// Runs one test in a separate process.
 fn alone(
     context: &Context,
     step: &Step,
@@ -156,7 +155,7 @@ fn left(until: Instant) -> Duration {
     until.saturating_duration_since(Instant::now())
 }
 
-/// The outcome of the step: the worst of its tests and of the run of all of them.
+/// Sets the outcome of the step: the worst of its tests and of the run with all tests.
 fn conclude(report: &mut StepReport, whole: &Ended, ran_alone: usize) {
     let worst = report.tests.iter().map(|test| test.outcome).max();
     let worst = worst.unwrap_or(Outcome::Passed);
@@ -166,7 +165,7 @@ fn conclude(report: &mut StepReport, whole: &Ended, ran_alone: usize) {
     } else {
         worst
     };
-    // 101 says that a test failed, which the tests tell.
+    // Exit status 101 means that a test failed. The report already contains that test.
     let no_results = Some(NO_RESULTS.to_owned());
     let lacks_results = || report.tests.iter().any(|test| test.reason == no_results);
     let is_explained = match whole.end {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `api`: lists the public API of each published library and compares it with `xtask/api/NAME.txt`.
 //!
-//! It reads sources. rustdoc's JSON has another form in each release of Rust, and this workspace builds with several.
-//! So a list contains what the sources state: items, signatures, and `impl` blocks. It contains no automatic traits.
+//! It parses source files, because the format of rustdoc's JSON changes with Rust releases, and this workspace builds
+//! with several. So a list contains items, signatures and `impl` blocks, but no auto traits.
 
 mod source;
 mod strip;
@@ -18,7 +18,7 @@ use crate::files;
 use crate::steps::Result;
 use source::Source;
 
-/// Compares the list of each library. With `--write`, writes it.
+/// Compares the list of each library, or writes it with `--write`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let is_write = files::is_write(arguments)?;
     let metadata = MetadataCommand::new().no_deps().exec();
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for package in &metadata.packages {
         let is = |target: &&Target, kind| target.kind.contains(&kind);
         let mut targets = package.targets.iter();
-        // The library of a program is for its own tests.
+        // The library of a program serves only its own tests.
         let is_program = targets.any(|target| is(&target, TargetKind::Bin));
         let mut targets = package.targets.iter();
         let library =
@@ -42,10 +42,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What users of a crate can name.
+/// The items of a crate that users can name.
 struct Api<'s> {
     source: &'s Source,
-    /// Each item as text, behind its heading, such as its public module, and its first line.
+    /// Each item as a heading, its first line and its text. The heading is, for example, its public module.
     items: BTreeSet<(String, String, String)>,
     /// The names of types and traits in `items`.
     named: BTreeSet<String>,
@@ -67,7 +67,7 @@ impl<'s> Api<'s> {
                     .iter()
                     .any(|name| api.named.contains(name))
             {
-                // What users see does not depend on how functions are divided among blocks.
+                // Merge blocks with the same header: users do not see how functions are divided among them.
                 let header = strip::header(&block);
                 match blocks.entry(header) {
                     Entry::Occupied(mut other) => other.get_mut().items.extend(block.items),
@@ -85,7 +85,7 @@ impl<'s> Api<'s> {
         api
     }
 
-    /// Adds the calls of macros in a module that defines a type users can name: they may add functions to it.
+    /// Adds the macro calls of a module that defines a nameable type, because they may add functions to it.
     fn add_calls(&mut self, items: &[Item]) {
         let mut names = items.iter().filter_map(source::defined);
         if !names.any(|name| self.named.contains(&name)) {
@@ -100,12 +100,12 @@ impl<'s> Api<'s> {
         }
     }
 
-    /// Returns whether a type or trait of this crate cannot be named by users.
+    /// Returns whether users cannot name a type or trait of this crate.
     fn is_hidden(&self, name: &str) -> bool {
         self.source.defined.contains(name) && !self.named.contains(name)
     }
 
-    /// Adds what users see in the module `path`, as items of the public module `shown`.
+    /// Adds the visible items of the module `path` to the public module `shown`.
     fn add_module(&mut self, path: &[String], shown: &[String]) {
         let source = self.source;
         for item in source.modules.get(path).into_iter().flatten() {
@@ -161,7 +161,7 @@ impl<'s> Api<'s> {
         }
     }
 
-    /// Adds what `pub use path::name` shows. What another crate defines is shown as the path.
+    /// Adds the item that `pub use path::name` exports. An item of another crate is shown as its path.
     fn add_named(
         &mut self,
         from: &[String],
@@ -196,7 +196,7 @@ impl<'s> Api<'s> {
         self.insert_in(&format!("crate{module}"), text);
     }
 
-    /// Inserts an item under a heading. Attributes do not decide over its place.
+    /// Inserts an item under a heading. Attributes do not affect the order.
     fn insert_in(&mut self, heading: &str, text: String) {
         let mut lines = text.lines();
         let first = lines.find(|line| !line.starts_with("#["));

@@ -10,7 +10,7 @@ use super::{joined, strip};
 use crate::files;
 use crate::steps::Result;
 
-/// A crate. Modules and items for tests are absent.
+/// A crate, without test modules and test items.
 #[derive(Default)]
 pub(super) struct Source {
     /// The items of each module, by its path from the root.
@@ -19,7 +19,6 @@ pub(super) struct Source {
     pub(super) defined: BTreeSet<String>,
 }
 
-/// Returns the name of a type or trait.
 pub(super) fn defined(item: &Item) -> Option<String> {
     let name = match item {
         Item::Enum(item) => &item.ident,
@@ -45,7 +44,6 @@ fn name(item: &Item) -> Option<String> {
 }
 
 impl Source {
-    /// Reads the crate with this root file.
     pub(super) fn read(root: &Path) -> Result<Self> {
         let mut source = Self::default();
         let directory = root.parent().unwrap_or(root);
@@ -62,7 +60,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Adds the module `path`. Files of its modules are in `directory`.
+    /// Adds the module `path`. `directory` contains the files of its submodules.
     fn add_file(&mut self, file: &Path, directory: &Path, path: Vec<String>) -> Result<()> {
         let parsed =
             syn::parse_file(&files::read(file)?).map_err(|error| files::at(file, &error))?;
@@ -99,7 +97,7 @@ impl Source {
         Ok(())
     }
 
-    /// Returns the module that `path` means in the module `from`, if this crate has it.
+    /// Resolves `path` in the module `from` to a module of this crate.
     pub(super) fn module(&self, from: &[String], path: &[String]) -> Option<Vec<String>> {
         let mut module = from.to_vec();
         let mut rest = path;
@@ -117,8 +115,7 @@ impl Source {
         self.modules.contains_key(&module).then_some(module)
     }
 
-    /// Returns the items that `path::name` means in the module `from`: several where features choose among
-    /// them.
+    /// Resolves `path::name` in the module `from`. Returns several items if features choose among them.
     pub(super) fn find(&self, from: &[String], path: &[String], name: &str) -> Vec<&Item> {
         let Some(module) = self.module(from, path) else {
             return Vec::new();
@@ -134,7 +131,7 @@ impl Source {
         for item in items {
             if let Item::Use(import) = item
                 && let Some((path, behind)) = imported(&import.tree, name)
-                // `pub use half;` is the name of a crate.
+                // `pub use half;` re-exports a crate.
                 && !path.is_empty()
             {
                 return self.find(&module, &path, &behind);
@@ -144,7 +141,7 @@ impl Source {
     }
 }
 
-/// Returns the path and the name behind `name` in the tree of a `use`.
+/// Resolves `name` in a `use` tree to a path and the original name.
 fn imported(tree: &UseTree, name: &str) -> Option<(Vec<String>, String)> {
     match tree {
         UseTree::Path(part) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What users see of an item: no documentation, no bodies, no private parts.
+//! Reduces items to the parts that users see, without documentation, bodies and private parts.
 
 use proc_macro2::Span;
 use syn::punctuated::Punctuated;
@@ -18,7 +18,6 @@ const SHOWN: [&str; 6] = [
     "repr",
 ];
 
-/// Returns the item as Rust.
 pub(super) fn text(item: Item) -> String {
     prettyplease::unparse(&syn::File {
         shebang: None,
@@ -67,7 +66,7 @@ fn has(attributes: &[Attribute], name: &str, is_meant: impl Fn(&str) -> bool) ->
     })
 }
 
-/// Returns whether tests alone have an item with these attributes.
+/// Returns whether an item with these attributes exists only in tests.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     has(attributes, "cfg", |condition| {
         condition == "test" || condition.starts_with("all (test")
@@ -78,7 +77,7 @@ pub(super) fn is_hidden(attributes: &[Attribute]) -> bool {
     has(attributes, "doc", |argument| argument == "hidden")
 }
 
-/// Returns whether other crates see a macro.
+/// Returns whether a macro is visible to other crates.
 pub(super) fn is_exported(item: &ItemMacro) -> bool {
     let is_export = |attribute: &Attribute| attribute.path().is_ident("macro_export");
     item.attrs.iter().any(is_export)
@@ -92,7 +91,7 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// The place of what is left out.
+/// Returns the placeholder for omitted parts.
 fn underscore() -> Token![_] {
     Token![_](Span::call_site())
 }
@@ -118,7 +117,7 @@ fn empty() -> Block {
     }
 }
 
-/// Returns a public item without what users do not see.
+/// Removes the parts of a public item that users do not see.
 pub(super) fn item(mut item: Item) -> Item {
     match &mut item {
         Item::Const(item) => {
@@ -164,7 +163,7 @@ pub(super) fn item(mut item: Item) -> Item {
     item
 }
 
-/// Leaves public fields, and one `_` for all that are private: they decide whether users can build the struct.
+/// Replaces all private fields with one `_`, because they prevent users from building the struct.
 fn strip_fields(fields: &mut Fields) {
     for field in fields.iter_mut() {
         keep_shown(&mut field.attrs);
@@ -208,7 +207,7 @@ fn strip_member(member: &mut TraitItem) {
     }
 }
 
-/// Returns what users see of an `impl` block, if they see it: public functions, or that a trait is implemented.
+/// Returns the visible part of an `impl` block, if there is one: public functions, or the implementation of a trait.
 pub(super) fn implementation(
     block: &ItemImpl,
     is_private: impl Fn(&str) -> bool,
@@ -242,14 +241,12 @@ pub(super) fn implementation(
     (!block.items.is_empty()).then_some(block)
 }
 
-/// Returns an `impl` block without its members, as text.
 pub(super) fn header(block: &ItemImpl) -> String {
     let mut block = block.clone();
     block.items.clear();
     text(Item::Impl(block))
 }
 
-/// Returns the name of a member of an `impl` block.
 pub(super) fn member_name(member: &ImplItem) -> String {
     match member {
         ImplItem::Const(item) => item.ident.to_string(),
@@ -259,7 +256,7 @@ pub(super) fn member_name(member: &ImplItem) -> String {
     }
 }
 
-/// Removes `mut` of parameters, which callers do not see.
+/// Removes `mut` from parameters, because callers do not see it.
 fn strip_signature(signature: &mut Signature) {
     for parameter in &mut signature.inputs {
         match parameter {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fetches packages of another release than the system's. Neither the state of the system's `apt-get` nor its
-//! settings change: only its mirror and its proxy are taken.
+//! Fetches packages of a release other than the system's. It uses the mirror and the proxy of the system, but changes
+//! neither the state nor the settings of its `apt-get`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,14 +9,14 @@ use super::debian::Release;
 use crate::files::{at, write};
 use crate::steps::Result;
 
-/// What signs all releases.
+/// The keys that sign all releases.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// The archive, where the system's settings name no mirror of it.
+/// The archive, for a system without a configured mirror.
 const ARCHIVE: &str = "http://deb.debian.org/debian/";
 
-/// Fetches the packages of `release` and all that they depend on into `directory`.
+/// Fetches the packages of `release` and all of their dependencies into `directory`.
 ///
-/// The inner error says what this machine lacks.
+/// The inner error names the missing requirement of this machine.
 pub(super) fn fetch(
     release: &Release,
     directory: &Path,
@@ -53,7 +53,7 @@ pub(super) fn fetch(
     Ok(Ok(packages))
 }
 
-/// Writes settings under which `apt-get` knows nothing of this system, and an empty state.
+/// Writes settings that isolate `apt-get` from this system, and an empty state.
 fn settings(release: &Release, directory: &Path) -> Result<std::result::Result<PathBuf, String>> {
     for name in ["lists/partial", "cache/archives/partial"] {
         let path = directory.join(name);
@@ -98,7 +98,6 @@ Acquire::http::Timeout "30";
     Ok(Ok(path))
 }
 
-/// The system's mirror of Debian, or the archive itself.
 fn mirror() -> std::result::Result<String, String> {
     let mut command = Command::new("apt-get");
     command.args(["indextargets", "--format", "$(REPO_URI)"]);
@@ -108,7 +107,7 @@ fn mirror() -> std::result::Result<String, String> {
     Ok(own.unwrap_or(ARCHIVE).to_owned())
 }
 
-/// The system's settings of its network, such as a proxy.
+/// Returns the network settings of the system, such as a proxy.
 fn network() -> std::result::Result<String, String> {
     const KEPT: [&str; 2] = ["Acquire::http", "Acquire::Check-Date"];
     let mut command = Command::new("apt-config");
@@ -119,7 +118,6 @@ fn network() -> std::result::Result<String, String> {
     Ok(lines.map(|line| format!("{line}\n")).collect())
 }
 
-/// What a command prints, or why it failed, in a line.
 fn output(command: &mut Command) -> std::result::Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Releases of Debian, and what each root has of them.
+//! Debian releases, and the packages of each root.
 
 /// The glibc of the oldest release.
 pub(super) const GLIBC: (u32, u32) = (2, 41);
@@ -9,10 +9,10 @@ pub(super) const GLIBC: (u32, u32) = (2, 41);
 pub(super) struct Release {
     /// The name of the root's directory.
     pub(super) name: &'static str,
-    /// What the archive calls it.
+    /// The name in the archive.
     pub(super) suite: &'static str,
-    /// Packages, whose dependencies follow, with the versions that the tests were written for. A release that
-    /// moves has none.
+    /// The packages to install with their dependencies, and the versions that the tests were written for. A rolling
+    /// release has no versions.
     pub(super) packages: &'static [(&'static str, Option<&'static str>)],
 }
 
@@ -24,12 +24,12 @@ pub(super) const STABLE: Release = Release {
         ("pocl-opencl-icd", Some("6.0-6")),
         ("mesa-opencl-icd", Some("25.0.7-2+deb13u1")),
         ("ocl-icd-libopencl1", Some("2.3.3-1")),
-        // The name of the release, for reports.
+        // Contains the name of the release, for reports.
         ("base-files", None),
     ],
 };
 
-/// rusticl over AMD's driver with a DRM that executes nothing, and Intel's GPU driver with its ahead-of-time compiler.
+/// rusticl on AMD's driver with a DRM that executes nothing, and Intel's GPU driver with its ahead-of-time compiler.
 pub(super) const UNSTABLE: Release = Release {
     name: "debian-sid",
     suite: "sid",
@@ -48,7 +48,6 @@ pub(super) const UNSTABLE: Release = Release {
 };
 
 impl Release {
-    /// Returns whether the versions stay as they are.
     pub(super) fn is_pinned(&self) -> bool {
         let mut packages = self.packages.iter();
         packages.any(|(_, version)| version.is_some())

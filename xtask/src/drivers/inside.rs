@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A process that sees another directory as its root, in a mount namespace and without a network.
+//! A process with another root directory, in a mount namespace and without a network.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Mount points in a root.
 pub(super) const MOUNTED: [&str; 6] = ["proc", "dev", "sys", "tmp", "pack", "out"];
 
-/// Mounts what a program needs, and becomes the runner of the pack. All mounts end with the process.
+/// Mounts the directories that a program needs, and executes the runner of the pack. All mounts end with the process.
 const ENTER: &str = r#"set -e
 root=$1 pack=$2 out=$3
 shift 3
@@ -19,10 +18,9 @@ mount --bind "$pack" "$root/pack"
 mount --bind "$out" "$root/out"
 exec chroot "$root" /pack/bin/gpu-report run --pack /pack --out /out "$@""#;
 
-/// Where the programs of the system and of a root are.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The runner of `pack` in `root`, which writes into `out`. Its options follow.
+/// Returns the command that runs `pack` in `root` and writes to `out`. The caller appends options of the runner.
 pub(super) fn command(root: &Path, pack: &Path, out: &Path) -> Command {
     let mut command = unshare();
     command.args(["/bin/sh", "-c", ENTER, "drivers"]);
@@ -31,7 +29,7 @@ pub(super) fn command(root: &Path, pack: &Path, out: &Path) -> Command {
     command
 }
 
-/// Returns why this machine cannot run a program in another root, if it cannot.
+/// Checks whether this machine can run a program in another root.
 pub(super) fn check() -> Result<(), String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the packages of drivers are for x86-64 Linux".to_owned());
@@ -46,7 +44,7 @@ pub(super) fn check() -> Result<(), String> {
     }
 }
 
-/// The program that gives a process its own mounts and a network of nothing.
+/// Returns the command that gives a process its own mounts and an empty network.
 fn unshare() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--net", "--propagation", "private"]);

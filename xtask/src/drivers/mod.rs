@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo xtask drivers`: the tests, the examples and a short stress run on other people's OpenCL drivers.
+//! `cargo xtask drivers`: runs the tests, the examples and a short stress test on third-party OpenCL drivers.
 //!
-//! - [`root`]: a directory with the drivers of one release of Debian, which [`debian`] names and [`apt`] fetches,
-//! - [`inside`]: runs a pack of [`gpu`] with such a directory as its root,
-//! - [`summary`]: what passed, and what each driver lacks.
+//! - [`root`]: a directory with the drivers of a Debian release, which [`debian`] describes and [`apt`] fetches,
+//! - [`inside`]: runs a [`gpu`] pack with such a directory as its root,
+//! - [`summary`]: the results, and the capabilities that each driver lacks.
 //!
-//! The system stays as it is: everything is in the target directory, and mounts end with their process.
+//! The system does not change: everything is in the target directory, and mounts end with their process.
 
 mod apt;
 mod debian;
@@ -28,42 +28,38 @@ const USAGE: &str = "\
 usage: cargo xtask drivers [--driver pocl|rusticl|radeonsi|neo|intel] [--pack DIR]
        cargo xtask drivers --prepare     only fetch the drivers, and ocloc for target/drivers/ocloc";
 
-/// An OpenCL driver, and what runs on it.
+/// An OpenCL driver to test.
 struct Driver {
-    /// Its name for `--driver`.
     name: &'static str,
-    /// The release that has it.
+    /// The release that contains the driver.
     release: &'static Release,
-    /// The file that names it to the loader.
+    /// The file that registers the driver with the OpenCL loader.
     vendor: &'static str,
-    /// Its package.
     package: &'static str,
-    /// The device, as `SYCLBIN_DEVICE` names it.
+    /// The value of `SYCLBIN_DEVICE`.
     device: &'static str,
-    /// Variables for the driver.
+    /// The environment variables for the driver.
     environment: Variables,
-    /// The GPUs that it takes commands for without executing kernels.
+    /// The GPUs for which the driver accepts commands without executing kernels.
     gpus: &'static [Gpu],
 }
 
-/// A GPU that is not there.
+/// A simulated GPU.
 struct Gpu {
     name: &'static str,
-    /// The variables that choose it, after those of the driver.
+    /// The variables that choose the GPU, in addition to those of the driver.
     chosen_by: Variables,
-    /// The steps that run.
     steps: &'static [&'static str],
 }
 
-/// Compiles and launches every kernel.
+/// The step that compiles and launches every kernel.
 const ONLY_KERNELS: &[&str] = &[gpu::KERNELS];
 
-/// Names and values of environment variables.
 type Variables = &'static [(&'static str, &'static str)];
 
 /// Intel's GPU driver.
 const NEO: &str = "neo";
-/// The library that takes the place of the kernel driver below it.
+/// The library that replaces the kernel driver below Intel's driver.
 const SIMULATED_XE: &str = "libsimulated_xe.so";
 
 const DRIVERS: [Driver; 4] = [
@@ -118,7 +114,7 @@ const DRIVERS: [Driver; 4] = [
             },
         ],
     },
-    // Over a simulated kernel driver, which moves the data of copies. So all copies are made by the copy engine.
+    // Runs on a simulated kernel driver that executes only the copy engine's commands, so it must make all copies.
     Driver {
         name: NEO,
         release: &UNSTABLE,
@@ -132,7 +128,7 @@ const DRIVERS: [Driver; 4] = [
             ("EnableDirectSubmission", "0"),
             ("EnableLEO", "0"),
             ("PreferCopyEngineForCopyBufferToBuffer", "1"),
-            // New memory is 0 then, as nothing fills it.
+            // Without these pools and caches, new memory is 0, although no kernel fills it.
             ("ExperimentalSmallBufferPoolAllocator", "0"),
             ("EnableDeviceUsmAllocationPool", "0"),
             ("EnableHostUsmAllocationPool", "0"),
@@ -144,7 +140,7 @@ const DRIVERS: [Driver; 4] = [
         gpus: &[
             Gpu {
                 name: "bmg",
-                // Two, which copy to each other.
+                // Two GPUs, to test copies between them.
                 chosen_by: &[("SIMULATED_XE", "e20b,e20b")],
                 steps: &["tests", "stress", gpu::FAILING_CALLS, gpu::KERNELS],
             },
@@ -168,7 +164,7 @@ const DRIVERS: [Driver; 4] = [
                 chosen_by: &[("SIMULATED_XE", "b080")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
-            // OpenCL over Level Zero, as in newer drivers.
+            // OpenCL on top of Level Zero, as in newer drivers.
             Gpu {
                 name: "bmg-leo",
                 chosen_by: &[("SIMULATED_XE", "e20b"), ("EnableLEO", "1")],
@@ -181,13 +177,12 @@ const DRIVERS: [Driver; 4] = [
 /// The name of the installed CPU device for `--driver`. It needs no root.
 const INTEL: &str = "intel";
 
-/// What it is called in the table.
+/// The name of the installed CPU device in the table.
 const INSTALLED: &str = "the installed CPU device";
 
-/// The roots, or why there are none on this machine.
+/// The roots, or the reason why this machine cannot provide them.
 pub(crate) type Roots = std::result::Result<Vec<Root>, String>;
 
-/// `drivers`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (name, pack) = match words[..] {
@@ -228,12 +223,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     run_on(&drivers, &roots, &pack, outcomes)
 }
 
-/// Makes all roots that are missing.
 pub(crate) fn prepare() -> Result<Roots> {
     make(&[&STABLE, &UNSTABLE])
 }
 
-/// Runs a pack that was built here on all drivers, or says why that is impossible. `intel` is the report of the CPU
+/// Runs a locally built pack on all drivers, or prints why that is impossible. `intel` is the report of the CPU
 /// device.
 pub(crate) fn check(roots: Roots, pack: &Path, intel: Report) -> Result<()> {
     let outcomes = vec![Outcome::new(INTEL, INSTALLED, intel)];
@@ -263,12 +257,11 @@ fn make(releases: &[&'static Release]) -> Result<Roots> {
     roots.collect()
 }
 
-/// The directory of roots and reports.
 fn directory() -> Result<PathBuf> {
     Ok(target_folder()?.join("drivers"))
 }
 
-/// Runs the pack on each driver, and prints what became of it.
+/// Runs the pack on each driver, and prints the results.
 fn run_on(
     drivers: &[&Driver],
     roots: &[Root],
@@ -312,7 +305,7 @@ fn run_on(
 const REPORTS: &str = "reports";
 
 impl Driver {
-    /// Runs the pack on all GPUs: on the first, which may have the most to do, while it runs on the others in turn.
+    /// Runs the pack on all GPUs. The first GPU may take longest, so the others run in turn at the same time.
     fn run_on_gpus(&self, root: &Root, pack: &Path) -> Result<Vec<Report>> {
         let (first, others) = self.gpus.split_at(self.gpus.len().min(1));
         let run = |gpus: &[Gpu]| {
@@ -327,7 +320,7 @@ impl Driver {
         Ok([first?, others].concat())
     }
 
-    /// Runs the pack on this driver, and on one of the GPUs that are not there.
+    /// Runs the pack on this driver, with one of its simulated GPUs if `gpu` is given.
     fn run(&self, root: &Root, pack: &Path, gpu: Option<&Gpu>) -> Result<Report> {
         let name = match gpu {
             Some(gpu) => format!("{}-{}", self.name, gpu.name),

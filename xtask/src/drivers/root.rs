@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Root`]: a directory with the programs and libraries of a release, made once per target directory.
+//! [`Root`]: a directory with the programs and libraries of a release, created once per target directory.
 //!
-//! Packages are unpacked and nothing of them is run: drivers need no more than their files.
+//! Packages are unpacked without running their scripts, because drivers need only their files.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -15,29 +15,28 @@ use super::inside;
 use crate::files::{at, read, write};
 use crate::steps::{Result, timed};
 
-/// The versions of all packages, a line each. A root with other packages than wanted lacks some of them.
+/// The file with the versions of all packages, one per line. It reveals whether a wanted package is missing.
 const VERSIONS: &str = "packages.txt";
-/// Directories that `/usr` has in all releases.
+/// The directories that all releases merge into `/usr`.
 const MERGED: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 
-/// A directory with drivers.
 pub(crate) struct Root {
     pub(super) release: &'static Release,
     directory: PathBuf,
-    /// Names and versions.
+    /// The names and versions of the packages.
     versions: Vec<(String, String)>,
 }
 
 impl Root {
-    /// The root of `release` in `directory`, made if it is not there yet. The inner error says why it cannot be
-    /// made on this machine.
+    /// Returns the root of `release` in `directory`, and creates it if it is missing. The inner error is the reason
+    /// why this machine cannot create it.
     pub(super) fn get(
         directory: &Path,
         release: &'static Release,
     ) -> Result<std::result::Result<Self, String>> {
         let path = directory.join(release.name);
         fs::create_dir_all(directory).map_err(|error| at(directory, &error))?;
-        // Two commands may need the same root.
+        // Two commands may create the same root.
         let lock = directory.join("lock");
         let lock = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _held = lock.map_err(|error| at(directory, &error))?;
@@ -58,19 +57,19 @@ impl Root {
         Ok(Ok(root))
     }
 
-    /// The version of a package, without the epoch.
+    /// Returns the version of a package, without the epoch.
     pub(super) fn version(&self, package: &str) -> &str {
         let mut versions = self.versions.iter();
         let found = versions.find(|(name, _)| name == package);
         found.map_or("unknown", |(_, version)| version)
     }
 
-    /// The command that runs a pack in this root. Its report is written to `out`.
+    /// Returns the command that runs a pack in this root and writes the report to `out`.
     pub(super) fn command(&self, pack: &Path, out: &Path) -> Command {
         inside::command(&self.directory, pack, out)
     }
 
-    /// Prints the versions that are not those the tests were written for.
+    /// Prints the versions that differ from those the tests were written for.
     fn compare(&self) {
         for (name, pinned) in self.release.packages {
             let version = self.version(name);
@@ -85,12 +84,12 @@ impl Root {
         }
     }
 
-    /// Writes a program that starts the root's `ocloc` by the root's loader, for tests and for the compiler driver.
+    /// Writes a script that starts the root's `ocloc` with the root's loader, for tests and for the compiler driver.
     fn write_ocloc(&self, directory: &Path) -> Result<()> {
         let programs = self.directory.join("usr/bin");
         let entries = fs::read_dir(&programs).map_err(|error| at(&programs, &error))?;
         let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        // Debian adds the version.
+        // Debian appends the version to the name.
         let Some(program) = names.find(|name| name.starts_with("ocloc")) else {
             return Ok(());
         };
@@ -114,7 +113,7 @@ impl Root {
     }
 }
 
-/// Whether a root has all packages that it should have.
+/// Returns whether a root contains all packages of the release.
 fn is_whole(path: &Path, release: &Release) -> bool {
     let text = fs::read_to_string(path.join(VERSIONS)).unwrap_or_default();
     let found = versions(&text);
@@ -122,14 +121,13 @@ fn is_whole(path: &Path, release: &Release) -> bool {
     wanted.all(|(name, _)| found.iter().any(|(found, _)| found == name))
 }
 
-/// The lines `NAME VERSION` of a text.
 fn versions(text: &str) -> Vec<(String, String)> {
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
     let pairs = pairs.map(|(name, version)| (name.to_owned(), version.to_owned()));
     pairs.collect()
 }
 
-/// Fetches and unpacks a root, which appears whole.
+/// Fetches and unpacks a root. It appears only once it is complete.
 fn make(path: &Path, release: &Release) -> Result<std::result::Result<(), String>> {
     // Only the holder of the lock uses these names.
     let part = path.with_extension("part");
@@ -157,7 +155,7 @@ fn remove(directory: &Path) -> Result<()> {
     }
 }
 
-/// The directories that packages expect, and those that the system's are mounted on.
+/// Creates the directories that packages expect, and the mount points.
 fn skeleton(root: &Path) -> Result<()> {
     for name in MERGED
         .map(|name| format!("usr/{name}"))
@@ -175,7 +173,7 @@ fn skeleton(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks on all processors. Unpacking is mostly decompression.
+/// Unpacks packages on all processors, because most of the work is decompression.
 fn unpack(packages: &[PathBuf], root: &Path) -> Result<()> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
@@ -198,12 +196,12 @@ fn unpack(packages: &[PathBuf], root: &Path) -> Result<()> {
     })
 }
 
-/// The line of a package in [`VERSIONS`], of its file name: `NAME_VERSION_ARCHITECTURE.deb`.
+/// Returns the line of a package in [`VERSIONS`], from its file name `NAME_VERSION_ARCHITECTURE.deb`.
 fn line(package: &Path) -> Option<String> {
     let name = package.file_name()?.to_str()?;
     let mut parts = name.split('_');
     let (name, version) = (parts.next()?, parts.next()?);
-    // `1%3a18.1.8-18`: the epoch says nothing to people.
+    // Drop the epoch, as in `1%3a18.1.8-18`: it tells readers nothing.
     let version = version
         .split_once("%3a")
         .map_or(version, |(_, version)| version);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of a pack on several drivers: a table, and what each driver lacks.
+//! Summarizes the runs of a pack on several drivers: a table, and the capabilities that each driver lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,7 +8,6 @@ use gpu_report::Report;
 use gpu_report::plan::Kind;
 use gpu_report::report::{Outcome as Step, TestReport};
 
-/// A run of a pack.
 pub(super) struct Outcome {
     pub(super) name: String,
     version: String,
@@ -28,7 +27,7 @@ impl Outcome {
         self.report.steps.iter().flat_map(|step| &step.tests)
     }
 
-    /// `8 of 8` of the steps whose name begins with a word.
+    /// Counts the passed steps with the prefix `word`, in the form `8 of 8`.
     fn passed(&self, word: &str) -> String {
         let steps = self.report.steps.iter();
         let steps: Vec<_> = steps.filter(|step| step.name.starts_with(word)).collect();
@@ -40,19 +39,19 @@ impl Outcome {
         }
     }
 
-    /// Returns whether a test is of another driver alone, and so says nothing of this one. Tests of CUDA run on
-    /// simulated CUDA. Tests that ask for Intel's CPU device by name run where it is installed.
+    /// Returns whether a test is meant only for another driver. Tests of CUDA run on simulated CUDA. Tests that
+    /// select Intel's CPU device by name run where that device is installed.
     fn is_of_another(test: &TestReport) -> bool {
         let reason = test.reason.as_deref().unwrap_or_default();
         let others = [
             "not a CUDA device",
             "cannot load libcuda",
-            "device selector \"cpu:intel\"",
+            "cannot select a device with \"cpu:intel\"",
         ];
         test.outcome == Step::Skipped && others.iter().any(|other| reason.starts_with(other))
     }
 
-    /// Reasons for which tests were skipped, with the names of the tests. They name no device, so that drivers compare.
+    /// Returns the reasons for skips with their tests. Device names are replaced, so that drivers can be compared.
     fn skipped(&self) -> BTreeMap<String, BTreeSet<&str>> {
         let device = self.report.device.as_ref();
         let device = device.map(ToString::to_string).unwrap_or_default();
@@ -76,7 +75,7 @@ pub(super) fn print(outcomes: &[Outcome]) {
     print!("\n{}", page(outcomes));
 }
 
-/// The table, what failed, and what each driver lacks.
+/// Formats the table, the failures, and the capabilities that each driver lacks.
 fn page(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -118,12 +117,11 @@ fn page_to(text: &mut String, outcomes: &[Outcome]) -> std::fmt::Result {
     Ok(())
 }
 
-/// A part of `all`, as a whole number of percent that is not too small.
+/// Formats a share of `all` in percent, rounded up.
 fn percent(part: usize, all: usize) -> String {
     format!("{} %", (100 * part).div_ceil(all.max(1)))
 }
 
-/// The number of kernels that were compiled.
 fn kernels(outcome: &Outcome) -> Option<&str> {
     let mut steps = outcome.report.steps.iter();
     let step = steps.find(|step| step.name == crate::gpu::KERNELS)?;
@@ -159,17 +157,15 @@ fn failures(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
     Ok(())
 }
 
-/// How many characters of a line are shown.
 const WIDTH: usize = 160;
 
-/// Whether a line of a program says what went wrong.
 fn is_failure(line: &str) -> bool {
     ["FAILED ", "error: "]
         .iter()
         .any(|word| line.starts_with(word))
 }
 
-/// What tests need and do not find, with the number of tests.
+/// Writes the reasons for skips, with the number of tests.
 fn lacks(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
     let skipped = outcome.skipped();
     if skipped.is_empty() {
@@ -188,7 +184,7 @@ fn lacks(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
 mod tests {
     use super::*;
 
-    /// A report with a test of each outcome, one of which is skipped as the device lacks something.
+    /// Returns a report with a test of each outcome. The device lacks a capability, so one test is skipped.
     fn outcome() -> Outcome {
         let report = serde_json::json!({
             "schema_version": 1, "passed": false, "complete": true, "quick": true, "date": "",

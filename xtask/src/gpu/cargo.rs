@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The executables of a pack, as Cargo builds them.
+//! Builds the executables of a pack with Cargo.
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
@@ -14,13 +14,12 @@ use super::zig::Zig;
 use crate::examples::{self, EXAMPLES};
 use crate::steps::{Result, SELECTION, cargo, line, timed};
 
-/// What the examples are compiled for beside SPIR-V and PTX: native code for the two generations of GPUs
-/// that are common in data centres. The tests keep the default targets, so that drivers compile PTX, too;
-/// their kernels are then in the cache of builds.
+/// The targets of the examples: besides SPIR-V and PTX, native code for the two GPU generations that are common in
+/// data centres. Tests keep the default targets, so drivers also compile PTX, and the build cache already contains
+/// the kernels.
 const TARGETS: &str = "spir64,nvidia_gpu_sm_80,nvidia_gpu_sm_90";
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
-/// An executable that Cargo built.
 pub(super) struct Executable {
     /// Its name in the pack.
     pub(super) name: String,
@@ -28,7 +27,6 @@ pub(super) struct Executable {
     pub(super) path: Utf8PathBuf,
 }
 
-/// What an executable is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Tests,
@@ -36,24 +34,22 @@ pub(super) enum Kind {
     Benchmark,
 }
 
-/// What Cargo built for a pack.
 pub(super) struct Built {
     pub(super) executables: Vec<Executable>,
-    /// The directories with the kernels of a package, and its name.
+    /// The directory of kernels for each package name.
     pub(super) kernels: BTreeMap<String, Utf8PathBuf>,
 }
 
-/// How the executables of a pack are built.
 pub(super) enum Linking {
-    /// With optimization, for any machine that has glibc [`GLIBC`].
+    /// With optimization, for any machine with glibc [`GLIBC`].
     Portable(Zig),
-    /// As `cargo xtask test` builds the same tests and examples, so that nothing is compiled twice. They run on machines
-    /// with the glibc of this one.
+    /// Like the tests and examples of `cargo xtask test`, so that nothing is compiled twice. The executables require
+    /// the glibc of this machine.
     Here,
 }
 
 impl Linking {
-    /// Cargo with the first arguments of what builds all tests.
+    /// Returns Cargo with the first arguments for building all tests.
     fn tests(&self) -> Command {
         match self {
             Self::Portable(zig) => {
@@ -68,7 +64,7 @@ impl Linking {
         }
     }
 
-    /// Cargo with the arguments of what builds all programs.
+    /// Returns Cargo with the arguments for building all programs.
     fn programs(&self) -> Command {
         match self {
             Self::Portable(zig) => {
@@ -83,7 +79,7 @@ impl Linking {
     }
 }
 
-/// `cargo SUBCOMMAND` with optimization and another linker.
+/// Returns `cargo SUBCOMMAND` with optimization and zig as the linker.
 fn portable<'a>(
     zig: &Zig,
     subcommand: &str,
@@ -97,7 +93,6 @@ fn portable<'a>(
     command
 }
 
-/// Builds all executables.
 pub(super) fn build(linking: &Linking) -> Result<Built> {
     let mut built = Built {
         executables: Vec::new(),
@@ -125,14 +120,13 @@ pub(super) fn build(linking: &Linking) -> Result<Built> {
             }
         }
     }
-    // Cargo builds them in any order.
+    // Cargo builds the executables in any order.
     built
         .executables
         .sort_by(|one, other| one.name.cmp(&other.name));
     Ok(built)
 }
 
-/// What one run of Cargo says.
 fn messages(command: &mut Command) -> Result<Vec<Message>> {
     command
         .args(["--message-format", "json-render-diagnostics"])
@@ -153,7 +147,7 @@ fn messages(command: &mut Command) -> Result<Vec<Message>> {
     }
 }
 
-/// The directory of the kernels that a build script compiled, and the name of the package.
+/// Returns the name of a package, and the directory of the kernels that its build script compiled.
 fn kernels(script: &BuildScript) -> Option<(String, Utf8PathBuf)> {
     let directory = script.out_dir.join("syclbin");
     // `.../build/NAME-HASH/out`
@@ -162,15 +156,15 @@ fn kernels(script: &BuildScript) -> Option<(String, Utf8PathBuf)> {
     (is_packed && directory.is_dir()).then(|| (name.to_owned(), directory.clone()))
 }
 
-/// Tests that are left out. `main_thread` has a harness of its own, which cannot list its tests. The others say nothing
-/// of a GPU: `native` loads native code for Intel's CPU device, `allocation` counts allocations of the host, and `log` reads
-/// what is logged on OpenCL.
+/// Tests that are left out. `main_thread` has its own harness, which cannot list tests. The others do not test a GPU:
+/// `native` loads native code for Intel's CPU device, `allocation` counts host allocations, and `log` reads OpenCL
+/// log messages.
 const LEFT_OUT: [&str; 4] = ["allocation", "log", "main_thread", "native"];
 
 /// The packages whose tests are packed.
 const TESTED: [&str; 2] = ["syclbin-rt", "end-to-end"];
 
-/// The programs that are packed. CUDA has no images here.
+/// Returns the programs to pack. Examples with images are left out, because CUDA devices do not support them.
 fn programs() -> impl Iterator<Item = &'static str> {
     let examples = EXAMPLES.iter().filter(|example| !example.uses_images());
     let examples = examples.map(|example| example.name);
@@ -179,10 +173,10 @@ fn programs() -> impl Iterator<Item = &'static str> {
         .chain(examples)
 }
 
-/// What makes calls that [`FAULTS`] fails. Packs for other machines lack it.
+/// The program that makes the calls for [`FAULTS`] to fail. Packs for other machines do not contain it.
 const EXERCISE: &str = "exercise";
 
-/// What is packed of what was built, and its name there.
+/// Returns the executable of an artifact under its name in the pack, or `None` if it is not packed.
 fn executable(artifact: &Artifact) -> Option<Executable> {
     let mut files = artifact.filenames.iter();
     if let Some(path) = files.find(|path| path.file_name() == Some(FAULTS)) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `gpu check`: a pack runs where nothing of this machine helps it: elsewhere, without cargo, without
-//! a network and with an empty environment.
+//! `gpu check`: runs a pack isolated from this machine: in another directory, without Cargo, without a network and
+//! with an empty environment.
 //!
-//! It runs on the installed CPU device, and on the simulated CUDA driver. A step that fails there
-//! fails the check.
+//! It runs on the installed CPU device, and on the simulated CUDA driver. A failed step fails the check.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +15,7 @@ use super::{at, pack};
 use crate::simulated_cuda;
 use crate::steps::{Result, timed};
 
-/// The program that gives a process another network, of nothing.
+/// The program that gives a process an empty network.
 const UNSHARE: &str = "/usr/bin/unshare";
 
 /// Runs copies of the pack in `directory`. Returns the report of the CPU device.
@@ -25,7 +24,7 @@ pub(super) fn run(directory: &Path) -> Result<Report> {
     let report = cpu(directory)?;
     let machine = Machine::new(directory)?;
     let mut cuda = simulated_cuda::with(&machine.command("cuda:gpu:0"))?;
-    // New enough for the benchmark's baseline.
+    // This driver is new enough for the benchmark's baseline.
     cuda.env_clear()
         .env(simulated_cuda::SETTINGS, "driver=13000,devices=2");
     expect(&run_pack(&mut cuda, &machine.directory)?, true)?;
@@ -44,9 +43,9 @@ pub(crate) fn cpu(directory: &Path) -> Result<Report> {
     Ok(report)
 }
 
-/// Where a copy of a pack runs.
+/// The environment in which a copy of a pack runs.
 struct Machine {
-    /// Held until the run is over.
+    /// Keeps the temporary directory until the run is over.
     _work: tempfile::TempDir,
     script: PathBuf,
     /// The current directory of the script.
@@ -58,7 +57,7 @@ impl Machine {
     fn new(pack: &Path) -> Result<Self> {
         let work = tempfile::tempdir()
             .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
-        // A name that shells and programs may stumble over.
+        // Scripts and programs must handle a path with a space.
         let copy = work.path().join("a pack");
         pack::copy_all(pack, &copy)?;
         let elsewhere = work.path().join("elsewhere");
@@ -71,7 +70,6 @@ impl Machine {
         })
     }
 
-    /// The pack on a device.
     fn command(&self, device: &str) -> Command {
         const SHELL: &str = "/bin/sh";
         let mut command = Command::new(if self.has_no_network { UNSHARE } else { SHELL });
@@ -86,10 +84,10 @@ impl Machine {
     }
 }
 
-/// Runs a pack and reads its report in `directory`, which must agree with the exit status.
+/// Runs a pack, and returns its report from `directory`. The report must agree with the exit status.
 pub(crate) fn run_pack(command: &mut Command, directory: &Path) -> Result<Report> {
     let path = directory.join("report.json");
-    // One of an earlier run.
+    // Remove the report of an earlier run.
     let _ = std::fs::remove_file(&path);
     let status = timed("running the pack without this machine", || {
         command.status().map_err(|error| at(directory, error))
@@ -105,7 +103,7 @@ pub(crate) fn run_pack(command: &mut Command, directory: &Path) -> Result<Report
     }
 }
 
-/// All must have passed, on the device that was asked for.
+/// Checks that all steps passed on the requested device.
 fn expect(report: &Report, simulated: bool) -> Result<()> {
     let device = report.device.as_ref().ok_or("the report names no device")?;
     if device.simulated != simulated {
@@ -123,7 +121,7 @@ fn expect(report: &Report, simulated: bool) -> Result<()> {
     }
 }
 
-/// Whether a process may have a network of its own here.
+/// Returns whether this machine allows a process to have its own network.
 fn can_unshare() -> bool {
     let mut command = Command::new(UNSHARE);
     command.args(["-n", "/bin/true"]).stderr(Stdio::null());

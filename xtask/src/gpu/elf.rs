@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What executables need of a machine: a glibc that is old enough, and no other library.
+//! Checks that executables require only an old glibc and no other library.
 
 use std::path::Path;
 
@@ -9,10 +9,9 @@ use object::{Endianness, elf};
 use super::at;
 use crate::steps::Result;
 
-/// The glibc of the oldest machines that packs run on.
+/// The glibc of the oldest machines for which packs are built.
 pub(super) const GLIBC: (u32, u32) = (2, 28);
 
-/// The libraries of glibc.
 const LIBRARIES: [&str; 6] = [
     "libc.so.6",
     "libm.so.6",
@@ -22,8 +21,7 @@ const LIBRARIES: [&str; 6] = [
     "ld-linux-x86-64.so.2",
 ];
 
-/// Checks that the executables in a directory run where there are `glibc` and the `present` libraries; other files are
-/// skipped.
+/// Checks that the executables in a directory require only `glibc` and the `present` libraries. Skips other files.
 pub(crate) fn check(directory: &Path, glibc: (u32, u32), present: &[&str]) -> Result<()> {
     let mut problems = Vec::new();
     let entries = std::fs::read_dir(directory).map_err(|error| at(directory, error))?;
@@ -47,7 +45,7 @@ pub(crate) fn check(directory: &Path, glibc: (u32, u32), present: &[&str]) -> Re
     }
 }
 
-/// What an executable needs that not every machine has.
+/// Returns the requirements of an executable that some machines do not meet.
 fn needs(
     bytes: &[u8],
     glibc: (u32, u32),
@@ -81,7 +79,6 @@ fn needs(
     Ok(problems)
 }
 
-/// The libraries that the loader looks for.
 fn libraries(file: &ElfFile64<'_, Endianness>) -> std::result::Result<Vec<String>, object::Error> {
     let table = file
         .elf_section_table()
@@ -91,7 +88,6 @@ fn libraries(file: &ElfFile64<'_, Endianness>) -> std::result::Result<Vec<String
     names.collect()
 }
 
-/// Whether a version of a symbol is one that `glibc` lacks.
 fn is_newer(version: &str, glibc: (u32, u32)) -> bool {
     let Some(number) = version.strip_prefix("GLIBC_") else {
         return false;
@@ -99,7 +95,7 @@ fn is_newer(version: &str, glibc: (u32, u32)) -> bool {
     let mut parts = number.split('.').map(str::parse::<u32>);
     match (parts.next(), parts.next()) {
         (Some(Ok(major)), Some(Ok(minor))) => (major, minor) > glibc,
-        // Private symbols, or another kind of number.
+        // A private symbol, or an unknown version format.
         _ => true,
     }
 }
@@ -128,7 +124,7 @@ mod tests {
             ours.iter().any(|library| library == "libc.so.6"),
             "{ours:?}"
         );
-        // Linked for this machine, so with libgcc and perhaps with newer symbols.
+        // This program is linked for this machine, so it requires libgcc and perhaps newer symbols.
         let problems = needs(&bytes, GLIBC, &[]).unwrap();
         let readelf = std::process::Command::new("readelf")
             .args(["--wide", "--dyn-syms", "--dynamic"])

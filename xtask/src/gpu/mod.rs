@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo xtask gpu`: the proof for any GPU machine, as one directory, one command and one report.
+//! `cargo xtask gpu`: tests for any GPU machine, as one directory, one command and one report.
 //!
-//! - [`pack`]: builds the directory, from [`mod@cargo`]'s executables, which [`zig`] links for an old
-//!   glibc and [`elf`] checks; [`plan`] says what is run,
-//! - [`mod@check`]: runs the pack where nothing of this machine helps it,
+//! - [`pack`]: builds the directory. [`mod@cargo`] builds the executables, [`zig`] links them for an old glibc, and
+//!   [`elf`] checks them. [`plan`] lists the steps,
+//! - [`mod@check`]: runs the pack isolated from this machine,
 //! - [`record`]: adds a report to the guide and the benchmarks.
 //!
 //! The runner in the pack is the crate `gpu-report`.
@@ -33,7 +33,6 @@ usage: cargo xtask gpu pack [-o DIR]     build a directory that runs on any mach
        cargo xtask gpu check [DIR]       run it, or one of unoptimized programs, on the CPU device and on simulated CUDA
        cargo xtask gpu record REPORT     add a report.json to the guide and the benchmarks";
 
-/// `gpu`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -51,27 +50,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Builds a pack of the programs that `cargo xtask test` builds, and runs it where nothing of this machine helps it.
-/// Returns its directory and the report of the CPU device.
+/// Builds a pack from the programs of `cargo xtask test`, and runs it isolated from this machine. Returns its
+/// directory and the report of the CPU device.
 pub(crate) fn check() -> Result<(PathBuf, Report)> {
     let directory = build()?;
     let report = check::run(&directory)?;
     Ok((directory, report))
 }
 
-/// Builds a pack of the programs that `cargo xtask test` builds, for machines like this one. Returns its directory.
+/// Builds a pack from the programs of `cargo xtask test`, for machines like this one. Returns its directory.
 pub(crate) fn build() -> Result<PathBuf> {
     let directory = target_folder()?.join("gpu-pack-here");
     pack::build_here(&directory)?;
     Ok(directory)
 }
 
-/// Where a pack is built by default.
 fn default_directory() -> Result<PathBuf> {
     Ok(target_folder()?.join("gpu-pack"))
 }
 
-/// The sentence for a file or directory that cannot be read or written.
 fn at(path: &Path, error: impl std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
 }

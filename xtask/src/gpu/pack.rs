@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Building a pack: executables, the files that they read, `pack.json` and `run.sh`.
+//! Builds a pack: executables, the files that they read, `pack.json` and `run.sh`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,9 +17,8 @@ use super::{at, elf, plan};
 use crate::nvcc::nvcc;
 use crate::steps::{Result, install_toolchain, step, target_folder};
 
-/// The name of the script that runs a pack.
 pub(super) const SCRIPT: &str = "run.sh";
-/// How large the archive of a pack may be: machines with a GPU are often reached by slow ways.
+/// The maximum size of a pack's archive. Connections to machines with a GPU are often slow.
 const LARGEST: u64 = 50_000_000;
 
 /// Builds a pack for any machine in `directory`, and an archive of it, and prints the sizes.
@@ -87,7 +86,6 @@ fn build_with(linking: &Linking, directory: &Path) -> Result<()> {
     fs::set_permissions(&script, executable).map_err(|error| at(&script, error))
 }
 
-/// Packs `directory` into `DIRECTORY.tar.gz`.
 fn archive(directory: &Path) -> Result<PathBuf> {
     let directory = std::path::absolute(directory).map_err(|error| at(directory, error))?;
     let mut name = directory.clone().into_os_string();
@@ -101,7 +99,7 @@ fn archive(directory: &Path) -> Result<PathBuf> {
     Ok(PathBuf::from(name))
 }
 
-/// Removes an older pack. A directory with something else is left alone.
+/// Removes an older pack. Fails if the directory contains anything else.
 fn clear(directory: &Path) -> Result<()> {
     let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
     if is_empty {
@@ -113,7 +111,7 @@ fn clear(directory: &Path) -> Result<()> {
     fs::remove_dir_all(directory).map_err(|error| at(directory, error))
 }
 
-/// Has the benchmark compile its kernels and those of CUDA, as it will find neither compiler.
+/// Has the benchmark compile its SYCL and CUDA kernels now, because other machines lack the compilers.
 fn prepare_benchmark(directory: &Path, executables: &[Executable]) -> Result<()> {
     let mut benchmarks = executables
         .iter()
@@ -127,7 +125,7 @@ fn prepare_benchmark(directory: &Path, executables: &[Executable]) -> Result<()>
     step("kernels of the benchmark", &mut command)
 }
 
-/// The commit that is built, `-dirty` if a file is not as it is there.
+/// Returns the commit, with the suffix `-dirty` if files have changed.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
@@ -159,7 +157,6 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|error| at(path, error))
 }
 
-/// Copies a directory with all that is in it.
 pub(super) fn copy_all(from: &Path, to: &Path) -> Result<()> {
     for (path, _) in files(from)? {
         let relative = path.strip_prefix(from).map_err(|error| at(&path, error))?;
@@ -168,7 +165,6 @@ pub(super) fn copy_all(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the SYCLBIN files of a directory.
 fn copy_modules(from: &Path, to: &Path) -> Result<()> {
     let files = files(from)?.into_iter().map(|(path, _)| path);
     for path in files.filter(|path| path.extension().is_some_and(|name| name == "syclbin")) {
@@ -181,7 +177,7 @@ fn size(directory: &Path) -> Result<u64> {
     Ok(files(directory)?.iter().map(|(_, size)| size).sum())
 }
 
-/// All files in a directory and in those below, with their sizes.
+/// Returns all files below a directory, with their sizes.
 fn files(directory: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let failed = |error| at(directory, error);
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a pack runs, in which order and for how long.
+//! The steps of a pack, with their order and time limits.
 
 use gpu_report::plan::{Kind, Plan, Step};
 
@@ -9,16 +9,15 @@ use crate::examples::EXAMPLES;
 /// The tests of `end-to-end` that need no compiler.
 const ON_ANY_DEVICE: &str = "device::";
 
-/// The tools of NVIDIA that look at memory and races while kernels run.
+/// The tool by NVIDIA that checks running kernels for memory errors and races.
 const SANITIZER: &str = "compute-sanitizer";
-/// The tests that they look at: some of each kind of kernel. More would take minutes.
+/// The tests to run under the sanitizer: some of each kind of kernel. More would take minutes.
 const SANITIZED: [&str; 3] = [
     "device::kernels::",
     "device::scratch::",
     "device::structs::",
 ];
 
-/// The steps for these executables.
 pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {
     let mut steps = vec![doctor()];
     steps.extend(tests(executables));
@@ -106,7 +105,7 @@ fn kernels() -> Step {
     step
 }
 
-/// The name of the step that tests what differs between Intel's GPUs.
+/// The name of the step that tests the differences between Intel's GPUs.
 pub(crate) const INTEL_GPUS: &str = "Intel's GPUs";
 
 fn intel_gpus() -> Step {
@@ -115,9 +114,9 @@ fn intel_gpus() -> Step {
     step
 }
 
-/// The name of the step that fails calls of the driver.
+/// The name of the step in which driver calls fail.
 pub(crate) const FAILING_CALLS: &str = "failing calls";
-/// The OpenCL library that fails them.
+/// The OpenCL library that makes the calls fail.
 pub(super) const FAULTS: &str = "libfaults.so";
 
 fn failing_calls() -> Step {
@@ -135,7 +134,7 @@ fn sanitizer(tool: &str) -> Step {
     let program = "bin/end-to-end-it";
     let mut step = Step::new(&format!("{SANITIZER} {tool}"), Kind::Tests, program, 90);
     step.arguments = SANITIZED.map(str::to_owned).into();
-    // Errors of the interface are provoked by tests, and are no findings.
+    // Tests provoke API errors on purpose, so these errors are not findings.
     let options = format!("{SANITIZER} --tool {tool} --report-api-errors no --error-exitcode 86");
     step.under = words(&options);
     step.cuda_only = true;

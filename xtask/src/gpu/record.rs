@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `gpu record`: adds a report to the guide, and its figures to the README of the benchmarks.
 //!
-//! Both have a section between two comments, `gpu reports` and `end of gpu reports`. What an earlier
-//! report of the same device and day added is replaced.
+//! Both files have a section between the comments `gpu reports` and `end of gpu reports`. A report replaces an
+//! earlier report of the same device and day.
 
 use std::path::Path;
 
@@ -16,7 +16,6 @@ use crate::steps::Result;
 const START: &str = "<!-- gpu reports -->\n";
 const END: &str = "<!-- end of gpu reports -->\n";
 
-/// Records the report in the file `path`.
 pub(super) fn run(path: &Path) -> Result<()> {
     let report = Report::read(path).map_err(|error| error.to_string())?;
     let device = recordable(&report)?;
@@ -33,7 +32,7 @@ pub(super) fn run(path: &Path) -> Result<()> {
     })
 }
 
-/// The device, if what the report says is worth keeping.
+/// Returns the device, or an error if the report is not worth recording.
 fn recordable(report: &Report) -> Result<&Device> {
     let device = report.device.as_ref();
     let device = device.ok_or("the report names no device, so there is nothing to record")?;
@@ -50,7 +49,7 @@ fn recordable(report: &Report) -> Result<&Device> {
     Ok(device)
 }
 
-/// The tables of all benchmarks, if they did all their work.
+/// Returns the tables of all benchmarks, if they did all of their work.
 fn figures(report: &Report) -> Option<String> {
     let figures = report.steps.iter().filter(|_| !report.quick);
     let figures = figures.filter_map(|step| step.figures.as_ref());
@@ -68,12 +67,11 @@ fn title(report: &Report, device: &Device) -> String {
     )
 }
 
-/// The day of a report.
 fn day(report: &Report) -> &str {
     report.date.get(..10).unwrap_or(&report.date)
 }
 
-/// The row of a report in the table of the guide: first the cells that it is known by.
+/// Returns the row of a report in the table of the guide. The first cells identify the report.
 fn row(report: &Report, device: &Device) -> String {
     let of = |kind: Kind| report.steps.iter().filter(move |step| step.kind == kind);
     let words = |steps: Vec<&StepReport>| {
@@ -106,7 +104,7 @@ fn row(report: &Report, device: &Device) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The lines of a table with a row at the end, instead of the one with the same two first cells.
+/// Appends a row to a table, and removes the row with the same first two cells.
 fn with_row(section: &str, row: &str) -> String {
     let key = |line: &str| {
         let cells: Vec<&str> = line.split(" | ").take(2).collect();
@@ -120,7 +118,7 @@ fn with_row(section: &str, row: &str) -> String {
     text
 }
 
-/// The blocks of a section with one at the end, instead of the one with the same heading.
+/// Appends a block to a section, and removes the block with the same heading.
 fn with_block(section: &str, title: &str, table: &str) -> String {
     let heading = title.lines().next().unwrap_or_default();
     let mut kept = true;
@@ -136,7 +134,7 @@ fn with_block(section: &str, title: &str, table: &str) -> String {
     format!("{}\n\n{title}\n\n{table}\n", text.trim_end())
 }
 
-/// Changes what stands between the two comments of a file.
+/// Edits the text between the two comments of a file.
 fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String>) -> Result<()> {
     let text = std::fs::read_to_string(path).map_err(|error| at(path, error))?;
     let split = text.split_once(START).and_then(|(before, rest)| {

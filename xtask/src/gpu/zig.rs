@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The linker of packs: zig, which knows the symbols of every glibc.
+//! zig, the linker of packs. It knows the symbols of every glibc.
 //!
-//! A program that is linked on a machine asks for the symbols of that machine's glibc, and does not
-//! start where it is older. `cargo-zigbuild` has Cargo link with zig instead. Both are wheels on
-//! PyPI, pinned here, and are fetched once a target directory.
+//! A program does not start with a glibc older than the one it was linked with, so `cargo-zigbuild` makes Cargo link
+//! with zig. Both are pinned wheels from PyPI, fetched once per target directory.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,21 +13,20 @@ use cargo_syclbin::toolchain::pip::Search;
 use super::at;
 use crate::steps::{Result, step};
 
-/// What is fetched, with the hashes of the wheels for x86-64 Linux.
+/// The packages to fetch, with the hashes of their wheels for x86-64 Linux.
 const REQUIREMENTS: &str = "\
 ziglang==0.17.1 --hash=sha256:ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54
 cargo-zigbuild==0.24.0 --hash=sha256:484412e39e4c6039474535ce97ee75a22bab22d58233056f8ec8a8f9034bb957
 ";
-/// Changes with [`REQUIREMENTS`].
+/// Must change with [`REQUIREMENTS`].
 const DIRECTORY: &str = "zig-0.17.1-0.24.0";
 
-/// The installed linker.
 pub(super) struct Zig {
     directory: PathBuf,
 }
 
 impl Zig {
-    /// The linker in `target`, fetched with the user's pip if it is not there yet.
+    /// Returns the linker in `target`, and fetches it with the user's pip if it is missing.
     pub(super) fn get(target: &Path) -> Result<Self> {
         let directory = target.join(DIRECTORY);
         if !directory.exists() {
@@ -44,7 +42,7 @@ impl Zig {
         Ok(Self { directory })
     }
 
-    /// Cargo with this linker. The first argument names the subcommand.
+    /// Returns Cargo with this linker. The first argument must be the subcommand.
     pub(super) fn cargo(&self) -> Command {
         let mut command = Command::new(self.directory.join("bin/cargo-zigbuild"));
         let cargo = std::env::var_os("CARGO");
@@ -61,13 +59,12 @@ impl Zig {
     }
 }
 
-/// Names and versions, without hashes.
 fn requirements() -> Vec<&'static str> {
     let lines = REQUIREMENTS.lines();
     lines.filter_map(|line| line.split(' ').next()).collect()
 }
 
-/// Fetches both into `directory`, which appears whole.
+/// Fetches both wheels into `directory`. It appears only once it is complete.
 fn fetch(target: &Path, directory: &Path) -> Result<()> {
     std::fs::create_dir_all(target).map_err(|error| at(target, error))?;
     let work = tempfile::tempdir_in(target).map_err(|error| at(target, error))?;
@@ -91,7 +88,7 @@ fn fetch(target: &Path, directory: &Path) -> Result<()> {
         .env("TMPDIR", work.path());
     step("zig", &mut command)?;
     match std::fs::rename(&unpacked, directory) {
-        // By another process, in the meantime.
+        // Another process has fetched them in the meantime.
         Err(_) if directory.exists() => Ok(()),
         renamed => renamed.map_err(|error| at(directory, error)),
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random kernels by the thousand: in batches, until one fails, which is then made as small as possible.
+//! Tests thousands of random kernels in batches. If a kernel fails, makes it as small as possible.
 
 mod shrink;
 
@@ -11,16 +11,15 @@ use random_kernels::{Program, Setting, differential, signatures};
 
 use crate::steps::{self, Result, cargo, target_folder};
 
-/// A kind of random kernels.
 pub(crate) struct Kind {
     name: &'static str,
-    /// What tells the build script which kernels to generate.
+    /// The variable that tells the build script which kernels to generate.
     variable: &'static str,
-    /// What keeps it from generating the other kind.
+    /// The variable of the other kind, set so that none of its kernels are generated.
     other: &'static str,
     /// The test that runs them.
     test: &'static str,
-    /// How many are compiled at once. It bounds the time and the memory of rustc.
+    /// The number of kernels per compilation. It limits the time and the memory of rustc.
     batch: usize,
     program: fn(&Setting) -> Program,
     parameters: fn(&Setting, usize) -> Vec<usize>,
@@ -46,17 +45,16 @@ const DIFFERENTIAL: Kind = Kind {
     parameters: differential::statements,
 };
 
-/// Has each device compute what Rust does.
+/// Checks that devices compute the same results as Rust.
 pub(crate) fn differential(arguments: &[String]) -> Result<()> {
     run(&DIFFERENTIAL, arguments)
 }
 
-/// Calls random kernels by their stubs.
+/// Calls random kernels through their stubs.
 pub(crate) fn signatures(arguments: &[String]) -> Result<()> {
     run(&SIGNATURES, arguments)
 }
 
-/// What the command line says.
 struct Options {
     setting: Setting,
     on_simulated_cuda: bool,
@@ -144,7 +142,6 @@ fn run(kind: &Kind, arguments: &[String]) -> Result<()> {
     }
 }
 
-/// What came of a batch.
 #[derive(Debug, PartialEq, Eq)]
 enum Attempt {
     Passed,
@@ -162,8 +159,8 @@ fn one(batch: &Setting, number: usize) -> Setting {
     }
 }
 
-/// Compiles and runs the kernels of `setting` on the best device, and if they pass and it is wanted, on
-/// simulated CUDA.
+/// Compiles and runs the kernels of `setting` on the best device. If they pass and the option is set, also runs them
+/// on simulated CUDA.
 fn attempt(kind: &Kind, options: &Options, setting: &Setting) -> Result<Attempt> {
     let outcome = attempt_on(kind, false, setting)?;
     match outcome {
@@ -172,7 +169,7 @@ fn attempt(kind: &Kind, options: &Options, setting: &Setting) -> Result<Attempt>
     }
 }
 
-/// What the program says is kept in the target directory.
+/// Saves the output of the program in the target directory.
 fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result<Attempt> {
     let mut command = cargo();
     command.args([
@@ -191,7 +188,7 @@ fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result
     command.env(kind.variable, setting.to_string());
     command.env(kind.other, "count=0");
     command.env("SYCLBIN_REQUIRE_DEVICE", "1");
-    // Thousands of kernels that are never compiled again.
+    // These thousands of kernels are never compiled again.
     command.env("SYCLBIN_CACHE", "off");
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cargo test: {error}"))?;
@@ -215,7 +212,7 @@ fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result
     })
 }
 
-/// The first kernel with which the program does not compile, or crashes.
+/// Returns the first kernel with which the program does not compile or crashes.
 fn bisect(kind: &Kind, options: &Options, batch: &Setting) -> Result<usize> {
     let (mut first, mut count) = (batch.first, batch.count);
     while count > 1 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The smallest kernel that still fails.
+//! Finds the smallest kernel that still fails.
 
 use random_kernels::Setting;
 
 use super::{Attempt, Kind, Options, attempt};
 use crate::steps::{Result, target_folder};
 
-/// Removes parameters from a kernel as long as it fails, and keeps its source.
+/// Removes parameters from a kernel while it still fails, and saves its source.
 pub(super) fn shrink(kind: &Kind, options: &Options, setting: &Setting) -> Result<()> {
     let number = setting.first;
     eprintln!(
@@ -34,7 +34,7 @@ pub(super) fn shrink(kind: &Kind, options: &Options, setting: &Setting) -> Resul
         }
         part /= 2;
     }
-    // Once more, for what it says.
+    // Run the smallest kernel again to get its output.
     let outcome = attempt(kind, options, &smallest)?;
     let base = target_folder()?.join(kind.name);
     let folder = base.join(format!("seed-{}-kernel-{number}", setting.seed));

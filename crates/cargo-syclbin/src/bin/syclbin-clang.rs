@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `syclbin-clang`, the compiler driver. It shares no code with `cargo syclbin`: `toolchain install` puts it beside the
-//! compiler library.
+//! The compiler driver `syclbin-clang`. `toolchain install` places it next to the compiler library. It shares no code
+//! with `cargo syclbin`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A child process that calls drivers: it may crash or hang without ending this program.
+//! A child process that calls drivers, so that a crash or hang cannot take down this program.
 
 use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
@@ -8,18 +8,17 @@ use std::time::{Duration, Instant};
 
 use syclbin_build::process::Process;
 
-/// The number of lines of standard error that a report shows, counted from the end.
+/// The maximum number of lines that a report shows from the end of standard error.
 const SHOWN: usize = 40;
 
-/// How often a process is asked whether it has ended.
+/// The interval for polling whether a process has exited.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How a child process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
-    /// Its exit status; `None` if it was stopped because it wrote nothing for too long.
+    /// The exit status; `None` if the process was killed because it wrote nothing for `limit`.
     pub(super) status: Option<ExitStatus>,
-    /// The end of its standard error.
+    /// The last lines of standard error.
     pub(super) stderr: String,
     limit: Duration,
 }
@@ -34,7 +33,6 @@ impl Ended {
         }
     }
 
-    /// Returns whether the process ended by itself, with success.
     pub(super) fn is_success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
@@ -56,8 +54,8 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Runs `command` with `input` as its standard input, and passes each line of its standard output to `line`. The
-/// process is stopped when it writes nothing for `limit`.
+/// Runs `command` with `input` as standard input, and passes each line of standard output to `line`. Kills the
+/// process if it writes nothing for `limit`.
 ///
 /// # Errors
 ///
@@ -72,12 +70,12 @@ pub(super) fn run(
     stdin.write_all(input)?;
     stdin.rewind()?;
     let stdout = tempfile::NamedTempFile::new()?;
-    // It has a position of its own.
+    // Reopen the file, so that the reader has its own position.
     let mut output = BufReader::new(stdout.reopen()?);
     let mut process = Process::start(command, stdin, stdout.reopen()?, tempfile::tempfile()?)?;
     let (mut text, mut last) = (Vec::new(), Instant::now());
     let status = loop {
-        // Its last output is read after the check whether it has ended.
+        // Check for the exit before reading, so that the last output is not lost.
         let status = process.ended()?;
         while output.read_until(b'\n', &mut text)? > 0 {
             last = Instant::now();
@@ -102,7 +100,6 @@ pub(super) fn run(
     })
 }
 
-/// Returns the last lines of standard error.
 fn end_of(errors: &str) -> String {
     let mut shown: Vec<&str> = errors.lines().rev().take(SHOWN).collect();
     shown.reverse();

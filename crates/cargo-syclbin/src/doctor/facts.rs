@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Facts about this machine, without judgement.
+//! Gathers the facts about this machine that the doctor reports. The module [`report`](super::report) rates them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,52 +18,48 @@ use crate::toolchain::list::Row;
 use crate::toolchain::pip;
 use crate::ui::Size;
 
-/// The variable that names the device to use.
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 
-/// The directory with the libstdc++ headers of every GCC of the system, in one subdirectory per version.
+/// The directory of the system's libstdc++ headers, with one subdirectory per GCC version.
 const HEADERS: &str = "/usr/include/c++";
 
-/// All facts that the report is based on.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The home directory, or why there is none.
     pub(super) home: String,
-    /// Why the pinned wheels do not work on this machine, if they do not.
+    /// Why this machine does not support the pinned wheels; `None` if it does.
     pub(super) unsupported: Option<String>,
     /// The compiler that a build would use, or why there is none.
     pub(super) taken: Result<Detected, String>,
-    /// The candidates before it that were rejected, each with the reason.
+    /// The rejected candidates that precede the compiler in the search, each with the reason.
     pub(super) skipped: Vec<String>,
-    /// The candidates after it, which are not tried.
+    /// The candidates that follow the compiler in the search, and were not tried.
     pub(super) behind: Vec<String>,
-    /// The newest installed compiler.
+    /// The newest installed component `compiler`.
     pub(super) compiler: Option<Row>,
-    /// The result of compiling a kernel with the compiler that a build would use, if there is one.
+    /// The result of compiling a kernel with `taken`; `None` if no compiler was found.
     pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size of the build cache, or why builds do not use one.
     pub(super) cache: String,
-    /// The newest directory of libstdc++ headers of the system.
+    /// The system's newest directory of libstdc++ headers.
     pub(super) cpp_headers: Option<PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,
-    /// The newest installed CPU device.
+    /// The newest installed component `cpu-device`.
     pub(super) cpu_device: Option<Row>,
-    /// The component for compiling to NVIDIA GPUs, if it is installed.
+    /// The component that compiles for NVIDIA GPUs, if it is installed.
     pub(super) nvidia: Option<Row>,
-    /// The value of `SYCLBIN_DEVICE`.
+    /// The value of `SYCLBIN_DEVICE`; `None` if it is unset or empty.
     pub(super) device_variable: Option<String>,
-    /// The devices that a program would find, or why none can be listed.
+    /// The devices that programs can use, or why they cannot be listed.
     pub(super) devices: Result<Vec<Item>, String>,
-    /// Why an Intel GPU of this machine is not among them.
+    /// Why an Intel GPU of this machine is missing from `devices`.
     pub(super) intel_gpu: Option<Item>,
-    /// The result of running that kernel on the device that a program would get. If no kernel was compiled, the
-    /// shipped kernel runs instead.
+    /// The result of running the compiled kernel, or else the shipped kernel, on the device that a program would use.
     pub(super) run: Result<Ran, String>,
 }
 
 impl Facts {
-    /// Examines the machine and the environment of this process.
     pub(super) fn gather() -> Self {
         let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
         let newest = |component| {
@@ -109,9 +105,9 @@ impl Facts {
     }
 }
 
-/// Describes the devices of this machine. `run` gives the device that ran the trial kernel.
+/// Describes each device, and marks the device that ran the trial kernel.
 fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
-    // Parts of a device are not listed, so a part counts as its parent device.
+    // Sub-devices are not listed, so a sub-device counts as its parent device.
     let is_chosen = |device: &Device| {
         let name = device.to_string();
         run.is_some_and(|run| run.device == name || run.device.ends_with(&format!(" of {name}")))
@@ -133,7 +129,6 @@ fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
     all.iter().enumerate().map(describe).collect()
 }
 
-/// Describes the build cache.
 fn cache(home: Option<&Home>) -> String {
     match cache::folder(variable_os(CACHE_VARIABLE).as_deref(), home) {
         Ok(Some(folder)) => {
@@ -145,8 +140,8 @@ fn cache(home: Option<&Home>) -> String {
     }
 }
 
-/// Finds the compiler for a build script that does not call `.compiler(..)`, or why there is none. Also returns the
-/// candidates before it, each with the reason why it was rejected, and those after it.
+/// Finds the compiler that a build script uses unless it calls `.compiler(..)`. Also returns the rejected candidates,
+/// each with the reason, and the candidates after the match.
 fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
     let host = host();
     let search = Search {
@@ -158,7 +153,7 @@ fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
     let behind = outcome.taken.as_ref().map(|found| search.behind(found));
     let behind = behind.unwrap_or_default();
     let taken = outcome.taken.map_err(|error| match error {
-        // Rejected candidates are reported on lines of their own.
+        // Rejected candidates are reported on separate lines.
         syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
         error => error.to_string(),
     });
@@ -173,7 +168,7 @@ pub fn has_compiler() -> bool {
     compilers().0.is_ok()
 }
 
-/// Returns the triple of the host, as reported by rustc.
+/// Returns the host triple that rustc reports.
 fn host() -> Option<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = std::process::Command::new(rustc).arg("-vV").output().ok()?;
@@ -200,7 +195,7 @@ fn headers(root: &Path) -> Option<PathBuf> {
         .max_by_key(|folder| major(folder))
 }
 
-/// Returns the major version in the name of a directory, such as 12 or 13.2.0.
+/// Returns the major version from a directory name such as `12` or `13.2.0`.
 fn major(folder: &Path) -> u64 {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let digits: String = name.chars().take_while(char::is_ascii_digit).collect();

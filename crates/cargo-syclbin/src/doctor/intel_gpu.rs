@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why an Intel GPU of this machine is not among its devices.
+//! Diagnoses why programs cannot use this machine's Intel GPU.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,11 +10,13 @@ use super::item::{Item, note};
 const NO_DRIVER: &str = "install intel-opencl-icd (Debian, Ubuntu), intel-compute-runtime (Fedora, Arch) or intel-opencl \
     (openSUSE)";
 const NO_PERMISSION: &str =
-    "join the group of that file, for example by `sudo usermod -aG render $USER`, and log in again";
-const UNKNOWN: &str = "update its package: a driver that is older than a GPU does not list it";
+    "join that file's group, for example with `sudo usermod -aG render $USER`, and log in again";
+const UNKNOWN: &str =
+    "update the driver package: a driver that is older than the GPU may not support it";
 const UNKNOWN_IN_WSL: &str = "update Intel's graphics driver in Windows and the OpenCL package in WSL, then run `wsl --shutdown`";
 
-/// Returns why no program finds the Intel GPU of the system below `root`, or `None` if there is none.
+/// Diagnoses the Intel GPU of the system whose root directory is `root`. Returns `None` if the system has no Intel
+/// GPU.
 pub(super) fn problem(root: &Path) -> Option<Item> {
     let nodes = nodes(root);
     let is_wsl = root.join("dev/dxg").exists()
@@ -38,14 +40,14 @@ pub(super) fn problem(root: &Path) -> Option<Item> {
             (text, NO_PERMISSION)
         }
         None => {
-            let text = "its OpenCL driver is installed, but does not list it".to_owned();
+            let text = "its OpenCL driver is installed, but does not list this GPU".to_owned();
             (text, if is_wsl { UNKNOWN_IN_WSL } else { UNKNOWN })
         }
     };
     Some(note("Intel GPU", text).with_remedy(remedy))
 }
 
-/// The render nodes of Intel's GPUs.
+/// Returns the render nodes of Intel GPUs.
 fn nodes(root: &Path) -> Vec<PathBuf> {
     const INTEL: &str = "0x8086";
     let class = root.join("sys/class/drm");

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The lines of the report.
+//! The lines of the doctor's report.
 
 use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::toolchain::list::Row;
 
-/// The effect of a fact on compiling and running.
+/// The effect of an item on the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Everything is in order.
     Good,
-    /// It prevents kernels from being compiled or run.
+    /// Kernels cannot be compiled or run.
     Bad,
-    /// It is for information only.
+    /// For information only.
     Note,
 }
 
@@ -25,7 +24,7 @@ pub(super) struct Item {
     pub(super) remedy: Option<String>,
 }
 
-/// Reports an installed component without judgement.
+/// Describes an installed component. The line does not affect the verdict.
 pub(super) fn component(label: &'static str, installed: &Row) -> Item {
     let text = format!("{}, {}", installed.version, installed.folder.display());
     let name = installed.component.name();
@@ -36,7 +35,7 @@ pub(super) fn component(label: &'static str, installed: &Row) -> Item {
     }
 }
 
-/// Reports a requirement of the verdict, with a remedy unless it is met.
+/// Reports a requirement, with a remedy if it is not met.
 pub(super) fn verdict(
     label: &'static str,
     outcome: Result<impl ToString, String>,

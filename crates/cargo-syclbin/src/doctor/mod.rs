@@ -2,7 +2,7 @@
 //! `cargo syclbin doctor`: reports whether this machine can compile and run kernels, and what is missing.
 //! `cargo syclbin doctor FILE` is in [`mod@file`].
 //!
-//! Facts are gathered from the machine. The report uses only these facts, so a test can simulate any machine.
+//! The report depends only on the gathered facts, so a test can simulate any machine.
 
 mod child;
 mod facts;
@@ -22,15 +22,15 @@ pub use trial::{KERNEL, Ran, VALUE};
 use crate::error::Result;
 use crate::ui::{self, Format};
 
-/// What to examine, and how.
+/// Options of `cargo syclbin doctor`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
-    /// Load this SYCLBIN file instead; `-` is standard input
+    /// Load this SYCLBIN file instead of examining the machine; `-` is standard input
     ///
-    /// The driver builds each module and makes each kernel in a separate process, but runs none. Exits with 1 if a
-    /// kernel cannot be used, or if the driver crashes or hangs.
+    /// The driver builds each module and creates each kernel in a separate process, but no kernel is run. Exits with
+    /// 1 if a kernel cannot be used, or if the driver crashes or hangs.
     pub file: Option<PathBuf>,
-    /// The device to load it on, in the form of SYCLBIN_DEVICE [default: the device that a program would get]
+    /// The device to load the file on, as a value of SYCLBIN_DEVICE [default: the device that a program would get]
     #[arg(long, value_name = "DEVICE", requires = "file")]
     pub device: Option<String>,
     /// The time limit for the driver to build a module or a kernel
@@ -39,16 +39,16 @@ pub struct Options {
     /// The output format
     #[arg(long, value_enum, default_value_t, requires = "file")]
     pub format: Format,
-    /// Run the trial kernel in the file on standard input: for the doctor itself, as a driver may end the process
+    /// Internal: run the trial kernel of the file on standard input, in a process that a driver may crash
     #[arg(long, hide = true)]
     pub trial: bool,
-    /// Load the file on standard input from this module and kernel on: for the doctor itself
+    /// Internal: load the file on standard input, starting at this module and kernel
     #[arg(long, hide = true, num_args = 2)]
     pub probe: Vec<usize>,
 }
 
-/// Prints the report on this machine or on a file, and returns whether kernels can be compiled and run, or the kernels of
-/// the file can be used.
+/// Prints a report on this machine or on a file. Returns whether kernels can be compiled and run, or whether all
+/// kernels of the file are usable.
 ///
 /// # Errors
 ///

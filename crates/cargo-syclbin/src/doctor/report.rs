@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report: facts, grouped and judged, with a remedy for each missing part.
+//! Groups the facts, rates them, and suggests a remedy for each problem.
 //!
-//! Two questions decide: can a kernel be compiled here, and can it be run? Facts that affect neither are shown
-//! without judgement. A machine with its own DPC++ is not told to install pip.
+//! The verdict depends on two questions: can a kernel be compiled here, and can it run here? Facts that affect
+//! neither are listed without a rating: for example, a missing pip is not a problem on a machine that has its own
+//! DPC++.
 
 use std::fmt;
 
@@ -12,19 +13,15 @@ use syclbin_toolchain::{COMPILER_LIBRARY, INSTALL_COMMAND};
 use super::facts::Facts;
 use super::item::{Item, Mark, bad, component, good, note, verdict};
 
-/// The whole report.
 #[derive(Debug)]
 pub(super) struct Report {
-    /// Titles, and the lines below them.
+    /// The title and lines of each section.
     sections: [(&'static str, Vec<Item>); 3],
-    /// Whether a kernel can be compiled here.
     pub(super) compiles: bool,
-    /// Whether a kernel can be run here.
     pub(super) runs: bool,
 }
 
 impl Report {
-    /// Creates the report on `facts`.
     pub(super) fn of(facts: &Facts) -> Self {
         let (compile, run) = (compile(facts), run(facts));
         let well = |items: &[Item]| items.iter().all(|item| item.mark != Mark::Bad);
@@ -76,7 +73,7 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
     let mut items = vec![note("home", &facts.home)];
     if let Some(reason) = &facts.unsupported {
         items.push(note("platform", reason));
-        // The wheels do not work here, so pip is not needed either.
+        // The wheels do not work here, so a missing pip does not matter.
         return items;
     }
     items.push(match &facts.pip {
@@ -87,7 +84,7 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
     items
 }
 
-/// Reports the compiler that a build would use, and what it needs.
+/// Reports the compiler that a build would use, and its requirements.
 fn compile(facts: &Facts) -> Vec<Item> {
     let skipped = facts.skipped.iter();
     let mut items: Vec<_> = skipped.map(|text| note("skipped", text)).collect();
@@ -102,7 +99,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
             items.push(good("compiler", &taken.candidate));
             items.push(note("version", &taken.version));
         }
-        // Where a variable forces a compiler, the reason already contains the remedy.
+        // If a variable forces a compiler, the reason already contains the remedy.
         Err(reason) if reason.contains("unset ") => items.push(bad("compiler", reason)),
         Err(reason) => items.push(bad("compiler", reason).with_remedy(&remedy)),
     }
@@ -116,12 +113,12 @@ fn compile(facts: &Facts) -> Vec<Item> {
             };
             verdict("library", outcome, &remedy)
         }));
-        // Most users do not need this, so it does not affect the verdict.
+        // Most users do not need this component, so it does not affect the verdict.
         items.push(match &facts.nvidia {
             Some(nvidia) => component("NVIDIA", nvidia),
             None => note(
                 "NVIDIA",
-                format!("no code for NVIDIA GPUs; `{INSTALL_COMMAND} --component nvidia` adds it"),
+                format!("no code for NVIDIA GPUs; run `{INSTALL_COMMAND} --component nvidia` to compile for them"),
             ),
         });
     }
@@ -133,7 +130,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
     items.push(note("cache", &facts.cache));
     let remedy = match (is_installed, &facts.cpp_headers) {
         (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
-        (true, None) => "install g++: the compiler reads the C++ standard library from the system",
+        (true, None) => "install g++: the compiler uses the system's C++ standard library",
         (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
     };
     items.extend(facts.trial.as_ref().map(|trial| {
@@ -159,9 +156,9 @@ fn run(facts: &Facts) -> Vec<Item> {
             "unset SYCLBIN_DEVICE, or set it to a device that is listed here".to_owned()
         }
         (None, None) => format!(
-            "install the driver of your GPU, or run `{INSTALL_COMMAND} --component cpu-device`"
+            "install a driver for your GPU, or run `{INSTALL_COMMAND} --component cpu-device`"
         ),
-        (Some(_), None) => "install the driver of your GPU or processor".to_owned(),
+        (Some(_), None) => "install a driver for your GPU or processor".to_owned(),
     };
     items.extend(facts.intel_gpu.clone());
     match &facts.devices {
@@ -185,7 +182,7 @@ fn run(facts: &Facts) -> Vec<Item> {
         Ok(run) => {
             let device = &run.device;
             let text = format!("a kernel {source} produced a wrong result on {device}");
-            let remedy = "update the driver of the device, or set SYCLBIN_DEVICE to another device";
+            let remedy = "update the device's driver, or set SYCLBIN_DEVICE to another device";
             (Err(text), remedy)
         }
         Err(problem) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The trial: compiles and runs a small kernel, because the parts may all be present and still not work together.
+//! Compiles and runs a small kernel, because installed parts may still fail to work together.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,48 +12,46 @@ use syclbin_build::search::Detected;
 use super::child;
 use super::facts::variable_os;
 
-/// A kernel that includes headers of both SYCL and the C++ standard library.
+/// A kernel that requires the headers of both SYCL and the C++ standard library.
 const SOURCE: &str = include_str!("trial.cpp");
 
 /// The same kernel, compiled to SPIR-V and PTX, for machines without a compiler.
 const SHIPPED: &[u8] = include_bytes!("trial.syclbin");
 
-/// The name of the kernel.
+/// The name of the trial kernel.
 pub const KERNEL: &str = "trial";
 
-/// The value that the kernel writes.
+/// The value that the trial kernel writes.
 pub const VALUE: i32 = 42;
 
-/// The time limit of a run. A driver that compiles for the first time takes seconds.
+/// The time limit for a run. A driver's first compilation can take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A compiled trial kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Compiled {
-    /// The time that compiling took.
     pub(super) time: Duration,
-    /// The SYCLBIN file.
+    /// The bytes of the SYCLBIN file.
     pub(super) file: Vec<u8>,
 }
 
-/// A completed run of the trial kernel. The process that runs it writes a `Result<Ran, String>` as a line of JSON.
+/// A completed run of the trial kernel. The trial process writes a `Result<Ran, String>` as a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
-    /// The device that a program gets.
+    /// The device that a program would use.
     pub device: String,
     /// Why this device was chosen.
     pub reason: String,
-    /// Better devices that the file has no code for, each with the reason.
+    /// Preferred devices for which the file has no code, each with the reason.
     pub skipped: Vec<String>,
-    /// Whether the result was right.
+    /// Whether the result was correct.
     pub is_right: bool,
 }
 
-/// Compiles the kernel with `compiler`, like a build.
+/// Compiles the kernel with `compiler`, as a build would.
 ///
 /// # Errors
 ///
-/// The compiler's error, or why the compiler could not be run.
+/// Returns the compiler's error, or the reason why the compiler could not be run.
 pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     let start = Instant::now();
     let folder = tempfile::tempdir()
@@ -89,7 +87,7 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
 ///
 /// # Errors
 ///
-/// What prevented a result.
+/// Fails if the process cannot be started, crashes, hangs or reports an error.
 pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let file = compiled.map_or(SHIPPED, |compiled| &compiled.file);
@@ -101,7 +99,11 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     command.args(["doctor", "--trial"]);
     let mut answer = None;
     let ended = child::run(command, file, limit, |line| {
-        let unknown = |_| Err(format!("the trial process printed {line:?}"));
+        let unknown = |_| {
+            Err(format!(
+                "unexpected output from the trial process: {line:?}"
+            ))
+        };
         answer = Some(serde_json::from_str(line).unwrap_or_else(unknown));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
@@ -164,7 +166,7 @@ mod tests {
         );
         assert_eq!(
             run("echo nonsense").unwrap_err(),
-            "the trial process printed \"nonsense\""
+            "unexpected output from the trial process: \"nonsense\""
         );
         assert_eq!(
             run(r#"echo '{"Err":"no device"}'"#).unwrap_err(),

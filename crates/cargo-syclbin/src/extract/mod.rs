@@ -21,7 +21,7 @@ use crate::input::Input;
 use crate::inspect::state_name;
 use crate::ui::{self, Format, SCHEMA_VERSION};
 
-/// Where to look, and what to make of it.
+/// Options of `cargo syclbin extract`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// A SYCLBIN file, OffloadBinary, object, executable, library, archive, offload bundle or
@@ -44,7 +44,7 @@ pub struct Options {
     pub format: Format,
 }
 
-/// Parses a path other than `-`. Elsewhere `-` means standard output, which here receives the report.
+/// Parses the path of an output file or directory. Rejects `-`, because standard output receives the report.
 fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         if path == Path::new("-") {
@@ -103,7 +103,6 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(found_any)
 }
 
-/// Packages the images as a SYCLBIN file for `path`.
 fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(Package, Vec<u8>)> {
     let (made, notes) = package(images);
     if made.modules.is_empty() {
@@ -121,11 +120,11 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
     Ok((made, bytes))
 }
 
-/// Writes files, each completely or not at all. Writes none if any of them already exists.
+/// Writes each file atomically. Without `force`, writes nothing if any of the files exists.
 fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> Result<()> {
     if let Some(folder) = folder.filter(|_| !outputs.is_empty()) {
         std::fs::create_dir_all(folder).map_err(|cause| match cause.kind() {
-            // "File exists" would be confusing here: the problem is that it is not a directory.
+            // "File exists" would be misleading: the path exists, but is not a directory.
             ErrorKind::AlreadyExists => Error::Save(folder.into(), ErrorKind::NotADirectory.into()),
             _ => Error::Save(folder.into(), cause),
         })?;
@@ -148,11 +147,10 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
     Ok(())
 }
 
-/// The byte limit for a part of a name. Three parts and an extension stay below the 255 bytes that file systems
-/// allow.
+/// The byte limit for a part of a file name. Three parts and an extension stay below the usual limit of 255 bytes.
 const LONGEST: usize = 60;
 
-/// Returns the start of the names of all images of the file `input`.
+/// Returns the file name prefix for the images extracted from `input`.
 fn stem(input: &Path) -> String {
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();
     match clean(&stem) {
@@ -161,7 +159,7 @@ fn stem(input: &Path) -> String {
     }
 }
 
-/// Returns the name for image `index`: `saxpy.0.spir64-unknown-unknown.spv`. The index makes it unique.
+/// Returns a file name such as `saxpy.0.spir64-unknown-unknown.spv`. The index makes the name unique.
 fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String {
     let mut name = format!("{stem}.{index}");
     for part in [&image.triple, &image.arch] {
@@ -174,7 +172,7 @@ fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String {
     name
 }
 
-/// Replaces all characters of `text` that have a meaning to a file system or a shell.
+/// Replaces characters that are special to a file system or a shell.
 fn clean(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let text: String = text
@@ -190,7 +188,6 @@ fn clean(text: &str) -> String {
 }
 
 fn extension(content: Content) -> &'static str {
-    /// The ELF machine number of CUDA.
     const EM_CUDA: u16 = 190;
     match content {
         Content::SpirV => ".spv",

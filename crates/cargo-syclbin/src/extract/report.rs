@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report on extracted images: one data structure for people and for programs.
+//! The report on extracted images, as text and as JSON.
 //!
-//! Its field names are the names in the JSON form, `schema/extract.schema.json`. A field that does not apply is
-//! `null` there, never absent.
+//! The fields are named as in `schema/extract.schema.json`. A field that does not apply is `null` in JSON, never
+//! absent.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::ui::{ATTENTION, Escaped, Page, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
 
-/// The images of a file.
+/// The report on the images of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
@@ -26,45 +26,46 @@ pub struct Report {
     pub path: String,
     /// The images, in file order.
     pub images: Vec<ExtractedImage>,
-    /// The SYCLBIN file that was made from them.
+    /// The SYCLBIN file with the packaged images, if one was written.
     pub syclbin: Option<Package>,
 }
 
 /// An image that was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExtractedImage {
-    /// Its origin, such as `section .llvm.offloading: entry 0`; empty if the image is the whole file.
+    /// The path to the image within the file, such as `section .llvm.offloading: entry 0`; empty if the image is the
+    /// whole file.
     pub origin: String,
-    /// Its offset in the file.
+    /// The offset of the image in the file, in bytes.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
     /// The SHA-256 of its bytes.
     pub sha256: String,
-    /// The format of its bytes, whatever the file says.
+    /// The format detected from the bytes, regardless of the file's metadata.
     pub content: String,
-    /// The programming model it was made for.
+    /// The programming model that the image was compiled for.
     pub offload_kind: String,
-    /// The target triple; empty where the file does not say.
+    /// The target triple; empty if the file does not record it.
     pub target: String,
-    /// The architecture; empty where the file does not say.
+    /// The architecture; empty if the file does not record it.
     pub arch: String,
-    /// The symbols of its kernels, where they are known.
+    /// The symbols of its kernels, if known.
     pub kernels: Option<Vec<String>>,
-    /// The path of the file it was written to.
+    /// The path of the file that contains the extracted image; `None` if none was written.
     pub written: Option<String>,
-    /// Why it was not written.
+    /// Why the image is skipped; `None` if it can be written.
     pub skipped: Option<&'static str>,
 }
 
-/// A SYCLBIN file that was made.
+/// A SYCLBIN file with packaged images.
 #[derive(Clone, Debug, Serialize)]
 pub struct Package {
-    /// Its path.
+    /// The path of the SYCLBIN file.
     pub path: String,
     /// The number of its abstract modules.
     pub module_count: usize,
-    /// `input`, `object` or `executable`.
+    /// The state: `input`, `object` or `executable`; `None` if unknown.
     pub state: Option<String>,
     /// Notes on the images.
     pub notes: Vec<Note>,
@@ -92,7 +93,6 @@ impl ExtractedImage {
     }
 }
 
-/// Formats the report for people, with colours.
 pub(super) fn render(report: &Report) -> String {
     let mut page = Page::default();
     for (index, image) in report.images.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(super) fn render(report: &Report) -> String {
         let state = package.state.as_deref().unwrap_or("no");
         let modules = counted(package.module_count, "abstract module");
         page.line(format_args!("    SYCLBIN, {state} state, {modules}"));
-        // Images of one kind lack the same things, so one line covers them all.
+        // Similar images get the same notes, so group the images by note.
         let mut said: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
         for note in &package.notes {
             let images = said.entry((note.packaged, &note.text)).or_default();
@@ -144,7 +144,10 @@ fn line(image: &ExtractedImage) -> String {
         "" => String::new(),
         name => format!(" {word} {}", Shown(name)),
     };
-    let (target, arch) = (named("for", &image.target), named("of", &image.arch));
+    let (target, arch) = (
+        named("for", &image.target),
+        named("with architecture", &image.arch),
+    );
     let (content, kind) = (&image.content, Shown(&image.offload_kind));
     let (size, offset) = (Size(image.size), image.offset);
     format!("{content}{target}{arch}, {kind}, {size} at {offset:#x}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report for programs: `schema/inspect.schema.json`. A field that does not apply is `null` there, never absent.
+//! The JSON report, described by `schema/inspect.schema.json`. A field that does not apply is `null`, never absent.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};

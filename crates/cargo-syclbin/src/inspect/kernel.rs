@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernels of a file, and what a launcher must know about them.
+//! The kernels of a file, with everything that is required to launch them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,55 +14,55 @@ use syclbin_tools::__private as names;
 
 use crate::ui::Shown;
 
-/// A kernel, in the form of the JSON output.
+/// A kernel, as in the JSON output.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Kernel {
     /// The symbol in the code.
     pub symbol: String,
-    /// The qualified name in C++, where the symbol can be read.
+    /// The qualified C++ name, if the symbol can be demangled.
     pub name: Option<String>,
-    /// The C++ declaration, where it is known.
+    /// The C++ declaration, if known.
     pub declaration: Option<String>,
-    /// Where the source has it: the name of the file and the line.
+    /// The source location, as file name and line.
     pub location: Option<String>,
     /// The path of the function that `include_syclbin!` generates, such as `fill::iota`.
     pub stub: Option<String>,
-    /// Why it generates none.
+    /// Why `include_syclbin!` generates no function.
     pub no_stub: Option<String>,
-    /// Its parameters, unless there is a reason why they are unknown.
+    /// The parameters, if known.
     pub parameters: Option<Vec<Parameter>>,
-    /// Why its parameters are unknown.
+    /// Why the parameters are unknown.
     pub reason: Option<String>,
-    /// The only work-group size that it runs with, in SYCL's order: the last number is the fastest.
+    /// The required work-group size in SYCL order: the last dimension varies fastest.
     pub required_work_group_size: Option<Vec<u32>>,
-    /// The largest work-group size along each dimension, in SYCL's order.
+    /// The maximum work-group size along each dimension, in SYCL order.
     pub maximum_work_group_size: Option<Vec<u32>>,
-    /// The number of its dimensions, if the file says.
+    /// The number of work-group dimensions, if the file records it.
     pub work_group_dimensions: Option<usize>,
-    /// The only sub-group size that it runs with.
+    /// The number of work-items per sub-group that the kernel requires, if it specifies one.
     pub required_sub_group_size: Option<u32>,
-    /// Indices of the arguments that the compiler removed, counted from 0.
+    /// The zero-based indices of the arguments that the compiler removed.
     pub eliminated_arguments: Vec<usize>,
-    /// The abstract modules that contain it.
+    /// The indices of the abstract modules that contain the kernel.
     pub modules: Vec<usize>,
 }
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Parameter {
-    /// Its name, where it is known.
+    /// The name, if known.
     pub name: Option<String>,
-    /// Its type. `cpp` is the spelling in C++, as far as the file records it.
+    /// The type, as a JSON object. Its member `cpp` is the C++ spelling, as far as the file records it.
     #[serde(rename = "type")]
     pub ty: Value,
-    /// Whether the file tells signed from unsigned; if not, `type` says signed.
+    /// Whether the file records which integers are signed; if not, all integers in `type` are signed.
     pub sign_known: bool,
-    /// The state of each of its arguments in the code: `passed`, or `removed` by the compiler.
+    /// The state of each argument in the code: `passed`, or `removed` by the compiler.
     pub arguments: Vec<&'static str>,
 }
 
-/// Returns the kernels of a file without their launch requirements, each symbol once. `bytes` are the whole file. If the
-/// SPIR-V is unreadable, each kernel gets that as its reason.
+/// Returns each kernel of a file once, without launch requirements. `bytes` is the whole file. If the SPIR-V is
+/// unreadable, the `reason` of each kernel reports it.
 #[must_use]
 pub fn kernels(file: &Syclbin<'_>, bytes: &[u8]) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = match signature::kernels(file) {
@@ -88,7 +88,7 @@ pub fn kernels(file: &Syclbin<'_>, bytes: &[u8]) -> Vec<Kernel> {
             places.entry(symbol).or_default().push(index);
         }
     }
-    // A file that cannot be read has that as the reason of each kernel.
+    // Ignore errors: the `reason` of each kernel already reports an unreadable file.
     let stubs = syclbin_expand::stubs(bytes).unwrap_or_default();
     let mut stubs: BTreeMap<_, _> = (stubs.into_iter())
         .map(|stub| (stub.symbol, stub.function))
@@ -140,8 +140,8 @@ impl Kernel {
             (None, None) => name,
             (None, Some(parameters)) => {
                 let parameters: Vec<_> = parameters.iter().map(Parameter::declaration).collect();
-                // A kernel named after a type is a function object: the parameters are its data members, and it returns
-                // nothing.
+                // A kernel named after a type is a function object. Its parameters are data members, and it has no
+                // return type.
                 let is_object = self.symbol.starts_with("_ZTS");
                 let void = if is_object { "" } else { "void " };
                 &format!("{void}{name}({})", parameters.join(", "))
@@ -175,7 +175,7 @@ impl Parameter {
     }
 }
 
-/// Describes the type of a parameter by the fields that apply to it.
+/// Describes the type of a parameter as a JSON object with the fields that apply.
 fn described(parameter: &signature::Parameter, layouts: &Layouts) -> Value {
     let ty = &parameter.ty;
     let (kind, of) = match ty {
@@ -234,18 +234,18 @@ fn pointed(pointee: &Pointee) -> Option<Scalar> {
     }
 }
 
-/// Returns the Rust name of a numeric type. The variants have these names, in upper case.
+/// Returns the Rust name of a numeric type: the name of the variant in lower case.
 fn scalar(scalar: Scalar) -> String {
     format!("{scalar:?}").to_ascii_lowercase()
 }
 
-/// Returns the qualified name in a symbol, or the symbol itself if it cannot be demangled.
+/// Returns the qualified C++ name of a symbol, or the symbol itself if it cannot be demangled.
 #[must_use]
 pub fn qualified(symbol: &str) -> String {
     Shown(&names::qualified(symbol)).to_string()
 }
 
-/// Returns the same name, with the parameters of a function.
+/// Returns the demangled name of a symbol. The name of a function includes its parameters.
 pub(super) fn declared(symbol: &str) -> String {
     Shown(&names::spelled(symbol)).to_string()
 }

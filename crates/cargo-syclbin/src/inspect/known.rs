@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parts of a file that both forms of the report show.
+//! Extracts the facts that both the text report and the JSON report contain.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,6 @@ use syclbin::{Content, ptx};
 
 use crate::ui::is_plain;
 
-/// A constant that can be set before the code is compiled for a device.
 pub(super) struct Constant<'a> {
     pub(super) name: String,
     pub(super) layout: SpecConstantLayout,
@@ -18,7 +17,7 @@ pub(super) struct Constant<'a> {
 
 /// Returns the specialization constants of a module, in the order of their defaults.
 pub(super) fn constants(metadata: &ModuleMetadata) -> impl Iterator<Item = Constant<'_>> {
-    // Reading the metadata has already computed the layout without an error.
+    // Reading the metadata has already validated the layout.
     let layouts = metadata.specialization.layout().unwrap_or_default();
     let defaults = metadata.specialization.defaults.as_deref();
     layouts.into_iter().map(move |(name, layout)| Constant {
@@ -28,15 +27,14 @@ pub(super) fn constants(metadata: &ModuleMetadata) -> impl Iterator<Item = Const
     })
 }
 
-/// A variable that stays in the device's memory between launches.
+/// A variable in device memory that persists between launches.
 pub(super) struct Global<'a> {
     pub(super) name: &'a str,
-    /// Its name in the code.
+    /// The symbol in the device code.
     pub(super) symbol: Option<&'a String>,
     pub(super) memory: DeviceGlobal,
 }
 
-/// Returns the device globals of a module.
 pub(super) fn globals(metadata: &ModuleMetadata) -> impl Iterator<Item = Global<'_>> {
     // The reference runtime may write a name twice, once with a prefix that differs per run.
     let mut seen = BTreeSet::new();
@@ -51,10 +49,10 @@ pub(super) fn globals(metadata: &ModuleMetadata) -> impl Iterator<Item = Global<
         })
 }
 
-/// The most entries of one image that a report shows.
+/// The maximum number of entries of a CUDA fat binary in a report.
 const MAX_ENTRIES: usize = 64;
 
-/// Describes each part of code for NVIDIA GPUs. Returns nothing for other code, or for damaged code.
+/// Describes each part of an image for NVIDIA GPUs. Returns an empty list for other or damaged code.
 pub(super) fn cuda_parts(bytes: &[u8]) -> Vec<String> {
     match Content::of(bytes) {
         Content::Ptx => {

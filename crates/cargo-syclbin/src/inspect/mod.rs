@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin inspect`: the content of a SYCLBIN file.
+//! `cargo syclbin inspect`: reports the contents of a SYCLBIN file.
 //!
-//! `Contents` is the file as far as it can be read. The modules `text` and `json` format it for people and programs.
+//! `Contents` is the parsed file. The modules `text` and `json` format it.
 
 mod json;
 mod kernel;
@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::ui::{self, Format};
 
-/// What to look at, and how to show it.
+/// Options of `cargo syclbin inspect`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The SYCLBIN file; `-` is standard input
@@ -50,22 +50,19 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(ui::show(options.format, &contents, render)?)
 }
 
-/// The contents of a file.
 struct Contents<'a> {
     input: &'a Input,
     container: Container,
     file: Syclbin<'a>,
-    /// What is known about each module of `file`.
     modules: Vec<Module>,
     kernels: Vec<Kernel>,
 }
 
-/// A module of a file.
 struct Module {
     metadata: ModuleMetadata,
-    /// Known properties whose values are meaningless.
+    /// Known properties with malformed values.
     problems: Vec<Malformed>,
-    /// The offset of each image in the file.
+    /// The offset of each image in the file, in bytes.
     offsets: Vec<u64>,
 }
 
@@ -88,7 +85,7 @@ impl<'a> Contents<'a> {
         }
         let mut kernels = kernels(&file, &input.bytes);
         for kernel in &mut kernels {
-            // Modules that share a kernel hold the same kernel for several targets.
+            // Modules that share a kernel contain it for different targets, so the first module suffices.
             if let Some(module) = kernel.modules.first() {
                 kernel.add_launch_requirements(&modules[*module].metadata);
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The report for people: kernels first, then the file, then each module.
+//! The text report: kernels first, then the file, then each module.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -23,12 +23,13 @@ const NAME: Style = AnsiColor::Cyan.on_default();
 const LABEL: Style = Style::new().dimmed();
 /// The width of the labels in columns.
 const WIDTH: usize = 10;
-/// The widest signature in columns that still moves the notes beside it to the right.
+/// Signatures wider than this do not affect the alignment of the notes.
 const WIDEST: usize = 72;
-/// The number of names shown from one list.
+/// The maximum number of names to show from a list.
 const NAMES: usize = 8;
 
-/// Formats the report with colours. With `raw`, includes every property set; with `native`, the kernels of native code.
+/// Formats the report with colours. With `raw`, includes every property set; with `native`, the statistics of kernels
+/// in native code.
 pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String {
     let mut page = Page {
         native,
@@ -56,7 +57,6 @@ pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String
 #[derive(Default)]
 struct Page {
     text: String,
-    /// Whether the kernels of native code are shown.
     native: bool,
 }
 
@@ -75,7 +75,6 @@ impl Page {
         self.write(format_args!("  {LABEL}{label:WIDTH$}{LABEL:#}  {text}\n"));
     }
 
-    /// Adds a field with notes, if there are any.
     fn notes(&mut self, label: &str, notes: &Notes) {
         if !notes.0.is_empty() {
             self.field(label, notes.0.join(", "));
@@ -120,7 +119,7 @@ impl Page {
             Container::Bare => "version 1, without a wrapper",
             Container::OffloadBinary1 => "version 1 in an OffloadBinary of version 1",
             Container::OffloadBinary2 => "version 1 in an OffloadBinary of version 2",
-            Container::Images => "device images of LLVM's own SYCL compiler, without SYCLBIN",
+            Container::Images => "bare device images from LLVM's own SYCL compiler",
             _ => "version 2, an OffloadBinary with an entry for each part",
         };
         let name = contents.container.name();
@@ -133,9 +132,10 @@ impl Page {
         self.strings(&file.strings);
         if !file.foreign.is_empty() {
             let count = file.foreign.len();
+            let plural = if count == 1 { "y" } else { "ies" };
             self.field(
                 "entries",
-                format!("{count} non-SYCLBIN entries in the wrapper"),
+                format!("{count} non-SYCLBIN entr{plural} in the wrapper"),
             );
         }
         self.unknown(&file.global);
@@ -158,7 +158,7 @@ impl Page {
             self.field("constant", text);
         }
         for global in globals(&known.metadata) {
-            // The author of the kernel knows the name in the code.
+            // Show the name from the source code, because it is familiar to the kernel's author.
             let name = declared(global.symbol.map_or(global.name, String::as_str));
             let size = Size(global.memory.size.into());
             let shared = !global.memory.image_scope;
@@ -232,7 +232,7 @@ impl Page {
         }
     }
 
-    /// Shows the sets whose meaning is unknown.
+    /// Shows the property sets with unknown names.
     fn unknown(&mut self, sets: &PropertySets<'_>) {
         for set in sets.iter().filter(|set| !set::ALL.contains(&set.name())) {
             let (name, count) = (Shown(set.name()), set.len());
@@ -267,7 +267,7 @@ fn ir_type(ty: IrType) -> String {
     }
 }
 
-/// Formats the names of symbols. Only the first ones of a long list are shown.
+/// Formats symbol names, and abbreviates a long list.
 pub(crate) fn listed(symbols: &[impl AsRef<str>], name: fn(&str) -> String) -> String {
     let first = symbols.iter().take(NAMES);
     let shown: Vec<_> = first.map(|symbol| name(symbol.as_ref())).collect();
@@ -283,20 +283,19 @@ pub(crate) fn listed(symbols: &[impl AsRef<str>], name: fn(&str) -> String) -> S
 struct Notes(Vec<String>);
 
 impl Notes {
-    /// Adds a note on each of `values`, with the words around it.
+    /// Adds a note for each value: `before`, the value, and `after`.
     fn add(&mut self, before: &str, values: impl IntoIterator<Item: Display>, after: &str) {
         let values = values.into_iter();
         let notes = values.map(|value| format!("{before}{value}{after}"));
         self.0.extend(notes);
     }
 
-    /// Adds `note` if it is true.
     fn add_if(&mut self, is_true: bool, note: &str) {
         self.0.extend(is_true.then(|| note.to_owned()));
     }
 }
 
-/// Returns the notes beside a kernel.
+/// Returns the notes to show beside a kernel.
 fn beside(kernel: &Kernel) -> Notes {
     let mut notes = Notes::default();
     let size = kernel.required_work_group_size.as_deref();
@@ -327,7 +326,7 @@ fn beside(kernel: &Kernel) -> Notes {
     notes
 }
 
-/// Describes the requirements of a module on a device.
+/// Describes what a module requires from a device.
 fn needed(metadata: &ModuleMetadata) -> Notes {
     let (needs, functions) = (&metadata.requirements, &metadata.virtual_functions);
     let mut notes = Notes::default();
@@ -371,7 +370,7 @@ fn built(metadata: &ModuleMetadata) -> Notes {
     notes
 }
 
-/// Describes a kernel in native code. Spills stand out, because they cost time.
+/// Describes a kernel in native code. Spills are highlighted, because they cost time.
 fn statistics(kernel: &native::Kernel) -> Notes {
     let mut notes = Notes::default();
     notes.add("GPU ", kernel.device.as_deref().map(Shown), "");
@@ -390,19 +389,16 @@ fn statistics(kernel: &native::Kernel) -> Notes {
     notes
 }
 
-/// Formats a size of several dimensions.
 fn extent(size: &[impl ToString]) -> String {
     let size: Vec<_> = size.iter().map(ToString::to_string).collect();
     size.join(" x ")
 }
 
-/// Joins all of `values`, if there are any.
 fn joined(values: impl IntoIterator<Item: ToString>, separator: &str) -> Option<String> {
     let values: Vec<_> = values.into_iter().map(|value| value.to_string()).collect();
     (!values.is_empty()).then(|| values.join(separator))
 }
 
-/// Formats the complete value of a property.
 fn complete(value: &Value) -> String {
     match value {
         Value::U32(value) => value.to_string(),

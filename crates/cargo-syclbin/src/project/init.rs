@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin init`: kernels in a crate that exists.
+//! `cargo syclbin init`: adds kernels to an existing crate.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::ui::relative;
 use crate::workspace::{Selection, Workspace};
 
-/// The name of the kernel's source and module.
+/// The name of the source file, without extension, and of the generated module.
 const NAME: &str = "saxpy";
 
-/// Which crates to depend on.
+/// Options of `cargo syclbin init`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// Where the crates come from.
@@ -22,7 +22,7 @@ pub struct Options {
     pub source: Source,
 }
 
-/// Adds a kernel to the crate in `current` or above it, and returns what to write into its code.
+/// Adds a kernel to the crate in or above `current`, and returns the code that the user must add.
 ///
 /// # Errors
 ///
@@ -79,20 +79,20 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     Ok(Summary::new(answer))
 }
 
-/// Returns the Cargo.toml in a directory or above it.
+/// Finds the nearest Cargo.toml, in a directory or above it.
 fn manifest_above(directory: &Path) -> Option<PathBuf> {
     let mut manifests = directory.ancestors().map(|one| one.join("Cargo.toml"));
     manifests.find(|manifest| manifest.is_file())
 }
 
-/// Returns the main file of the library, or else of the first program.
+/// Returns the crate root of the library, or else of the first program.
 fn code(package: &Package) -> Option<PathBuf> {
     source(package, |target| {
         !(target.is_custom_build() || target.is_example() || target.is_test() || target.is_bench())
     })
 }
 
-/// Returns the main file of the first target that `is_wanted` accepts.
+/// Returns the crate root of the first target that `is_wanted` accepts.
 fn source(package: &Package, is_wanted: impl Fn(&Target) -> bool) -> Option<PathBuf> {
     let target = package.targets.iter().find(|target| is_wanted(target))?;
     Some(target.src_path.clone().into())
@@ -110,7 +110,6 @@ fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
     ))
 }
 
-/// Adds a dependency to the package in `root`.
 fn add(name: &str, kind: DependencyKind, checkout: Option<&str>, root: &Path) -> Result<()> {
     let mut words = vec!["add", "--quiet"];
     if kind == DependencyKind::Build {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin new` and `cargo syclbin init`: a program with kernels, or kernels in a crate that exists.
+//! `cargo syclbin new` and `cargo syclbin init`: create a program with kernels, or add kernels to a crate.
 //!
-//! Neither overwrites a file, and after an error nothing of theirs is left.
+//! Neither command overwrites files. After an error, each command undoes its changes.
 
 pub mod init;
 pub mod new;
@@ -37,7 +37,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the absolute path of the checkout.
     fn checkout(&self, current: &Path) -> Result<Option<String>> {
         let Some(given) = &self.checkout else {
             return Ok(None);
@@ -53,7 +52,7 @@ impl Source {
     }
 }
 
-/// Runs Cargo in a directory. Its output is shown only when it fails.
+/// Runs Cargo in a directory. Cargo's output is shown only if Cargo fails.
 fn cargo(words: &[&str], directory: &Path, remedy: &'static str) -> Result<()> {
     let output = Command::new(workspace::cargo())
         .args(words)
@@ -71,17 +70,17 @@ fn cargo(words: &[&str], directory: &Path, remedy: &'static str) -> Result<()> {
     })
 }
 
-/// What was created, for the user.
+/// The summary that a command prints.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The files, and what to do next.
+    /// The created files and the next steps.
     pub text: String,
-    /// What may keep the program from being built.
+    /// Problems that may prevent a build.
     pub notes: Vec<String>,
 }
 
 impl Summary {
-    /// Adds a note if a build would find no compiler.
+    /// Creates a summary, with a note if a build would find no compiler.
     fn new(text: String) -> Self {
         let mut notes = Vec::new();
         if !doctor::has_compiler() {
@@ -106,15 +105,15 @@ impl Summary {
     }
 }
 
-/// New and edited files. Unless it is kept, dropping it restores them.
+/// New and edited files. Dropping this value undoes all changes, unless `keep` was called.
 #[derive(Default)]
 struct Change {
-    /// The bytes from before; `None` where there was no file or directory.
+    /// The previous bytes of each path; `None` if there was no file.
     before: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
 impl Change {
-    /// Remembers the bytes of a file that is edited or created next.
+    /// Saves the bytes of a file before it is edited or created.
     fn will_edit(&mut self, file: &Path) -> Result<()> {
         let before = match fs::read(file) {
             Ok(bytes) => Some(bytes),
@@ -125,7 +124,7 @@ impl Change {
         Ok(())
     }
 
-    /// Writes a file that does not exist, and creates the directories above it.
+    /// Writes a new file, and creates its parent directories.
     fn write(&mut self, file: &Path, text: &str) -> Result<()> {
         let above: Vec<_> = file.ancestors().skip(1).collect();
         for directory in above.into_iter().rev().filter(|one| !one.exists()) {
@@ -138,7 +137,7 @@ impl Change {
         Ok(())
     }
 
-    /// Makes the change last.
+    /// Makes the change permanent.
     fn keep(mut self) {
         self.before.clear();
     }
@@ -146,7 +145,7 @@ impl Change {
 
 impl Drop for Change {
     fn drop(&mut self) {
-        // The error that led here is reported. A directory with files of others stays.
+        // The caller reports the original error. A directory that contains other files stays.
         for (path, before) in self.before.iter().rev() {
             let _ = match before {
                 Some(bytes) => fs::write(path, bytes),
@@ -156,19 +155,15 @@ impl Drop for Change {
     }
 }
 
-/// The kernel.
 const KERNEL: &str = include_str!("../../templates/saxpy.cpp");
-/// The build script.
 const BUILD: &str = include_str!("../../templates/build.rs");
-/// The program.
 const MAIN: &str = include_str!("../../templates/main.rs");
-/// The module with the kernels of a crate that has other code too.
+/// The kernel module for an existing crate.
 const MODULE: &str = include_str!("../../templates/kernels.rs");
-/// What a crate with [`MODULE`] adds to its own code.
+/// The code with which an existing crate uses [`MODULE`].
 const CALL: &str = include_str!("../../templates/call.rs");
-/// The workflow of GitHub Actions. `REPOSITORY` stands for the repository with the action.
+/// The GitHub Actions workflow. `REPOSITORY` stands for the repository with the action.
 const WORKFLOW: &str = include_str!("../../templates/ci.yml");
-/// The files that Git ignores.
 const GITIGNORE: &str = "/target\n";
 
 #[cfg(test)]

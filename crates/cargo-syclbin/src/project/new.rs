@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin new`: a program with a kernel.
+//! `cargo syclbin new`: creates a program with a kernel.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,9 @@ use clap::Args;
 use super::{BUILD, CRATES, GITIGNORE, KERNEL, MAIN, Source, Summary, VERSION, WORKFLOW, cargo};
 use crate::error::{Error, Result};
 
-/// The workflow of GitHub Actions.
 const CI: &str = ".github/workflows/ci.yml";
 
-/// Which program to create.
+/// Options of `cargo syclbin new`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The name of the program, and of the directory to create
@@ -23,7 +22,7 @@ pub struct Options {
     pub source: Source,
 }
 
-/// Creates a program in a new directory below `current`, and returns what to do next.
+/// Creates a program in a new directory below `current`, and returns the next steps.
 ///
 /// # Errors
 ///
@@ -32,7 +31,7 @@ pub struct Options {
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let name = options.name.as_str();
     let checkout = options.source.checkout(current)?;
-    // Cargo creates a package with other letters, but a file of kernels cannot have its name.
+    // Cargo accepts non-ASCII package names, but names of SYCLBIN files must be ASCII.
     if !name.is_ascii() {
         return Err(Error::NotAscii(name.into()));
     }
@@ -47,7 +46,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     if program.symlink_metadata().is_ok() {
         return Err(Error::Occupied(
             name.to_owned(),
-            "choose another name, or run `cargo syclbin init` in it if it is a crate",
+            "choose another name, or run `cargo syclbin init` there if it is a crate",
         ));
     }
     let manifest = fs::read_to_string(staged.join("Cargo.toml")).map_err(failed)?;
@@ -80,13 +79,15 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let mut note = |text: String| summary.notes.push(text);
     if checkout.is_some() {
         let reason = "Cargo.toml refers to the checkout by its path";
-        note(format!("{reason}, so {CI} fails on machines without it"));
+        note(format!(
+            "{reason}, so {CI} fails on machines without that checkout"
+        ));
     }
     if repository().is_none() {
         let advice = "with the owner of your syclbin repository";
         note(format!("replace OWNER in {CI} {advice}"));
     }
-    // A workspace above the program may not list it, and then Cargo says how to add it.
+    // If a parent workspace does not list the program, Cargo's error explains how to add it.
     let mut command = MetadataCommand::new();
     let metadata = command.current_dir(&program).no_deps().exec();
     if let Err(cargo_metadata::Error::CargoMetadata { stderr }) = metadata {
@@ -95,17 +96,16 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Returns a line of Cargo.toml.
 fn dependency(name: &str, checkout: Option<&str>) -> String {
     let Some(checkout) = checkout else {
         return format!("{name} = \"{VERSION}\"\n");
     };
-    // A string of JSON is also one of TOML.
+    // A JSON string is also a TOML string.
     let path = serde_json::Value::from(format!("{checkout}/{name}"));
     format!("{name} = {{ path = {path} }}\n")
 }
 
-/// Returns the owner and name of this project's repository, which has the toolchain action, if Cargo.toml has its URL.
+/// Returns the owner and name of the repository with the toolchain action, if Cargo.toml records its URL.
 fn repository() -> Option<&'static str> {
     env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/")
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The files of the compiler that come from this package, not from a wheel: the driver `syclbin-clang`, which
-//! `cargo install` and `cargo build` put beside `cargo-syclbin`, and the headers `<syclbin/...>`.
+//! The compiler files that come from this package, not from a wheel: the headers `<syclbin/...>`, and the driver
+//! `syclbin-clang`, which Cargo installs beside `cargo-syclbin`.
 //!
-//! Newer ones replace the copies in the compiler's directory without a download.
+//! After an update of this package, `toolchain install` replaces these files in the compiler's directory, without a
+//! download.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,7 +16,7 @@ use super::manifest::Manifest;
 use super::staging::Staging;
 use crate::error::{Error, Result};
 
-/// The driver beside a program.
+/// The path of the `syclbin-clang` beside a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver(PathBuf);
 
@@ -27,11 +28,11 @@ impl Driver {
         Self(program.with_file_name(name))
     }
 
-    /// Returns its path, if the file exists.
+    /// Returns the path of the driver, if the file exists.
     ///
     /// # Errors
     ///
-    /// Fails if the file does not exist. The error says how to get it.
+    /// Fails if the file does not exist. The error explains how to install it.
     pub fn path(&self) -> Result<&Path> {
         if self.0.is_file() {
             return Ok(&self.0);
@@ -39,14 +40,14 @@ impl Driver {
         Err(Error::NoDriver(self.0.clone()))
     }
 
-    /// Returns its size in bytes, or zero when it does not exist.
+    /// Returns the size of the driver in bytes, or zero if the file does not exist.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.0.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Returns whether the compiler's directory holds this driver and the headers of this program, and the manifest
-    /// records no others. If the driver does not exist, any installed driver fits.
+    /// Returns whether the compiler's directory and its manifest match this driver and the headers of this program.
+    /// If the driver does not exist, any installed driver fits.
     pub(super) fn fits(&self, folder: &Path, manifest: &Manifest) -> bool {
         if self.path().is_err() {
             return folder.join(ENTRY).is_file();
@@ -62,8 +63,7 @@ impl Driver {
             && headers.all(|(path, text)| same(&installed(path), text.as_bytes()))
     }
 
-    /// Writes the driver and the headers into the compiler's directory, each by a rename, and records them in its
-    /// manifest.
+    /// Writes the driver and the headers into the compiler's directory, each by a rename, and updates the manifest.
     pub(super) fn write(
         &self,
         folder: &Path,
@@ -91,7 +91,6 @@ impl Driver {
     }
 }
 
-/// The path of the driver, relative to the compiler's directory.
 const ENTRY: &str = Component::Compiler.entry();
 
 /// Returns the path of a header, relative to the compiler's directory.
@@ -99,7 +98,7 @@ fn installed(header: &str) -> String {
     format!("include/{header}")
 }
 
-/// Returns whether a path in a manifest of the compiler names a file of this program.
+/// Returns whether a path in the compiler's manifest is a file of this package.
 pub(super) fn is_own(path: &str) -> bool {
     path == ENTRY || path.starts_with("include/syclbin/")
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Installing: turns pins into components that are either complete or absent.
+//! Installs components from pinned wheels, each component either completely or not at all.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,50 +20,50 @@ use crate::ui::{Progress, Size};
 /// The source of the wheels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The user's pip fetches them.
+    /// Wheels that the user's pip fetches.
     Pip(Search),
-    /// They are already in a directory.
+    /// Wheels in this directory.
     Folder(PathBuf),
 }
 
 /// The outcome for one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was already complete.
+    /// The component was already complete.
     Present,
-    /// It was already there, but with another `syclbin-clang` or other headers of this program, which were
-    /// replaced.
+    /// The component was already installed, but its `syclbin-clang` or headers differed and were replaced.
     Refreshed,
-    /// It was installed.
+    /// The component was installed.
     Installed,
 }
 
 /// One run of the installer.
 #[derive(Clone, Copy)]
 pub struct Installer<'a> {
-    /// The directory that receives the components.
+    /// The home directory, in which the components are installed.
     pub home: &'a Home,
     /// The source of the wheels.
     pub source: &'a Source,
     /// The source of `syclbin-clang`.
     pub driver: &'a Driver,
-    /// Whether to reinstall components that are already there.
+    /// Whether to reinstall components that are already installed.
     pub force: bool,
-    /// The receiver of progress messages.
+    /// Receives progress messages.
     pub progress: &'a dyn Progress,
 }
 
 impl Installer<'_> {
     /// Installs each of `pins` if needed, and returns the outcome of each.
     ///
-    /// Wheels are checked before anything is unpacked, and a component appears by one rename. When everything is
-    /// already installed, nothing is locked, written or fetched. It then also works on a read-only home directory.
+    /// Wheels are checked before anything is unpacked, and one rename moves a component into place. If everything is
+    /// already installed, nothing is locked, written or fetched, so a read-only home directory works too.
     ///
     /// # Errors
     ///
-    /// Fails if a component does not work in the home directory. It also fails if wheels cannot be fetched, are not the
-    /// pinned ones, or cannot be unpacked. A component that was complete before stays complete, with one exception: two
-    /// renames replace it, and if the process is killed between them, the component is missing and must be reinstalled.
+    /// Fails if a component does not work in the home directory. It also fails if wheels cannot be fetched, do not
+    /// match their pins, or cannot be unpacked. A component that was complete before stays complete, with one
+    /// exception: two renames replace it, and if the process is killed between them, the component is missing and
+    /// must be reinstalled.
     pub fn run(&self, pins: &[ComponentPin]) -> Result<Vec<Outcome>> {
         for pin in pins {
             pin.component.check_directory(self.home.path())?;
@@ -73,7 +73,7 @@ impl Installer<'_> {
         let changed: Vec<_> = changed.map(|step| step.pin).collect();
         if !changed.is_empty() {
             if changed.iter().any(|pin| has_driver(pin)) {
-                // A missing driver must not cost a download.
+                // Without a driver, fail before the download.
                 self.driver.path()?;
             }
             let needed = self.needed(&plan);
@@ -81,13 +81,13 @@ impl Installer<'_> {
             let staging = Staging::open(self.home.path(), purpose, self.progress)?;
             #[cfg(unix)]
             staging.check_executable()?;
-            // Plans again: the previous holder of the lock may have done all the work.
+            // Plan again: the previous holder of the lock may have done all the work.
             plan = self.plan(pins);
             for step in plan.iter().filter(|step| step.outcome == Refreshed) {
                 self.refresh(&self.folder(step.pin), &staging)?;
             }
             self.install_all(&plan, &staging)?;
-            // Its content is not needed any more, and a failure to remove it does not affect the installation.
+            // The staging files are no longer needed, and a failure to remove them does not affect the installation.
             drop(staging);
         }
         let outcomes = plan.iter().map(|Step { pin, outcome, .. }| {
@@ -104,10 +104,10 @@ impl Installer<'_> {
         Ok(outcomes.collect())
     }
 
-    /// Replaces the driver, the headers, then their sizes in the manifest, each by a rename. If it is killed in
-    /// between, the sizes differ and the next run repeats it.
+    /// Replaces the driver and the headers, then their sizes in the manifest, each by a rename. If the process is
+    /// killed in between, the sizes differ, and the next run repeats the refresh.
     fn refresh(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        // Reads the manifest again with the lock held; `step` could read it before.
+        // Read the manifest again, now that the lock is held.
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
         self.driver.write(folder, &mut manifest, staging)?;
@@ -129,7 +129,8 @@ impl Installer<'_> {
         steps.try_for_each(|step| self.install(step.pin, &mut opened, staging))
     }
 
-    /// Tells what is installed, and the licence of each wheel with the first component that it is for.
+    /// Announces the components to install. Prints each wheel's licence once, below the first component that uses the
+    /// wheel.
     fn announce(&self, plan: &[Step<'_>], mut untold: Vec<&WheelPin>) {
         let say = |text: String| self.progress.line(&text);
         let steps = plan.iter().filter(|step| step.outcome == Installed);
@@ -150,7 +151,7 @@ impl Installer<'_> {
         }
     }
 
-    /// Returns the directory that holds all of `wanted`.
+    /// Fetches `wanted` if necessary, and returns their directory.
     fn fetch(&self, wanted: &[&WheelPin], staging: &Staging<'_>) -> Result<PathBuf> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),
@@ -227,7 +228,7 @@ impl Installer<'_> {
         }
         if let Err(error) = staging.rename(folder, &target) {
             if replaces {
-                // Reports the first error. The old component is lost only if this rename fails too.
+                // Restore the old component. It is lost only if this rename fails too.
                 let _ = std::fs::rename(&old, &target);
             }
             return Err(error);
@@ -239,8 +240,8 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// Marks the compiler as changed, so that build scripts compile to PTX from now on. Cargo can only watch files
-    /// that exist.
+    /// Marks the compiler as changed, so that build scripts rerun and compile to PTX. They cannot watch the NVIDIA
+    /// component before it is installed, because Cargo watches only files that exist.
     fn tell_build_scripts(&self) {
         let compilers = self.home.versions(Component::Compiler);
         // Without a compiler there is nothing to mark.
@@ -252,12 +253,11 @@ impl Installer<'_> {
     }
 }
 
-/// Returns whether a component contains `syclbin-clang`.
 fn has_driver(pin: &ComponentPin) -> bool {
     pin.component == Component::Compiler
 }
 
-/// Returns the wheels of everything to install, without duplicates.
+/// Returns the wheels of all components to install, without duplicates.
 fn wheels<'p>(plan: &[Step<'p>]) -> Vec<&'p WheelPin> {
     let mut wheels: Vec<&WheelPin> = Vec::new();
     let steps = plan.iter().filter(|step| step.outcome == Installed);
@@ -269,11 +269,11 @@ fn wheels<'p>(plan: &[Step<'p>]) -> Vec<&'p WheelPin> {
     wheels
 }
 
-/// The action to take for a component, named by its outcome.
+/// A component and its planned outcome.
 struct Step<'p> {
     pin: &'p ComponentPin,
     outcome: Outcome,
-    /// Why a component that is there is installed again.
+    /// Why an existing component is reinstalled.
     reason: Option<String>,
 }
 
@@ -293,7 +293,7 @@ impl Installer<'_> {
         pins.iter().map(step).collect()
     }
 
-    /// Returns the outcome for a component, or why the component that is there must be installed again.
+    /// Returns the outcome for a component, or why the existing component must be reinstalled.
     fn outcome(&self, pin: &ComponentPin) -> std::result::Result<Outcome, String> {
         let folder = self.folder(pin);
         if !folder.exists() {
@@ -312,7 +312,7 @@ impl Installer<'_> {
         }
     }
 
-    /// Returns the peak space in bytes that the home directory needs: wheels and everything unpacked.
+    /// Returns the peak disk space in bytes for the wheels and the unpacked files.
     fn needed(&self, plan: &[Step<'_>]) -> u64 {
         let fetched = match self.source {
             Source::Pip(_) => wheels(plan).iter().map(|wheel| wheel.size).sum(),

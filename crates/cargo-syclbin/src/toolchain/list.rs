@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is installed: one row per component and version, damaged installations included.
+//! Lists and removes installed components, including damaged ones. The list has one row per component and version.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ use crate::ui::{Progress, Size};
 pub struct Row {
     /// The component.
     pub component: Component,
-    /// The name of its directory.
+    /// The version, which is also the name of its directory.
     pub version: String,
-    /// Its directory.
+    /// The directory of this version.
     pub folder: PathBuf,
-    /// Its manifest if the installation is complete; otherwise the reason why it is not.
+    /// The manifest of a complete installation, or the reason why it is incomplete.
     pub state: std::result::Result<Manifest, String>,
 }
 
@@ -35,7 +35,7 @@ impl Row {
     }
 }
 
-/// Lists everything in `home`, sorted by component, then by version.
+/// Lists all installations in `home`, sorted by component, then by version.
 #[must_use]
 pub fn rows(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -51,7 +51,7 @@ pub fn rows(home: &Home) -> Vec<Row> {
     rows
 }
 
-/// Formats the rows as an aligned table, or one line that says there are none.
+/// Formats the rows as an aligned table, or a single line if there are none.
 #[must_use]
 pub fn render(home: &Home, rows: &[Row]) -> String {
     if rows.is_empty() {
@@ -109,14 +109,14 @@ pub fn path(home: &Home, component: Option<Component>) -> Result<PathBuf> {
     Ok(installed.folder)
 }
 
-/// Removes every version of `components`, damaged versions included, and reports what it did. A missing component
-/// is not an error.
+/// Removes every version of `components`, including damaged ones, and reports each removal. A missing component is
+/// not an error.
 ///
 /// # Errors
 ///
 /// Fails if the home directory cannot be locked, or something in it cannot be removed.
 pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) -> Result<()> {
-    // There is nothing to remove, and no reason to create a home directory.
+    // Do not create a home directory just to find it empty.
     let shown = home.path().display();
     if !home.path().is_dir() {
         progress.line(&format!("nothing is installed in {shown}"));

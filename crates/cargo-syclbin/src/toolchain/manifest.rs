@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The manifest of an installation: what was installed, and what must still be there.
+//! Reads and writes manifests. The manifest of an installation lists its wheels and files, so that damage is
+//! detected.
 //!
 //! A manifest is text with one record per line. The last field runs to the end of the line:
 //!
@@ -15,8 +16,8 @@
 //! except the manifest. Paths are relative to the component's directory and use `/`. The manifest is written last
 //! and completes the installation.
 //!
-//! Sizes reveal a file that was cut short, replaced or deleted. Hashing some 300 MB for that would delay the answer
-//! "already installed" too much.
+//! Sizes reveal truncated, replaced and deleted files. Hashing some 300 MB instead would delay the answer "already
+//! installed" too much.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -31,12 +32,13 @@ use crate::error::Result;
 
 const HEADER: &str = "syclbin manifest 1";
 
-/// The content of one installation.
+/// The wheels and files of one installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// The lines on its origin: the component, its version and its wheels.
+    /// The `component`, `version` and `wheel` lines.
     origin: String,
-    /// The sizes of its files in bytes, without the manifest itself. Paths are relative to the component's directory.
+    /// The sizes of the installed files in bytes, except the manifest itself. Paths are relative to the component's
+    /// directory.
     pub files: BTreeMap<String, u64>,
 }
 
@@ -60,11 +62,11 @@ impl Manifest {
         manifest
     }
 
-    /// Reads the manifest in the directory of a component.
+    /// Reads the manifest in a component's directory.
     ///
     /// # Errors
     ///
-    /// Fails if the file is missing, unreadable or not a manifest. The error is the reason.
+    /// Returns the reason if the file is missing, unreadable or malformed.
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
@@ -75,7 +77,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Fails if the file is missing or not a manifest, or when a file of the component differs from its record.
+    /// Returns the reason if the manifest is missing, unreadable or malformed, or if a file of the component differs
+    /// from its record.
     pub fn read_complete(folder: &Path) -> std::result::Result<Self, String> {
         let manifest = Self::read(folder)?;
         let damage = manifest.damage(folder, |_| false);
@@ -86,7 +89,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be written.
+    /// Fails if the manifest cannot be written.
     pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         let path = folder.join(MANIFEST);
         std::fs::File::create(&path)
@@ -97,7 +100,7 @@ impl Manifest {
             .map_err(|cause| staging.failed(&path, cause))
     }
 
-    /// Returns the size of all files in bytes.
+    /// Returns the total size of the files in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.files.values().sum()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `cargo syclbin toolchain` manages: pinned components, in the home directory.
+//! `cargo syclbin toolchain`: manages pinned components in the home directory.
 //!
-//! A component consists of wheels from PyPI, which are zip files. A wheel takes this path:
+//! A component consists of wheels from PyPI, which are zip files. Each wheel is processed like this:
 //!
 //! ```text
 //! pins ──pip, or --wheels──▶ wheel ──size, SHA-256──▶ members ──unpack──▶ HOME/.staging/compiler/
@@ -9,8 +9,8 @@
 //!                                               HOME/compiler/2026.2.0/ ◀──one rename
 //! ```
 //!
-//! An installation that ends early (a wrong hash, a full disk, `kill -9`) leaves at most a staging directory. That
-//! never looks installed, and the next command that writes removes it.
+//! An interrupted installation (a wrong hash, a full disk, `kill -9`) leaves at most a staging directory. That
+//! directory is never mistaken for an installation, and the next command that writes removes it.
 
 pub mod driver;
 pub mod install;
@@ -27,11 +27,11 @@ use syclbin_toolchain::Component;
 
 use crate::error::{Error, Result};
 
-/// Checks whether the pinned wheels suit a machine, given by the names of [`std::env::consts`].
+/// Checks whether the pinned wheels support a platform, which is named as in [`std::env::consts`].
 ///
 /// # Errors
 ///
-/// On every platform but x86-64 Linux. The error says what to do there instead.
+/// Fails on every platform except x86-64 Linux. The error suggests an alternative.
 pub fn supports(os: &str, arch: &str) -> Result<()> {
     if (os, arch) == ("linux", "x86_64") {
         return Ok(());
@@ -42,8 +42,8 @@ pub fn supports(os: &str, arch: &str) -> Result<()> {
     })
 }
 
-/// Returns what is installed by default. It leaves out `nvidia` on a machine that has neither an NVIDIA GPU nor its
-/// driver.
+/// Returns the components that are installed by default. `nvidia` is included only if an NVIDIA GPU or its driver is
+/// present.
 #[must_use]
 pub fn components() -> Vec<Component> {
     let mut components = Component::ALL.to_vec();
@@ -51,16 +51,15 @@ pub fn components() -> Vec<Component> {
     components
 }
 
-/// Returns whether there is an NVIDIA GPU, or a driver for one.
 fn has_nvidia() -> bool {
-    // Checks for the kernel module first; then, for containers and other systems, for the library that programs
+    // Containers and other systems may lack the kernel module's file, so also check for the library that programs
     // load.
     Path::new("/proc/driver/nvidia/version").exists()
         || has_gpu(Path::new("/sys/bus/pci/devices"))
         || syclbin_rt::Device::select("cuda").is_ok()
 }
 
-/// Returns whether any PCI device in a directory of `/sys` is an NVIDIA display controller.
+/// Returns whether any PCI device below `devices` is an NVIDIA display controller.
 fn has_gpu(devices: &Path) -> bool {
     let read = |path: &Path, name| std::fs::read_to_string(path.join(name)).unwrap_or_default();
     let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The pinned wheels of each component: name, version, hash, licence, and every member that is unpacked.
 //!
-//! The hash fixes every byte of a wheel, and so the size of each member. The sizes are known before anything is
-//! fetched, and a member of another size is refused.
+//! The hash determines every byte of a wheel. The member sizes are pinned too, so the required disk space is known
+//! before the download. A member whose size differs is rejected.
 //!
-//! To move to another version, change `pins.json`. Take the names from `pip download`, the hashes from `sha256sum`,
-//! and the members and sizes from `unzip -v`. Take the licence from the wheel's `METADATA` and the first line of
-//! its `LICENSE.txt`.
+//! To update to another version, change `pins.json`. Take the names from `pip download`, the hashes from `sha256sum`,
+//! and the members and sizes from `unzip -v`. Take the licence from the wheel's `METADATA` and the first line of its
+//! `LICENSE.txt`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -15,14 +15,14 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Deserializer, de};
 use syclbin_toolchain::Component;
 
-/// Every component that `cargo syclbin toolchain install` can install. The installer adds `syclbin-clang` from beside the
-/// running program to the compiler.
+/// Every component that `cargo syclbin toolchain install` can install. For the compiler, the installer also copies
+/// the `syclbin-clang` beside the running program.
 pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| {
     let pins = include_str!("pins.json");
     serde_json::from_str(pins).expect("the pins are part of this program")
 });
 
-/// One version of one component.
+/// A pinned version of a component.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ComponentPin {
     /// The component.
@@ -30,14 +30,14 @@ pub struct ComponentPin {
     pub component: Component,
     /// Its version, which is also the name of its directory.
     pub version: &'static str,
-    /// The wheels that it is unpacked from.
+    /// The wheels that contain its files.
     pub wheels: Vec<WheelPin>,
 }
 
-/// One wheel.
+/// A pinned wheel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct WheelPin {
-    /// The name of the wheel's project, as pip knows it.
+    /// The name of the project on PyPI.
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
@@ -47,11 +47,12 @@ pub struct WheelPin {
     pub sha256: &'static str,
     /// The size of the file in bytes.
     pub size: u64,
-    /// Its licence, as its own licence text names it.
+    /// The licence, as named in its own text.
     pub licence: &'static str,
-    /// The files to unpack, each with its unpacked size in bytes. A path begins with `data/` or `dist-info/` for the
-    /// directories that a wheel calls `STEM.data/data` and `STEM.dist-info`, or with `nvidia/cu13/`, the root of a CUDA
-    /// installation. Its programs are in `bin`. clang rejects a CUDA directory that has no `include`.
+    /// The files to unpack, each with its unpacked size in bytes. A path begins with `data/` for `STEM.data/data`,
+    /// with `dist-info/` for `STEM.dist-info`, or with `nvidia/cu13/`, the root of a CUDA installation, whose
+    /// programs are in `bin`. That installation needs at least one file in `include`, because clang rejects a CUDA
+    /// directory without it.
     pub members: BTreeMap<&'static str, u64>,
 }
 
@@ -70,7 +71,7 @@ impl ComponentPin {
         self.wheels.iter().map(WheelPin::unpacked_size).sum()
     }
 
-    /// Returns whether it is unpacked from this wheel.
+    /// Returns whether the component contains files of this wheel.
     #[must_use]
     pub fn uses(&self, wheel: &WheelPin) -> bool {
         self.wheels.iter().any(|used| used.sha256 == wheel.sha256)
@@ -84,7 +85,7 @@ impl fmt::Display for ComponentPin {
 }
 
 impl WheelPin {
-    /// Returns the size of its members in bytes, once unpacked.
+    /// Returns the total unpacked size of the members in bytes.
     #[must_use]
     pub fn unpacked_size(&self) -> u64 {
         self.members.values().sum()
@@ -96,7 +97,7 @@ impl WheelPin {
         format!("licenses/{}", self.name)
     }
 
-    /// Returns the start of its own directories' names: `intel_sycl_rt-2026.2.0`.
+    /// Returns the common prefix of the directory names in the wheel, such as `intel_sycl_rt-2026.2.0`.
     #[must_use]
     pub fn stem(&self) -> String {
         format!("{}-{}", self.name.replace('-', "_"), self.version)
@@ -137,7 +138,7 @@ pub fn is_program(path: &str) -> bool {
         .is_some_and(|path| path.starts_with("bin/"))
 }
 
-/// Lists wheels with their hashes, each on a line of its own, for an error that asks the user to fetch them.
+/// Lists wheels with their hashes, one per line, for an error that asks the user to fetch them.
 #[must_use]
 pub fn listing(wheels: &[&WheelPin]) -> String {
     wheels.iter().fold(String::new(), |mut text, wheel| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The user's own pip, which fetches the wheels.
 //!
-//! The user's pip knows their proxy, mirror and certificates. This program contains no HTTP code that would have to
-//! be kept secure. It still checks every file that pip fetches.
+//! The user's pip is already configured for their proxy, mirror and certificates, so this program contains no HTTP
+//! code. It still checks every file that pip fetches.
 //!
 //! The candidates, in order: `python3 -m pip`, `python -m pip`, `pip3`, `pip`, `uv tool run pip`. The variable
 //! `SYCLBIN_PIP` replaces them all. It holds the path of a program, or words separated by spaces, like `python3.12
@@ -32,13 +32,13 @@ const CANDIDATES: [&str; 5] = [
 /// The arguments with which uv runs pip. uv lacks a `pip download` command.
 const UV: [&str; 3] = ["tool", "run", "pip"];
 
-/// Options that describe the pinned wheels. They do not depend on the Python that runs pip, since the wheels contain no
-/// Python. pip 23.2 accepts only wheels for the platforms that it is given, not for older ones.
+/// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip
+/// does not matter. pip 23.2 accepts only the listed platforms, so older platforms are listed too.
 const OPTIONS: &str = "--no-deps --only-binary=:all: --platform manylinux_2_28_x86_64 \
     --platform manylinux_2_17_x86_64 --platform manylinux_2_12_x86_64 --python-version 3.12 --implementation py \
     --abi none --disable-pip-version-check";
 
-/// Where to look for pip.
+/// The variables that determine where to find pip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     /// The value of `SYCLBIN_PIP`.
@@ -47,7 +47,7 @@ pub struct Search {
     pub path: Option<OsString>,
 }
 
-/// A pip that answers when asked for its version.
+/// A pip that reports its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pip {
     /// The command that runs it.
@@ -57,7 +57,7 @@ pub struct Pip {
 }
 
 impl Search {
-    /// Reads the variables of this process.
+    /// Reads the environment variables of this process.
     #[must_use]
     pub fn from_env() -> Self {
         Self {
@@ -66,11 +66,11 @@ impl Search {
         }
     }
 
-    /// Returns the first pip that answers when asked for its version.
+    /// Returns the first pip that reports a version.
     ///
     /// # Errors
     ///
-    /// Fails if none answers. The error lists what was tried.
+    /// Fails if no candidate reports a version. The error lists the candidates.
     pub fn find(&self) -> std::result::Result<Pip, String> {
         let search = self.path.as_deref();
         if let Some(explicit) = &self.explicit {
@@ -92,8 +92,8 @@ impl Search {
 impl Pip {
     /// Downloads `wheels` into a directory. Pip's own output goes to standard error.
     ///
-    /// pip fetches each wheel into `temporary` first. By default it would use the system's temporary directory,
-    /// which is often too small. A killed pip would also leave hundreds of megabytes there for good.
+    /// pip fetches each wheel into `temporary` first. The system's temporary directory is often too small, and a
+    /// killed pip would leave hundreds of megabytes there.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Pip {
 }
 
 fn explicit_invocation(explicit: &OsStr, search: Option<&OsStr>) -> Option<Invocation> {
-    // Checks for a path first, because a path may contain spaces.
+    // Check for a path first, because a path may contain spaces.
     if Path::new(explicit).is_file() {
         return Some(Invocation {
             program: explicit.into(),
@@ -133,8 +133,8 @@ fn explicit_invocation(explicit: &OsStr, search: Option<&OsStr>) -> Option<Invoc
 
 fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
     let invocation = invocation.ok_or_else(|| "not found".to_owned())?;
-    // uv itself is asked, not its pip: uv would have to fetch pip first, and the doctor, which must not fetch
-    // anything, asks too.
+    // Ask uv for its own version: to report pip's version, uv would have to fetch pip, but the doctor must not fetch
+    // anything.
     let mut asked = invocation.clone();
     if asked.leading == UV {
         asked.leading.clear();
@@ -166,7 +166,7 @@ impl Invocation {
         })
     }
 
-    /// Creates a process that runs it, not yet started.
+    /// Creates the command without running it.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -174,11 +174,11 @@ impl Invocation {
         command
     }
 
-    /// Returns the first line that it prints when asked for its version.
+    /// Returns the first line of the `--version` output.
     ///
     /// # Errors
     ///
-    /// Why the version is unknown: the program did not start, failed, or printed nothing.
+    /// Fails if the program does not start, fails or prints nothing.
     pub fn version(&self) -> std::result::Result<String, String> {
         let output = self
             .command()
@@ -200,7 +200,7 @@ impl Invocation {
     }
 }
 
-/// Returns the lines of some output that are not empty.
+/// Returns the lines of `output` that are not empty.
 fn lines(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     let lines = text.lines().map(|line| line.trim().to_owned());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The lock of the home directory, and its staging directory, which all writing goes through.
+//! The lock of the home directory, and the staging directory for all writes.
 //!
-//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging`. The staging directory is on the
-//! same file system as the components, so one rename moves a finished component into place. It is never inside a
-//! component's directory, so nothing in it looks installed. Every exit but a kill removes it. After a kill, the
-//! next holder of the lock removes it, since only a holder can own the staging directory.
+//! A process that writes holds `HOME/.lock`, and writes into `HOME/.staging`. The staging directory is on the same
+//! file system as the components, so one rename moves a finished component into place. It is never inside a
+//! component's directory, so nothing in it looks installed. Every exit except a kill removes it. After a kill, the
+//! next holder of the lock removes it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -16,15 +16,15 @@ use crate::ui::Progress;
 const LOCK: &str = ".lock";
 const FOLDER: &str = ".staging";
 
-/// What the staging directory is used for. Determines which remedy an error suggests.
+/// The purpose of the staging directory. It determines the remedy that an error suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To install, which takes `needed` bytes at its peak.
+    /// Installing components.
     Install {
         /// The peak disk space in bytes: the downloaded wheels plus their unpacked content.
         needed: u64,
     },
-    /// To remove.
+    /// Removing components.
     Remove,
 }
 
@@ -50,12 +50,12 @@ pub struct Staging<'a> {
     _lock: File,
     home: &'a Path,
     purpose: Purpose,
-    /// The receiver of progress messages.
+    /// Receives progress messages.
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Staging<'a> {
-    /// Creates the home directory if needed, waits for its lock, and removes what killed runs left.
+    /// Creates the home directory if needed, waits for its lock, and removes the leftovers of killed runs.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl<'a> Staging<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if they may not, as on a file system mounted `noexec`.
+    /// Fails if they cannot be executed, for example on a `noexec` file system.
     #[cfg(unix)]
     pub fn check_executable(&self) -> Result<()> {
         use std::os::unix::fs::PermissionsExt;
@@ -104,7 +104,7 @@ impl<'a> Staging<'a> {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
                 Err(Error::NotExecutable(self.home.to_owned()))
             }
-            // Other failures are about the shell, which no component needs.
+            // Other failures concern the shell, which no component needs.
             _ => Ok(()),
         }
     }
@@ -132,7 +132,7 @@ impl<'a> Staging<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if the system cannot guarantee it.
+    /// Fails if the directory cannot be flushed.
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
         // Other systems cannot open a directory as a file, and nothing is installed there.
         if cfg!(unix) {
@@ -151,7 +151,7 @@ impl<'a> Staging<'a> {
         std::fs::rename(from, to).map_err(|cause| self.failed(to, cause))
     }
 
-    /// Removes the staging directory and reports failure, which dropping cannot.
+    /// Removes the staging directory. Unlike a drop, this reports failures.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl<'a> Staging<'a> {
 
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
-        // The lock is released after this. The next holder tries again.
+        // The lock is still held here. If the removal fails, the next holder of the lock tries again.
         let _ = self.clear();
     }
 }

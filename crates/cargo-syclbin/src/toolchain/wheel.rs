@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A wheel on this machine, which is checked against its pin and then unpacked member by member.
+//! Checks a local wheel against its pin, and unpacks it member by member.
 //!
-//! A file is unpacked only if its size and SHA-256 are the pinned ones. Only the pinned members are unpacked;
-//! others are never read. A member ends at its pinned size.
+//! A file is unpacked only if its size and SHA-256 match the pin. Only pinned members are read, and a member that
+//! exceeds its pinned size is rejected.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -48,7 +48,7 @@ impl<'a> Wheel<'a> {
                 found,
             });
         }
-        // Unpacks the same open file that was hashed, even if its name now points elsewhere.
+        // Unpack the open file that was hashed, because the path may now refer to another file.
         file.rewind().map_err(unreadable)?;
         let archive = ZipArchive::new(BufReader::new(file))
             .map_err(|error| Error::WheelContent(path.clone(), error.to_string()))?;
@@ -115,7 +115,6 @@ fn make_executable(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// A reader that reports its progress.
 struct Watched<'a, R> {
     source: R,
     progress: &'a dyn Progress,

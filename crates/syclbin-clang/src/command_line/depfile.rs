@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Depfiles: rules for make and Ninja that list the files that were read.
+//! Writes depfiles: rules for make and Ninja that list the files that a compilation read.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,9 @@ use syclbin_build::depfile;
 
 use crate::{Result, own};
 
-/// The directory under which the library's built-in headers appear.
+/// The virtual directory of the library's built-in headers.
 const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
 
-/// A requested depfile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Depfile {
     pub(crate) path: PathBuf,
@@ -24,7 +23,6 @@ pub(crate) struct Depfile {
     pub(crate) phony: bool,
 }
 
-/// The headers to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// All headers: `-MD`.
@@ -43,8 +41,7 @@ impl Kind {
 }
 
 impl Depfile {
-    /// Returns the text of the depfile. `read` lists the files that were read for each source, starting with the
-    /// source.
+    /// Returns the contents of the depfile. `read` lists the files read for each source, starting with the source.
     pub(crate) fn text(&self, read: &[Vec<PathBuf>]) -> String {
         let mut all: Vec<&Path> = Vec::new();
         for path in read.iter().flatten() {
@@ -75,8 +72,8 @@ pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     all
 }
 
-/// The destination of the library's depfile: a pipe with a path. If the library cannot write its depfile, it ends the
-/// process. On a full disk, that would leave a half-written regular file behind.
+/// The destination of the library's depfile: a pipe with a path. If the library cannot write its depfile, it terminates
+/// the process. With a regular file on a full disk, that would leave a half-written file behind.
 pub(crate) struct Sink {
     pub(crate) path: String,
     writer: std::io::PipeWriter,
@@ -102,7 +99,6 @@ impl Sink {
         })
     }
 
-    /// Returns the text that the library wrote.
     pub(crate) fn finish(self) -> Result<String> {
         drop(self.writer); // closes the pipe, so that the reader ends
         match self.reader.join() {

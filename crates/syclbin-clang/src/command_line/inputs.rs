@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Inputs: sources to compile, SYCLBIN files to join, and objects with device code.
+//! Classifies input files: sources to compile, SYCLBIN files to join, and objects with device code.
 
 use std::fmt;
 use std::io::Read as _;
@@ -11,20 +11,17 @@ use syclbin_tools::extract;
 
 use crate::{Result, own};
 
-/// An input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A source file.
     Source(PathBuf),
-    /// A SYCLBIN file.
     Syclbin(PathBuf),
     /// An object, a static library, or a file of LLVM bitcode or SPIR-V.
     Object(PathBuf),
 }
 
-/// The first bytes of SYCLBIN files: wrapped, and bare.
+/// The first bytes of SYCLBIN files: wrapped in an OffloadBinary, and bare.
 const MAGIC: [&[u8; 4]; 2] = [b"\x10\xff\x10\xad", b"IBYS"];
-/// Suffixes of files that cannot be read here. Compiled as sources, they would only produce a wall of errors.
+/// Suffixes of files that are not sources. Compiled as a source, such a file would only produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
 /// The number of leading bytes that determine the kind of a file.
 const HEAD: u64 = 64;
@@ -55,7 +52,7 @@ impl Input {
         match suffix {
             Some(suffix) if OTHERS.contains(&suffix) => own(format!(
                 "input '{}' is neither a source, a SYCLBIN file nor an object with device code (judging by its suffix \
-                 .{suffix}); pass only such files",
+                 .{suffix}); pass only files of these kinds",
                 path.display()
             )),
             _ => Ok(Self::Source(path)),
@@ -88,7 +85,6 @@ fn is_binary(head: &[u8]) -> bool {
     )
 }
 
-/// Reads the start of a file.
 fn read_head(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     file::open(path)?.take(HEAD).read_to_end(&mut head)?;

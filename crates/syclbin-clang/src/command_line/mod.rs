@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The command line of clang, parsed into types.
+//! Parses clang's command line into types.
 //!
 //! [`response_file`] expands `@FILE`, [`table`] lists all options, and [`options`] parses them. The other modules
 //! define parts of the parsed request.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Response files: expands `@FILE` on a command line like clang.
+//! Expands response files (`@FILE`) like clang.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::{Result, own};
 
-/// The limit of nested files. Clang stops at a file that includes itself. No sensible command line nests deeper.
+/// The maximum nesting depth, which no sensible command line reaches.
 const MAX_DEPTH: usize = 32;
 
 /// Returns all arguments, with each response file replaced by its arguments. Relative paths start from the current

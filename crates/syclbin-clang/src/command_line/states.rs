@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! File states: the options that each state implies for a compile, and which states can be joined.
+//! Defines which options each file state implies for a compile, and which states can be joined.
 
 use syclbin::State;
 
@@ -23,7 +23,7 @@ pub(crate) fn name(state: State) -> &'static str {
 /// Whether the command line lets modules use each other's functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dependencies {
-    /// No setting: the state decides.
+    /// Unspecified: the state decides.
     #[default]
     Unsaid,
     Allowed,
@@ -31,18 +31,18 @@ pub(crate) enum Dependencies {
 }
 
 impl Dependencies {
-    /// Checks that the setting agrees with the state of the file.
+    /// Checks that the setting agrees with the file's state.
     pub(crate) fn check(self, state: State, warnings: &mut Warnings) -> Result<()> {
         match self {
             Self::Forbidden if state != State::Executable => own(format!(
-                "invalid argument '{FORBID}' not allowed with '-fsyclbin={}': such a file is linked later; remove the \
-                 option, or create an executable",
+                "invalid argument '{FORBID}' not allowed with '-fsyclbin={}': a file in this state is linked later; \
+                 remove the option, or create an executable",
                 name(state)
             )),
             Self::Allowed if state == State::Executable => {
                 warnings.add(format!(
-                    "'{ALLOW}' with '-fsyclbin=executable': such a file cannot be linked any further, so only its own \
-                     functions can be used"
+                    "'{ALLOW}' with '-fsyclbin=executable': an executable cannot be linked any further, so it can use \
+                     only its own functions"
                 ));
                 Ok(())
             }
@@ -50,23 +50,24 @@ impl Dependencies {
         }
     }
 
-    /// Returns the setting after `option`, which forbids code to use functions of other sources.
+    /// Applies `option`, which forbids code to use functions from other sources, and returns the new setting.
     pub(crate) fn without_other_sources(self, option: &str, state: State) -> Result<Self> {
         match self {
             _ if state != State::Executable => own(format!(
-                "invalid argument '{option}' not allowed with '-fsyclbin={}': such a file is linked later; remove the \
-                 option, or create an executable",
+                "invalid argument '{option}' not allowed with '-fsyclbin={}': a file in this state is linked later; \
+                 remove the option, or create an executable",
                 name(state)
             )),
             Self::Allowed => own(format!(
-                "invalid argument '{option}' not allowed with '{ALLOW}': one forbids functions of other sources, and \
+                "invalid argument '{option}' not allowed with '{ALLOW}': one forbids functions from other sources, and \
                  the other allows them; remove one of them"
             )),
             Self::Unsaid | Self::Forbidden => Ok(Self::Forbidden),
         }
     }
 
-    /// Returns the option for a compile to `state`, if any. The states input and object imply that it is allowed.
+    /// Returns the option for a compile to `state`, if any. In the states input and object, modules may use each
+    /// other's functions by default.
     pub(crate) fn option(self, state: State) -> Option<&'static str> {
         match self {
             Self::Forbidden => Some(FORBID),
@@ -76,7 +77,7 @@ impl Dependencies {
         }
     }
 
-    /// Returns the option that repeats the setting for a compile to `state`, unless the state implies it.
+    /// Returns the option that repeats the setting for a compile to `state`, unless the state implies the setting.
     pub(crate) fn explicit(self, state: State) -> Option<&'static str> {
         self.option(state).filter(|_| state == State::Executable)
     }
@@ -84,14 +85,14 @@ impl Dependencies {
     /// Returns the state to which each source is compiled, if the file combines several.
     pub(crate) fn state_of_part(self, whole: State) -> State {
         match (whole, self) {
-            // A source may use functions of another source, so its imports are not checked yet.
+            // A source may use functions from another source, so the imports of a single source are not checked yet.
             (State::Executable, Self::Unsaid | Self::Allowed) => State::Object,
             (state, _) => state,
         }
     }
 }
 
-/// Checks that a file of state `part` may join a file of state `whole`. A file cannot return to an earlier state.
+/// Checks that a file in state `part` may join a file in state `whole`. A file cannot return to an earlier state.
 pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
     let rank = |state| match state {
         State::Input => Some(0),
@@ -100,13 +101,15 @@ pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Resul
         _ => None,
     };
     let Some((state, rank_of_part)) = part.and_then(|state| Some((state, rank(state)?))) else {
-        return own(format!("'{path}' has an unknown state; compile it again"));
+        return own(format!(
+            "'{path}' has an unknown state; rebuild it from source"
+        ));
     };
     let (from, to) = (name(state), name(whole));
     if state == State::Executable {
         return own(format!(
-            "'{path}' is an executable, which is already linked; compile it with -fsyclbin=object to link it with \
-             other files"
+            "'{path}' is an executable, which is already linked; compile its sources with -fsyclbin=object to link \
+             them with other files"
         ));
     }
     if rank(whole) < Some(rank_of_part) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of options: where each takes its value, and how it is treated.
+//! Looks up options in a table that contains the position of each option's value and the treatment of the option.
 //!
-//! An option that is not listed is passed to clang without a separate value. Clang accepts it or rejects it by name.
+//! An option that is not listed is passed to clang without a separate value. Clang then accepts or rejects it.
 
 /// The position of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// No value.
+    /// The option has no value.
     Flag,
-    /// In the same argument.
+    /// The value is in the same argument.
     Joined,
-    /// In the next argument.
+    /// The value is the next argument.
     Separate,
-    /// In the same argument, or otherwise in the next.
+    /// The value is in the same argument, or otherwise the next argument.
     Either,
 }
 
@@ -23,12 +23,12 @@ pub(crate) enum Treatment {
     Join,
     /// Passed to clang unchanged.
     Pass,
-    /// Passed to clang's frontend: option and value each follow `-Xclang`, with one dash. Otherwise, the library would
-    /// lose the value.
+    /// Passed to clang's frontend: the option, written with one dash, and its value each follow `-Xclang`. Otherwise,
+    /// the library would lose the value.
     Inner,
     /// Accepted and ignored, because it requests the default behavior.
     Nothing,
-    /// Ignored with a warning, as in clang, because it is for a step that does not exist for SYCLBIN files.
+    /// Ignored with a warning, as in clang, because it configures a step that does not exist for SYCLBIN files.
     Unused,
     /// Rejected, because it would change the output or request another kind of output. The message contains the reason.
     Refused(&'static str),
@@ -36,7 +36,7 @@ pub(crate) enum Treatment {
     Ours,
 }
 
-/// The table. Its first lines explain the format.
+/// The option table. Its first lines explain the format.
 const TABLE: &str = include_str!("options.txt");
 
 /// Returns the form and treatment of each option in the table.
@@ -73,12 +73,11 @@ fn rows() -> impl Iterator<Item = (Form, Treatment, &'static str)> {
 /// An option on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known<'a> {
-    /// Its name.
     pub(crate) name: &'static str,
     pub(crate) treatment: Treatment,
-    /// Its value, if it is in the same argument.
+    /// The option's value, if it is in the same argument.
     pub(crate) value: Option<&'a str>,
-    /// Whether its value is the next argument.
+    /// Whether the option's value is the next argument.
     pub(crate) next: bool,
 }
 

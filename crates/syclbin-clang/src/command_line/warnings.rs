@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Command-line warnings, with clang's wording and controlled by clang's options.
+//! Reports command-line warnings with clang's wording, controlled by clang's options.
 
 use std::io::Write as _;
 
@@ -9,7 +9,6 @@ use crate::{Result, own};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Warnings {
     texts: Vec<String>,
-    /// Warnings about unused options.
     unused: Vec<String>,
     none: bool,
     none_unused: bool,
@@ -35,7 +34,6 @@ impl Warnings {
         self.unused.push(text);
     }
 
-    /// Adds another warning.
     pub(crate) fn add(&mut self, text: impl Into<String>) {
         self.texts.push(text.into());
     }
@@ -49,7 +47,6 @@ impl Warnings {
         }
     }
 
-    /// Returns the warnings to print.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let unused = self.unused.iter().filter(|_| !self.none_unused);
         let all = self.texts.iter().chain(unused).map(String::as_str);

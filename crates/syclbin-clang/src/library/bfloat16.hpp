@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Conversions of bfloat16 in arithmetic, for native code. It is compiled module by module, so it cannot take them from
-// the modules of the device library.
+// bfloat16 conversions for native code. Each module is compiled to native code on its own, so it cannot be
+// linked with the device library's conversions.
 #if defined(__SYCL_DEVICE_ONLY__) && defined(__SPIR__)
 #define SYCLBIN_CONVERSION __attribute__((sycl_device, always_inline)) inline
 extern "C" {
 SYCLBIN_CONVERSION float __devicelib_ConvertBF16ToFINTEL(const unsigned short &from) noexcept {
   return __builtin_bit_cast(float, static_cast<unsigned>(from) << 16);
 }
-// To the nearest number, to the even one of two. A NaN stays one when its low half is cut off.
+// Rounds to nearest, ties to even. A NaN stays a NaN when its low half is cut off.
 SYCLBIN_CONVERSION unsigned short __devicelib_ConvertFToBF16INTEL(const float &from) noexcept {
   unsigned bits = __builtin_bit_cast(unsigned, from);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<unsigned short>(bits >> 16 | 0x40u);

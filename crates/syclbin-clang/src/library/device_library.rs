@@ -24,7 +24,7 @@ const CONTENT: PinnedFile = PinnedFile {
     sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
 };
 
-/// Redirects that path to the embedded file, for the whole process.
+/// Redirects the path that the library opens to the embedded file, for the whole process.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ mod imp {
         fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_int) -> c_int;
     }
 
-    /// The current directory of the process, for [`openat`].
+    /// `AT_FDCWD`: [`openat`] resolves relative paths in the current directory.
     const CURRENT_FOLDER: c_int = -100;
 
     /// Opens a file for the whole process, including Rust's standard library. Must not panic, and allocates memory only
@@ -95,7 +95,7 @@ mod imp {
     ///
     /// # Safety
     ///
-    /// As for C's `open64`: `path` is a C string.
+    /// As for C's `open64`: `path` is null or a C string.
     // In C, the mode is optional. Callers pass it when it matters, and on x86-64 an extra or missing argument does not
     // affect other calls. SAFETY: it does what the C library's function of this name does, which is what callers rely
     // on.

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Headers in addition to those of the compiler library: the installed headers `<syclbin/...>`, and headers that are
+//! Provides headers that the compiler library lacks: the installed headers `<syclbin/...>`, and headers that are
 //! embedded in this program.
 
 use std::path::Path;
 
-/// The path of the header that is included first for native code. The library gets its content with the source.
+/// The virtual path of the header that sources for native code include first. The library receives its content together
+/// with the source.
 pub(crate) const BFLOAT16_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/bfloat16.hpp";
-/// Its content: conversions for `bfloat16`.
+/// The content of that header: conversions for `bfloat16`.
 pub(crate) const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
-/// The path of the header that is included first in sources. The library gets its content with the source.
+/// The virtual path of the header that all sources include first. The library receives its content together with the
+/// source.
 pub(crate) const ASSERT_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/assert.hpp";
-/// Its content: handling of failed asserts.
+/// The content of that header: handling of failed asserts.
 pub(crate) use syclbin_build::headers::ASSERT;
 
 /// Returns the arguments that include [`ASSERT`] before a source.
 pub(crate) fn assert_arguments() -> [String; 4] {
-    // Only clang's own option finds a header that is not a file on disk.
+    // `-Xclang` passes `-include` to the frontend, because the driver cannot find the library's in-memory files.
     ["-Xclang", "-include", "-Xclang", ASSERT_PATH].map(str::to_owned)
 }
 
-/// Returns the arguments that add the installed headers after all directories of the user, or none if the headers are
-/// not installed. They are system headers, so that clang does not warn about them.
+/// Returns the arguments that add the installed headers after all of the user's directories, or none if the headers are
+/// not installed. `-isystem` marks them as system headers, so that clang does not warn about them.
 pub(crate) fn arguments(library: &Path) -> Vec<String> {
     let root = library.parent().and_then(Path::parent);
     let folder = root.map(|root| root.join("include"));

@@ -2,7 +2,7 @@
 //! Finds the compiler library `libsycl-jit.so`, checks its version, and calls it.
 //!
 //! The interface is not published. It was reverse-engineered from the pinned version, so any other file is rejected
-//! before any of its functions runs. Apart from [`crate::library::device_library`], this is the only module with unsafe
+//! before any function in it runs. Apart from [`crate::library::device_library`], this is the only module with unsafe
 //! code on the workspace's build side. Calls that pass the library's output to a driver are therefore here too.
 #![allow(unsafe_code)]
 
@@ -24,11 +24,9 @@ use crate::{Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
 pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
 
-/// The kind of code that the library generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
     SpirV,
-    /// PTX for NVIDIA GPUs.
     Ptx {
         /// The oldest GPU that runs the code, such as `sm_80`.
         gpu: String,
@@ -37,26 +35,22 @@ pub(crate) enum Code {
     },
 }
 
-/// The code to compile.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// C++ source text.
     Text(Vec<u8>),
-    /// LLVM bitcode that DPC++ compiled from C++ for the device, but did not link yet.
+    /// LLVM bitcode that DPC++ compiled from C++ for the device, but has not linked yet.
     Bitcode(Vec<u8>),
 }
 
 /// The library falls back to compiling this text if it cannot read the bitcode.
 const UNREADABLE: &str = "#error SYCLBIN_UNREADABLE_BITCODE\n";
 
-/// A device image that the library returned.
 pub(crate) struct DeviceImage {
     pub(crate) code: Vec<u8>,
     /// Property sets, in the library's order.
     pub(crate) properties: Vec<(String, Vec<(String, Value)>)>,
 }
 
-/// The result of a compilation.
 pub(crate) enum Outcome {
     /// The images and clang's warnings.
     Compiled(Vec<DeviceImage>, String),
@@ -68,7 +62,7 @@ pub(crate) enum Outcome {
 
 /// Compiles `source` to `code` with the library at `library`. If `only_bitcode` is set, stops at the bitcode.
 ///
-/// `name` identifies the source in diagnostics, and is the base path of its `#include "..."`.
+/// `name` identifies the source in diagnostics, and is the base path for its `#include "..."`.
 pub(crate) fn compile(
     library: &Path,
     name: &str,
@@ -81,7 +75,7 @@ pub(crate) fn compile(
     let c_string = |what: &str, bytes: Vec<u8>| {
         CString::new(bytes).or_else(|_| own(format!("{what} contains a NUL byte")))
     };
-    let path = c_string("the name of the source", name.as_bytes().to_vec())?;
+    let path = c_string("the source name", name.as_bytes().to_vec())?;
     let (text_of_source, bitcode) = match source {
         Source::Text(text) => (text.clone(), &[][..]),
         Source::Bitcode(code) => (UNREADABLE.into(), &code[..]),
@@ -166,8 +160,8 @@ pub(crate) fn compile(
     if result.error != raw::SUCCESS {
         if log.contains(UNREADABLE.trim_start_matches("#error ").trim_end()) {
             return own(format!(
-                "'{name}': DPC++ {VERSION} cannot read the LLVM bitcode; compile it again with that version or with \
-                 -fsycl-device-obj=spirv"
+                "'{name}': DPC++ {VERSION} cannot read the LLVM bitcode; recompile its sources with that version, \
+                 or with -fsycl-device-obj=spirv"
             ));
         }
         return Ok(Outcome::Failed(log)); // after an error, there are no images
@@ -196,7 +190,7 @@ extern "C" fn explain_exit() {
     }
 }
 
-/// Changes a setting of the library for the current thread.
+/// Changes a library setting for the current thread.
 fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> Result<()> {
     // SAFETY: in the pinned version, this symbol is a function of this type.
     let add = match unsafe { loaded.get::<raw::AddSetting>(b"addToJITConfiguration\0") } {
@@ -271,7 +265,7 @@ unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
     unsafe { slice(images) }.iter().map(copy_image).collect()
 }
 
-/// Converts a byte array. The library puts the bit count before the bytes, as in the text form.
+/// Converts a byte array. The library stores the bit count before the bytes, as in the text form of a property.
 fn byte_array(bytes: &[u8]) -> Value {
     match bytes.split_first_chunk::<8>() {
         Some((count, data)) => Value::Bytes {

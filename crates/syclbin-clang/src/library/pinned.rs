@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The supported version of the library: its location, and how it is recognized.
+//! Finds the compiler library, and checks that it is the supported version.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -31,7 +31,7 @@ pub(crate) struct PinnedFile {
 }
 
 impl PinnedFile {
-    /// Returns its content.
+    /// Returns the content after checking its hash.
     pub(crate) fn read(&self, library: &Path) -> Result<Vec<u8>> {
         check(library, SIZE, HEAD_SHA256)?;
         let read = || {
@@ -75,7 +75,8 @@ pub(crate) fn find() -> Result<PathBuf> {
     }
 }
 
-/// Returns the newest installation of a component. The home that contains this program precedes the user's home.
+/// Returns the newest installation of a component. The home that contains this program takes precedence over the user's
+/// home.
 pub(crate) fn installed(component: Component) -> Option<Installed> {
     let program = std::env::current_exe().unwrap_or_default();
     let users = std::env::var_os(HOME_VARIABLE);

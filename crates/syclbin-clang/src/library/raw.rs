@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The data structures of the library's interface. The library owns every pointer in a result.
+//! The data structures of the library's interface. The library owns the memory behind every pointer in a result.
 
 use std::ffi::{c_char, c_void};
 
@@ -13,15 +13,15 @@ pub(super) struct Setting {
     pub(super) length: usize,
 }
 
-/// The GPU for the backend.
+/// Selects the GPU for the backend.
 pub(super) const SETTING_CPU: u32 = 1;
-/// The features of that GPU.
+/// Selects the features of that GPU.
 pub(super) const SETTING_FEATURES: u32 = 2;
 
 /// A destructor that does nothing, because settings exist until the process ends.
 pub(super) extern "C" fn destroy_nothing(_: *mut c_void) {}
 
-/// Takes the pointer out of the variable, like a C++ move.
+/// Moves the pointer out of the variable, like a C++ move.
 pub(super) type AddSetting = unsafe extern "C" fn(*mut *const Setting);
 
 const _: () = assert!(size_of::<Setting>() == 32);
@@ -32,17 +32,14 @@ pub(super) struct SourceFile {
     pub(super) contents: *const c_char,
 }
 
-/// A pointer and a count.
 #[repr(C)]
 pub(super) struct View<T> {
     pub(super) first: *const T,
     pub(super) count: usize,
 }
 
-/// Output formats.
 pub(super) const FORMAT_SPIRV: u32 = 2;
 pub(super) const FORMAT_PTX: u32 = 3;
-/// The error code for success.
 pub(super) const SUCCESS: u32 = 0;
 
 #[repr(C)]
@@ -87,7 +84,6 @@ pub(super) type CompileSycl = unsafe extern "C" fn(
 ) -> CompileResult;
 
 unsafe extern "C" {
-    /// The C library's function.
     pub(super) fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
 }
 

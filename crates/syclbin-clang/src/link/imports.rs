@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Imports: symbols that the code of a file uses but does not define. Some drivers crash the process when they load
-//! such code, so this module reports it.
+//! Checks imports, which are symbols that a file's code uses but does not define. Some drivers crash the process when
+//! they load code with undefined symbols, so such code is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +12,16 @@ use syclbin_tools::__private::spelled;
 use crate::link::InputFile;
 use crate::{Result, own};
 
-/// Returns the symbols that a module exports.
 pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
     flagged(module, set::EXPORTED_SYMBOLS)
 }
 
-/// Returns the exports that other modules may also define, such as `inline` functions in C++. Only the code records
-/// this. Native code is not linked again, so its exports never conflict.
+/// Returns the exports that other modules may also define, such as `inline` functions in C++. Only the SPIR-V
+/// distinguishes these exports from others. Native code is not linked again, so its exports never conflict.
 pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTreeSet<&'m str>> {
     let mut shared: BTreeSet<&str> = exports(module).collect();
     if module.images.is_empty() {
-        return Ok(BTreeSet::new()); // without images, nothing records it
+        return Ok(BTreeSet::new()); // without an image, no code records them
     }
     for code in module.images.iter().filter_map(|image| image.spirv()) {
         let code = parsed(code)?;
@@ -47,7 +46,7 @@ fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     Ok(functions)
 }
 
-/// Returns whether an image is PTX, even if the file stores it as native code: see [`crate::nvidia::store_ptx_as_native`].
+/// Returns whether an image is PTX, even if it is [stored as native code](crate::nvidia::store_ptx_as_native).
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     match image.kind() {
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
@@ -71,7 +70,7 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
     Ok(imports)
 }
 
-/// Returns the functions that the PTX of a module calls but does not define.
+/// Returns the functions that a module's PTX calls but does not define.
 pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports = BTreeSet::new();
     for image in module.images.iter().filter(|image| is_ptx(image)) {
@@ -83,7 +82,7 @@ pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     Ok(imports)
 }
 
-/// Returns the keys of a set whose value is 1.
+/// Returns the keys in a property set that have the value 1.
 fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
     let properties = module.metadata.set(set).into_iter();
     let is_set = |(_, value): &(&str, &Value)| value.as_u32() == Some(1);
@@ -91,7 +90,7 @@ fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item 
     properties.map(|(symbol, _)| symbol)
 }
 
-/// Adds the name of the input to an error.
+/// Adds the input's name to an error.
 pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     result.or_else(|error| match error {
         crate::Failure::Own(text) => own(format!("'{name}': {text}")),
@@ -109,7 +108,7 @@ pub(crate) fn named(symbol: &str) -> String {
     }
 }
 
-/// The macro that keeps `assert` in kernels. Users define it on the command line, like `NDEBUG`.
+/// The macro that leaves `assert` to the driver. Users define it on the command line, like `NDEBUG`.
 pub(crate) const NATIVE_ASSERT: &str = "SYCLBIN_NATIVE_ASSERT";
 
 /// Returns whether clang's arguments define [`NATIVE_ASSERT`], with any value.
@@ -137,8 +136,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Rejects an object with an `assert` whose handler the driver would have to define, because a failure would then end
-/// the process that launched the kernel. Sources include their own handler.
+/// Rejects an object with an `assert` that needs the driver's handler, because a failure would terminate the process
+/// that launched the kernel. Sources include their own handler.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let mut ptx = module.images.iter().filter(|image| is_ptx(image));
@@ -170,7 +169,7 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
             }
         }
     }
-    // Inputs have passed `check_asserts`, so where this import remains, a driver defines it.
+    // `check_asserts` has accepted the inputs, so if this import remains, a driver defines it.
     imported.retain(|symbol, _| !exported.contains(symbol) && symbol != ASSERT_FAIL);
     let missing: Vec<&str> = imported.keys().map(String::as_str).collect();
     if missing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Linking: joins the modules of all sources, SYCLBIN files and objects into one file.
+//! Joins the modules of all sources, SYCLBIN files and objects into one file.
 //!
 //! Modules stay separate, and the loader resolves symbols between them, as the reference runtime does for objects. For
 //! native targets and with `-fsycl-link`, `native::link` copies the functions and variables that each module uses into
@@ -22,13 +22,12 @@ use syclbin_tools::__private::spelled;
 /// The modules that an input contributes to the file.
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
-    /// The name of the input, as the user wrote it.
+    /// The input's name, as the user wrote it.
     pub(crate) name: String,
     pub(crate) file: Syclbin<'static>,
 }
 
 impl InputFile {
-    /// Returns the same input with a changed file.
     pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
         Self {
             file: change(self.file),
@@ -37,26 +36,26 @@ impl InputFile {
     }
 }
 
-/// Reads a SYCLBIN file that will join a file of state `whole`.
+/// Reads a SYCLBIN file that will become part of a file in state `whole`.
 pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     let part = read(path, path.display().to_string())?;
     let InputFile { name, file } = &part;
     if file.global.set(set::PLACEHOLDER).is_some() {
         return own(format!(
-            "'{name}' is a placeholder without kernels, from a documentation build; compile it again"
+            "'{name}' contains no kernels: it is a placeholder from a documentation build; rebuild it from source"
         ));
     }
     check_join(name, file.state(), whole)?;
     Ok(part)
 }
 
-/// Reads a SYCLBIN file of any state on behalf of the input `name`.
+/// Reads a SYCLBIN file in any state on behalf of the input `name`.
 pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     let bytes = syclbin_toolchain::file::read(path)
         .or_else(|error| own(format!("cannot read '{}': {error}", path.display())))?;
     let file = syclbin::read::parse(&bytes).or_else(|error| {
         own(format!(
-            "'{}' is not a valid SYCLBIN file: {error}; compile it again",
+            "'{}' is not a valid SYCLBIN file: {error}; rebuild it from source, or pass a different file",
             path.display()
         ))
     })?;
@@ -64,7 +63,7 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     Ok(InputFile { name, file })
 }
 
-/// Returns all modules of `parts`, in order. File-level properties are copied, except the state.
+/// Joins all modules of `parts`, in order. File-level properties are copied, except the state.
 ///
 /// # Errors
 ///
@@ -108,7 +107,7 @@ pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'stati
     Ok(whole)
 }
 
-/// Checks that no kernel and no device function comes from two inputs, except for functions that several modules may
+/// Checks that no kernel and no device function is defined by two inputs, except for functions that several modules may
 /// define. Within one input, several modules may contain the same kernel, one for each target.
 fn check_once(parts: &[InputFile]) -> Result<()> {
     let mut kernels = BTreeMap::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Objects: the device code in DPC++'s fat objects, in static libraries of such objects, and in LLVM bitcode files.
+//! Reads device code from DPC++'s fat objects, from static libraries of such objects, and from LLVM bitcode files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::{Result, lower, own};
 /// The device code of one object.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// The name of the object, including the library that contains it.
+    /// The object's name, including the static library that contains the object.
     pub(crate) name: String,
     /// Whether it is a member of a static library.
     pub(crate) is_member: bool,
@@ -27,11 +27,12 @@ pub(crate) struct Object {
     pub(crate) bitcode: Vec<Vec<u8>>,
 }
 
-/// Reads the objects with device code in the file at `path`. They will join a file of state `whole`.
+/// Reads the objects with device code in the file at `path`. The objects will become part of a file in state `whole`.
 ///
 /// # Errors
 ///
-/// Fails if the file contains no device code that can be linked. The error names the code that it does contain.
+/// Fails if the file contains no device code that can be linked. The error lists the device code that the file does
+/// contain.
 pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
     let name = path.display().to_string();
     let bytes = syclbin_toolchain::file::read(path)
@@ -96,7 +97,6 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
     (!can_be_linked).then(|| format!("{} for {target}", image.content))
 }
 
-/// Returns whether a target requires native code.
 fn is_native(triple: &str) -> bool {
     triple.starts_with("spir64_")
 }
@@ -105,7 +105,8 @@ fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String 
     if !left_out.is_empty() {
         let found: Vec<_> = left_out.into_iter().collect();
         return format!(
-            "'{name}' contains no device code that can be linked, only {}; compile it with -fsycl for spir64",
+            "'{name}' contains no device code that can be linked, only {}; recompile its sources with -fsycl for \
+             spir64",
             found.join(" and ")
         );
     }
@@ -114,7 +115,9 @@ fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String 
     } else {
         format!("'{name}' contains no device code")
     };
-    format!("{what}; compile it with DPC++ and -fsycl, or remove it")
+    format!(
+        "{what}; recompile its sources with DPC++ and -fsycl, or remove the file from the inputs"
+    )
 }
 
 /// Returns the name of the static library member that contains an image.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the reads of specialization constants in a module: calls of undefined functions.
+//! Finds the reads of specialization constants in a module, which are calls to undefined functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,22 +13,19 @@ use super::initializer::Initializer;
 use super::layout::Layouts;
 use super::words::{Module, op, string};
 
-/// A call that reads a constant.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// The index of the instruction.
+    /// The index of the call instruction.
     pub(super) place: usize,
-    /// The host's symbol for the constant.
+    /// The constant's symbol on the host.
     pub(super) symbol: String,
-    /// The type of the value.
     pub(super) ty: u32,
-    /// Where the value goes.
     pub(super) to: Destination,
     /// The default value, as bytes in memory.
     pub(super) default: Initializer,
 }
 
-/// Where the value of a constant goes.
+/// Where a call puts the value of a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// The value is the result with this id.
@@ -45,7 +42,7 @@ pub(super) struct ConstantReads {
     pub(super) slots: Slots,
 }
 
-/// Finds the reads. Rejects calls whose arguments cannot be traced. `steps` limits the work.
+/// Finds the reads. Rejects calls whose arguments cannot be traced. `steps` is the remaining work limit.
 pub(super) fn find(
     module: &Module,
     index: &Index<'_>,
@@ -116,7 +113,7 @@ pub(super) fn find(
 fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let ty = index.get(index.get(function)?.operand(3)?)?;
     let pointer = index.get(ty.operand(2)?)?;
-    // Only the parameter records the alignment. It follows its function.
+    // The first parameter directly follows the function, and a decoration of the parameter records the alignment.
     let parameter = index.after(function)?;
     let align = match parameter.opcode {
         op::FUNCTION_PARAMETER => index.alignment(parameter.operand(1)?),
@@ -128,7 +125,7 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     }
 }
 
-/// Returns the text that a variable contains.
+/// Returns the C string in a variable.
 fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
     let memory = Initializer::of_constant(initializer, index, layouts, steps).ok()?;

@@ -11,7 +11,6 @@ use super::words::{
 /// The maximum number of instructions through which a pointer is traced.
 const MAX_STEPS: usize = 64;
 
-/// The ids of a module.
 pub(super) struct Index<'m> {
     module: &'m Module,
     definitions: BTreeMap<u32, usize>,
@@ -29,15 +28,14 @@ pub(super) struct Index<'m> {
 /// A local variable that is stored once, so every load yields the same value. Unoptimized code passes values this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// The value.
     value: u32,
-    /// The instruction that stores it.
+    /// The instruction that stores the value.
     pub(super) store: usize,
-    /// The instructions that read it.
+    /// The instructions that load the value.
     pub(super) loads: Vec<usize>,
 }
 
-/// The local variables that were traced, or `None` for a variable that is not a [`Slot`].
+/// The traced local variables. `None` marks a variable that is not a [`Slot`].
 pub(super) type Slots = BTreeMap<u32, Option<Slot>>;
 
 impl<'m> Index<'m> {
@@ -88,17 +86,14 @@ impl<'m> Index<'m> {
         self.definitions.get(&id).copied()
     }
 
-    /// Returns the instruction after the definition of `id`.
     pub(super) fn after(&self, id: u32) -> Option<&'m Instruction> {
         self.module.instructions.get(self.place(id)? + 1)
     }
 
-    /// Returns the instructions that use `id`.
     pub(super) fn users(&self, id: u32) -> &[usize] {
         self.uses.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the alignment of `id`, if the module records it.
     pub(super) fn alignment(&self, id: u32) -> Option<u32> {
         self.alignments.get(&id).copied()
     }
@@ -129,7 +124,7 @@ impl<'m> Index<'m> {
         None
     }
 
-    /// Returns the pointer from which casts produce `id`.
+    /// Follows casts and zero offsets back from `id`, and returns the original pointer.
     fn without_casts(&self, mut id: u32) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             let instruction = self.get(id)?;

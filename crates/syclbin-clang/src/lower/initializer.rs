@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Converts an initializer, the default value of a specialization constant, to bytes.
+//! Converts the default value of a specialization constant to bytes.
 
 use super::index::Index;
 use super::layout::{Layouts, Shape};
@@ -12,19 +12,18 @@ const MAX_SIZE: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Initializer {
     pub(super) bytes: Vec<u8>,
-    /// Whether each byte is defined.
     defined: Vec<bool>,
 }
 
 impl Initializer {
-    /// Returns the bytes of the constant `id` in memory. `steps` limits the work.
+    /// Returns the bytes of the constant `id` in memory. `steps` is the remaining work limit.
     pub(super) fn of_constant(
         id: u32,
         index: &Index<'_>,
         layouts: &Layouts,
         steps: &mut usize,
     ) -> Result<Self, &'static str> {
-        const UNKNOWN: &str = "the compiler does not know its default value";
+        const UNKNOWN: &str = "its default value cannot be determined";
         let ty = index.get(id).and_then(|found| found.operand(0));
         let layout = ty.and_then(|ty| layouts.get(ty)).ok_or(UNKNOWN)?;
         let size = usize::try_from(layout.size).unwrap_or(usize::MAX);
@@ -46,7 +45,6 @@ impl Initializer {
         bytes.is_some_and(|bytes| bytes.contains(&true))
     }
 
-    /// Returns the bytes in the range.
     pub(super) fn at(&self, offset: u64, size: u64) -> Option<&[u8]> {
         self.bytes.get(range(offset, size)?)
     }
@@ -58,7 +56,7 @@ impl Initializer {
         Some(())
     }
 
-    // The recursion ends: each part must have the type that the layout prescribes, and the depth of types is limited.
+    // The recursion terminates: each part must have the type that the layout prescribes, and types have limited depth.
     fn fill(
         &mut self,
         id: u32,

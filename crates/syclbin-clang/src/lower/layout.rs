@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Computes sizes of types and offsets of their parts, in OpenCL's layout. Kernel SPIR-V does not record them.
+//! Computes type sizes and member offsets by OpenCL's layout rules, because kernel SPIR-V does not record them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ const MAX_DEPTH: u32 = 64;
 /// The size of a pointer in bytes. All targets use 64-bit addresses.
 const POINTER: u64 = 8;
 
-/// The types of a module that have a size in memory.
+/// The layouts of a module's types by id, for all types that have a size in memory.
 #[derive(Debug, Default)]
 pub(super) struct Layouts(BTreeMap<u32, Layout>);
 
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// Its size in bytes, padded to its alignment.
+    /// The size in bytes, padded to the alignment.
     pub(super) size: u64,
     pub(super) align: u64,
     pub(super) shape: Shape,
@@ -30,16 +30,20 @@ pub(super) enum Shape {
         /// Whether a literal narrower than a word is sign-extended.
         signed: bool,
     },
-    /// A pointer.
     Pointer,
     /// A vector or an array: `count` elements of type `of`, `stride` bytes apart.
-    Many { of: u32, count: u64, stride: u64 },
+    Many {
+        of: u32,
+        count: u64,
+        stride: u64,
+    },
     /// The members and their offsets.
     Struct(Vec<(u32, u64)>),
 }
 
 impl Layouts {
-    /// Returns the layouts of all types. SPIR-V declares the parts of a type first, so a single pass is sufficient.
+    /// Returns the layouts of all types. SPIR-V declares the parts of a type before the type, so a single pass is
+    /// sufficient.
     pub(super) fn of(module: &Module) -> Self {
         let mut layouts = Self::default();
         let mut packed = BTreeSet::new();
@@ -156,7 +160,6 @@ impl Layout {
         }
     }
 
-    /// Returns the number of its parts.
     pub(super) fn part_count(&self) -> u64 {
         match &self.shape {
             Shape::Number { .. } | Shape::Pointer => 0,

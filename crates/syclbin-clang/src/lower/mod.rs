@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowers specialization constants. DPC++ does this after linking device code, but its compiler library does not.
 //!
-//! The library returns code that calls two undefined functions, `__sycl_getScalar2020SpecConstantValue` and
-//! `__sycl_getComposite2020SpecConstantValue`. Some drivers end the process when they load such a module. The arguments
-//! are a constant's symbol and its `specialization_id`. This module replaces each call with a SPIR-V specialization
+//! The library's output calls two undefined functions, `__sycl_getScalar2020SpecConstantValue` and
+//! `__sycl_getComposite2020SpecConstantValue`, with the constant's symbol and its `specialization_id`. Some drivers
+//! terminate the process when they load such code. This module replaces each call with a SPIR-V specialization
 //! constant, and describes the constants in two property sets.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | [`words`] | helpers for the instructions that lowering handles |
-//! | [`index`] | definitions and uses of ids, targets of pointers |
-//! | [`layout`] | sizes of types, offsets of their parts |
-//! | [`initializer`] | an initializer as bytes |
+//! | [`index`] | definitions and uses of ids, and the variables that pointers refer to |
+//! | [`layout`] | type sizes and member offsets |
+//! | [`initializer`] | default values as bytes |
 //! | [`calls`] | reads of constants |
 //! | [`rewrite`] | replaces reads with constants |
 //! | [`sweep`] | finds instructions that are no longer needed |
@@ -41,11 +41,10 @@ use index::Index;
 use layout::Layouts;
 use words::{Module, bytes};
 
-/// The limit on bytes and parts of all constants of a module together. No reasonable source reaches it, and it bounds
-/// time and memory for arbitrary code.
+/// The limit on the total bytes and parts of a module's constants. It bounds time and memory for arbitrary code, and
+/// no reasonable source reaches it.
 const MAX_STEPS: usize = 1 << 24;
 
-/// Code with lowered constants.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub(crate) code: Vec<u8>,
@@ -79,7 +78,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Lowers the constants of the SPIR-V module `code`. Returns `None` if it has none or is not SPIR-V.
+/// Lowers the constants of the SPIR-V module `code`. Returns `None` if the module has no constants, or if `code` is not
+/// SPIR-V.
 ///
 /// # Errors
 ///

@@ -14,9 +14,8 @@ use super::words::{DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, 
 /// The maximum number of parts of a value. More operands do not fit into an instruction.
 const MAX_PARTS: u64 = u16::MAX as u64 - 3;
 
-/// The changes to a module.
 pub(super) struct Edit {
-    /// The replacements of the calls.
+    /// The replacement for each call, by the index of the call.
     pub(super) replaced: BTreeMap<usize, Instruction>,
     pub(super) constants: SpecializationConstants,
     /// The new constants, with their decorations.
@@ -58,7 +57,7 @@ pub(super) fn plan(
             Some(known) if (known.call.ty, &known.call.default) == (call.ty, &call.default) => {
                 known.id
             }
-            Some(_) => return Err(refused("its reads use different types or default values")),
+            Some(_) => return Err(refused("it is read with different types or default values")),
             None => {
                 let id = maker.constant(call).map_err(refused)?;
                 made.insert(&call.symbol, Made { id, call });
@@ -121,7 +120,6 @@ fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Ins
     Instruction::new(op::ENTRY_POINT, operands.copied())
 }
 
-/// Creates constants.
 struct Maker<'m> {
     module: &'m Module,
     layouts: &'m Layouts,
@@ -156,7 +154,7 @@ impl Maker<'_> {
             return Err(DIFFERS);
         }
         let id = self.value(call.ty, 0, default)?;
-        // The remaining bytes do not exist on the device, but they belong to the value.
+        // The device code omits trailing padding, but the value includes it.
         let last = self.parts.last();
         let end = last.map_or(0, |last| u64::from(last.offset + last.size));
         if end < layout.size {

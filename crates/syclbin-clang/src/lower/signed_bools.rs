@@ -67,7 +67,7 @@ struct Constants {
     one: Option<u32>,
 }
 
-/// Returns whether `arguments` enable optimization. The library disables it for debug information.
+/// Returns whether `arguments` enable optimization. The library does not optimize code with debug information.
 pub(crate) fn is_optimized(arguments: &[String]) -> bool {
     let level = arguments
         .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds instructions that are no longer needed once constants replace their reads.
+//! Finds instructions that are no longer needed once constants replace the calls that read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Returns whether defining `id` is the only effect of the instruction.
+    /// Returns whether defining `id` is the instruction's only effect.
     fn may_go(&self, id: u32, instruction: &Instruction) -> bool {
         match (instruction.opcode, instruction.operands.as_slice()) {
             (op::VARIABLE, _) => !self.index.exports.contains(&id),

@@ -7,9 +7,7 @@ pub(super) use syclbin::__private::spirv::words::{
     LINKAGE_EXPORT, LINKAGE_IMPORT, bytes, op, string,
 };
 
-/// A storage class.
 pub(super) const STORAGE_FUNCTION: u32 = 7;
-/// Memory operands.
 pub(super) const MEMORY_VOLATILE: u32 = 1;
 pub(super) const MEMORY_ALIGNED: u32 = 2;
 

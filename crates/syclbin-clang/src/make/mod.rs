@@ -28,7 +28,9 @@ pub(crate) fn make(options: &Options) -> Result<()> {
         (Some(Bitcode::Save), [path]) => {
             return compile::save_bitcode(path, &options.output, parts::clang_arguments(options));
         }
-        (Some(_), _) => return own("a process compiles or saves the bitcode of one input"),
+        (Some(_), _) => {
+            return own("the bitcode of only one input can be compiled or saved at a time");
+        }
         (None, _) => {}
     }
     let inputs = options.inputs.iter().cloned().map(Input::open);
@@ -42,7 +44,8 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if options.show == Show::StepsOnly {
         return show_only(options, &inputs, &backends);
     }
-    // If the library crashes in this process, no temporary directory may remain.
+    // A crash of the library in this process would leave a temporary directory behind, so none is created before it
+    // runs.
     let in_this_process = parts::is_compiled_here(options, &inputs);
     let mut folder = Folder::default();
     let (mut parts, read) = if in_this_process {
@@ -81,8 +84,11 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if options.state == State::Executable {
         nvidia::store_ptx_as_native(&mut whole);
     }
-    let bytes = syclbin::write::to_vec(&whole, Container::default())
-        .or_else(|error| own(format!("cannot write the output of the compiler: {error}")))?;
+    let bytes = syclbin::write::to_vec(&whole, Container::default()).or_else(|error| {
+        own(format!(
+            "cannot encode the compiler output as SYCLBIN: {error}"
+        ))
+    })?;
     if let Some(depfile) = &options.depfile {
         write(&depfile.path, depfile.text(&read).as_bytes())?;
     }
@@ -90,7 +96,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     write(&options.output, &bytes)
 }
 
-/// A directory for intermediate files, which is created on first use.
+/// A directory for intermediate files, created on first use.
 #[derive(Default)]
 struct Folder(Option<tempfile::TempDir>);
 
@@ -141,8 +147,8 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
         let sources = inputs.iter().filter(|input| input.is_source()).count();
         if depfile.explicit && sources > 1 {
             return own(format!(
-                "-MF {}: clang++ would keep only the rule of the last of {sources} sources; remove -MF so that {} \
-                 lists the files of all, or compile each source to its own object",
+                "-MF {}: clang++ would keep only the rule for the last of {sources} sources; remove -MF so that {} \
+                 lists the files of all sources, or compile each source to its own object",
                 depfile.path.display(),
                 options.output.with_extension("d").display()
             ));
@@ -189,7 +195,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Returns a process that would do the work that remains after all compiles.
+/// Returns the step to print for the work after all compiles.
 fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
     let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
     arguments.extend(options.targets.arguments());

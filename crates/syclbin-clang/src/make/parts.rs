@@ -29,7 +29,7 @@ pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBu
     ]
 }
 
-/// Returns the compiles of each source: to SPIR-V (`None`), to PTX, or both.
+/// Returns the kinds of code that each source is compiled to: SPIR-V (`None`), PTX, or both.
 pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
         return Ok(vec![options.ptx]); // this process compiles to PTX on behalf of another
@@ -40,12 +40,11 @@ pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
 }
 
-/// Returns whether a source is compiled to PTX.
 pub(crate) fn makes_ptx(codes: &[Option<Ptx>], inputs: &[Input]) -> bool {
     codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source)
 }
 
-/// Returns whether the only input is a source that this process compiles itself. For PTX, another process compiles,
+/// Returns whether the only input is a source that this process compiles itself. PTX is compiled in another process,
 /// because the library may crash on sources that compile for other targets.
 pub(crate) fn is_compiled_here(options: &Options, inputs: &[Input]) -> bool {
     let has_ptx = options.ptx.is_none() && matches!(options.targets.nvidia(), Ok(Some(_)));
@@ -78,7 +77,7 @@ pub(crate) fn compile_step(
     let state = if is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
         state(options, inputs)
     } else {
-        // The printed step must produce a file that the last step accepts as an input, which an executable is not.
+        // The last step does not accept an executable as an input, so the printed step must not produce one.
         options.dependencies.state_of_part(options.state)
     };
     let source = inputs[index].path().display().to_string();
@@ -308,8 +307,11 @@ pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
 pub(crate) fn from_bitcode(options: &Options, path: &Path, name: &str) -> Result<()> {
     let clang = clang_arguments(options);
     let file = compile::compile_bitcode(path, name, clang, options.state)?;
-    let bytes = syclbin::write::to_vec(&file, Container::default())
-        .or_else(|error| own(format!("cannot write the code of '{name}': {error}")))?;
+    let bytes = syclbin::write::to_vec(&file, Container::default()).or_else(|error| {
+        own(format!(
+            "cannot encode the code of '{name}' as SYCLBIN: {error}"
+        ))
+    })?;
     super::write(&options.output, &bytes)
 }
 

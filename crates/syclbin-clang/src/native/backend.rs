@@ -24,7 +24,7 @@ pub(super) const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";
 const LIBRARY_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 /// The reference runtime's name for x86-64 without a specific processor.
 const ANY_PROCESSOR: &str = "x86_64";
-/// The option with which ocloc compiles code that is linked later.
+/// The ocloc option for code that is linked later.
 const LIBRARY: &str = "-library-compilation";
 
 /// A native target, with all options for its compiler.
@@ -74,7 +74,7 @@ impl Backend {
         Ok(all)
     }
 
-    /// Returns the code in a module that the compiler accepts as input.
+    /// Returns a module's code in the format that the compiler accepts as input.
     pub(super) fn input<'m>(&self, module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
         let mut images = module.images.iter();
         match self.tool {
@@ -85,12 +85,10 @@ impl Backend {
         }
     }
 
-    /// Returns whether the input is SPIR-V.
     pub(crate) fn compiles_spirv(&self) -> bool {
         self.target.is_of_spirv()
     }
 
-    /// Returns the suffix for input files.
     pub(crate) fn suffix(&self) -> &'static str {
         match self.tool {
             Tool::Ptxas(_) => "ptx",
@@ -109,8 +107,8 @@ impl Backend {
             if let Some(name) = name.strip_prefix("march=") {
                 wanted = Some(processor(name).ok_or_else(|| {
                     Failure::Own(format!(
-                        "'{option}' for spir64_x86_64: the CPU device does not support this processor; supported are \
-                        {}",
+                        "'{option}' for spir64_x86_64: the CPU device does not support this processor; supported \
+                         processors are {}",
                         processors()
                     ))
                 })?);
@@ -124,7 +122,7 @@ impl Backend {
         }
         let mut variables = Vec::new();
         if let Some(installed) = library::installed(Component::CpuDevice) {
-            // Libraries that the user listed remain, after the installed library.
+            // The installed library precedes the libraries that the user listed.
             let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
             variables.push((
                 LIBRARY_VARIABLE,
@@ -249,7 +247,7 @@ impl Backend {
         }
     }
 
-    /// Returns its name in messages.
+    /// Returns the backend's name for messages.
     pub(super) fn named(&self) -> String {
         match self.target {
             Target::Gpu { .. } => format!("GPU {}", self.arch),
@@ -257,7 +255,7 @@ impl Backend {
         }
     }
 
-    /// Returns the property `compile_target` for a module that contains only this image.
+    /// Returns the property `compile_target` for a module that contains only an image from this backend.
     pub(super) fn compile_target(&self) -> Option<String> {
         match &self.target {
             Target::Cpu { .. } => Some(self.target.name().to_owned()),
@@ -286,7 +284,7 @@ fn uses_doubles(module: &AbstractModule<'_>) -> bool {
 }
 
 /// Returns whether the Intel GPU `arch` lacks double precision: its version is at least 11.0 and below 12.60. For these
-/// GPUs, ocloc rejects code that uses it.
+/// GPUs, ocloc rejects code that uses double precision.
 fn lacks_doubles(arch: &str) -> bool {
     let [first, after, arch] = ["icllp", "pvc", arch].map(Architecture::from_name);
     let is_of_intel = arch.is_some_and(|arch| arch.family() == Family::IntelGpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images in inputs: keeps, replaces or rejects them.
+//! Decides whether the native images in the inputs are kept, replaced or rejected.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::link::InputFile;
 use crate::link::imports;
 use crate::{Result, own};
 
-/// Removes native images from `parts` that `backends` compile again. In an executable, also removes images for Intel
+/// Removes the native images in `parts` that `backends` compile again. In an executable, also removes images for Intel
 /// GPUs, because ocloc left them unlinked and this program cannot link them. Returns warnings about GPUs that lose
 /// code.
 ///
@@ -87,7 +87,7 @@ pub(crate) fn discard_replaced(
         for arch in lost {
             warnings.push(format!(
                 "'{}': its code for the GPU {arch} is omitted, because it is unlinked and syclbin-clang cannot link \
-                 it; specify the GPU in -fsycl-targets to compile it from SPIR-V",
+                 it; specify the GPU in -fsycl-targets to recompile the code from SPIR-V",
                 part.name
             ));
         }
@@ -106,7 +106,8 @@ fn is_for_gpu(target: &str) -> bool {
 }
 
 impl Backend {
-    /// Returns whether `image` is for the same device as this backend. A file contains code for one processor only.
+    /// Returns whether `image` is for the same device as this backend. Processors are not compared, because a file
+    /// contains code for only one processor.
     fn makes(&self, image: &Image<'_>) -> bool {
         let ImageKind::Native { arch, target } = image.kind() else {
             return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native images: compiles SPIR-V and PTX for processors and GPUs ahead of time.
+//! Compiles SPIR-V and PTX to native images for processors and GPUs, ahead of time.
 //!
-//! An image for a CPU or an NVIDIA GPU joins the module of the code that it was compiled from, because the image itself
+//! An image for a CPU or an NVIDIA GPU is added to the module that contains the original code, because the image itself
 //! names its device. An image for an Intel GPU gets its own module, because the property that names the GPU applies to
 //! whole modules.
 
@@ -51,12 +51,13 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
     ))
 }
 
-/// Links the SPIR-V of each module with its imports from other modules, so that it can be compiled to native code.
-/// Returns warnings about modules that cannot be linked. They stay unchanged and are linked at load time.
+/// Links each module's SPIR-V with the definitions that it imports from other modules, so that the result can be
+/// compiled to native code. Returns warnings about modules that cannot be linked. These modules stay unchanged and are
+/// linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let unlinked = link_modules(&mut file.modules).into_iter();
     unlinked
-        .map(|module| format!("{module}; it will be linked when a program loads it"))
+        .map(|module| format!("{module}; it will be linked at load time"))
         .collect()
 }
 
@@ -125,7 +126,7 @@ pub(crate) fn add(
         }
         if let Some(refused) = refused.filter(|_| outputs.is_empty() && !keep_spirv) {
             return own(format!(
-                "{refused}; add spir64 to the targets to compile it when a program runs"
+                "{refused}; add spir64 to the targets to compile the module at run time"
             ));
         }
         if let Some((gpus, why)) = without {
@@ -191,8 +192,8 @@ fn add_to_module(
     Ok(())
 }
 
-/// Compiles one module on the CPU device, in this process. A driver crash ends this process, so the program calls this
-/// in a child process.
+/// Compiles one module on the CPU device, in this process. A driver crash terminates this process, so the program calls
+/// this in a child process.
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
     let code = syclbin_toolchain::file::read(spirv)
         .or_else(|error| own(format!("cannot read '{}': {error}", spirv.display())))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native code for NVIDIA GPUs, for modules that call functions in other modules.
+//! Links native code for NVIDIA GPUs, for modules that call functions in other modules.
 //!
 //! ptxas assembles the PTX of each module to an object. nvlink joins the objects that a module needs.
 
@@ -23,7 +23,7 @@ pub(super) struct Nvlink<'f> {
     folder: &'f Path,
     assemble: Vec<Step>,
     link: Vec<Step>,
-    /// The assembled objects, by module and backend.
+    /// The assembled objects, by module index and backend number.
     objects: BTreeMap<(usize, usize), PathBuf>,
     /// The linked modules, by index in the file. They contain no code until the processes have run.
     linked: BTreeMap<usize, Linked<'f>>,
@@ -63,7 +63,7 @@ impl<'f> Nvlink<'f> {
         };
         if !linker.is_file() {
             return Ok(Some(format!(
-                "uses functions of other sources, but the linker '{}' was not found; run `{} --component nvidia \
+                "uses functions from other sources, but the linker '{}' was not found; run `{} --component nvidia \
                  --force`",
                 linker.display(),
                 syclbin_toolchain::INSTALL_COMMAND
@@ -75,7 +75,7 @@ impl<'f> Nvlink<'f> {
         }
         let output = self.folder.join(format!("{index}.{number}.linked"));
         let mut arguments = vec![format!("-arch={}", backend.arch)];
-        // A single argument with all names could exceed the length limit of some systems.
+        // A single argument with all names could exceed some systems' length limit.
         let kernels = self.modules[index].kernel_names();
         arguments.extend(kernels.map(|kernel| format!("--kernels-used={kernel}")));
         arguments.extend(objects.iter().map(|path| path.display().to_string()));
@@ -97,7 +97,7 @@ impl<'f> Nvlink<'f> {
     }
 
     /// Returns the modules that module `start` needs, starting with itself, and the properties of the linked module.
-    /// The error is the reason why it cannot be linked.
+    /// The error is the reason why the module cannot be linked.
     fn needed(
         &self,
         start: usize,

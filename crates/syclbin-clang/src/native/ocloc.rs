@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! ocloc, Intel's offline compiler: limits its run time, and formats its messages like this program's own.
+//! Support for ocloc, Intel's offline compiler: a time limit, and messages in this program's style.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 ///
-/// Returns the value of the variable if it is not a number of seconds.
+/// Returns a message if the variable is not a number of seconds.
 pub(crate) fn limit() -> Result<Option<Duration>, String> {
     match std::env::var_os(LIMIT_VARIABLE) {
         Some(value) => parse_limit(&value.to_string_lossy()),
@@ -31,7 +31,7 @@ fn parse_limit(value: &str) -> Result<Option<Duration>, String> {
     Ok((seconds > 0).then_some(Duration::from_secs(seconds)))
 }
 
-/// Prefixes of lines that are unrelated to the code.
+/// Prefixes of lines that are unrelated to the compiled code.
 const NOISE: [&str; 6] = [
     "Compilation from IR",
     "Build succeeded",
@@ -40,11 +40,11 @@ const NOISE: [&str; 6] = [
     "error: backend compiler failed build",
     "in kernel:",
 ];
-/// Marks a warning that announces a second attempt, which reports its own warnings.
+/// The tag of warnings that only announce a second attempt.
 const SECOND_ATTEMPT: &str = "[RetryManager]";
 
-/// Returns the warnings in ocloc's report, or all relevant lines if it failed. Each message names the GPU and appears
-/// once, because ocloc repeats a message for every occurrence.
+/// Returns the warnings in ocloc's report, or all relevant lines if ocloc failed. Each message names the GPU and
+/// appears once, because ocloc repeats a message for every occurrence.
 pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
     let report = String::from_utf8_lossy(report);
     let mut seen = BTreeSet::new();

@@ -11,9 +11,9 @@ pub(crate) struct NvidiaGpu(usize);
 /// Arguments for the library, by GPU: its name, a PTX version, and the GPU whose built-in functions sources may call.
 ///
 /// The PTX version is the oldest that supports the GPU, because a driver accepts only versions up to its own. The
-/// version comes from the library, whose error message about an older version names it. The third column usually
-/// repeats the name. It differs where clang, although it is told an older GPU, would take this name as the target GPU.
-/// Whether it does depends on the order of a hash table.
+/// library's error message about an older version states this version. The third column usually repeats the name. It
+/// differs where clang would mistake the name for the target GPU, although clang is told to compile for an older GPU.
+/// Whether clang does so depends on the order of a hash table.
 const GPUS: [(&str, &str, &str); 23] = [
     ("sm_75", "63", "sm_70"),
     ("sm_80", "70", "sm_80"),
@@ -74,7 +74,7 @@ impl NvidiaGpu {
         format!("{}0", digits.collect::<String>())
     }
 
-    /// Lists the names of all GPUs, for messages.
+    /// Lists all GPU names, for messages.
     pub(crate) fn all() -> String {
         GPUS.map(|(name, ..)| name).join(", ")
     }

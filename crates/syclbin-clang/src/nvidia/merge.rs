@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Merging: adds the PTX of a source to the modules that were compiled from it for other devices.
+//! Adds a source's PTX to the modules that were compiled from the source for other devices.
 //!
-//! PTX joins a module only if both contain the same kernels and symbols, remove the same arguments, and have the same
-//! device requirements. The PTX follows the SPIR-V, because the reference runtime (2026.2) treats the first IR image of
-//! each module as SPIR-V, and rejects the whole file if that image is PTX. It ignores later images and native code for
-//! other devices. PTX without SPIR-V is therefore stored as native code.
+//! PTX is added to a module only if both contain the same kernels and symbols, remove the same arguments, and have the
+//! same device requirements. The PTX follows the SPIR-V, because the reference runtime (2026.2) treats the first IR
+//! image of each module as SPIR-V, and rejects the whole file if that image is PTX. The runtime ignores later images
+//! and native code for other devices. PTX without SPIR-V is therefore stored as native code.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use syclbin::{AbstractModule, Syclbin};
 use crate::link::imports;
 use crate::lower;
 
-/// Adds the images of `ptx` to the matching modules of `spirv`, so that one module contains a kernel for every device.
-/// A module matches if it contains the same kernels, passes their arguments the same way, and has the same device
-/// requirements. A PTX module without a match stays separate.
+/// Adds the images of `ptx` to the matching modules of `spirv`, so that one module contains a kernel's code for every
+/// device. A module matches if it contains the same kernels, passes their arguments the same way, and has the same
+/// device requirements. A PTX module without a match stays separate.
 pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'static> {
     let mut whole = spirv;
     let before = whole.modules.len();
@@ -33,8 +33,8 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
     whole
 }
 
-/// Sets that describe the requirements of the code. Modules match only if these sets are equal, except for aspects: see
-/// [`has_aspects`]. The set about scratch memory is not included: only in SPIR-V is scratch memory a kernel argument.
+/// Property sets that describe the code's requirements. Modules match only if these sets are equal, except for aspects:
+/// see [`has_aspects`]. Scratch memory is not compared, because it is a kernel argument only in SPIR-V.
 const AGREE: [&str; 3] = [
     set::DEVICE_REQUIREMENTS,
     set::IMPORTED_SYMBOLS,
@@ -111,7 +111,7 @@ const OF_SPIRV: [&str; 4] = [
     set::SPECIALIZATION_DEFAULTS,
 ];
 
-/// Adds the images of `module`, and the properties that only it has. All other properties are equal, or `companion`
+/// Adds the images of `module`, and the properties that `companion` lacks. Other properties are equal, or `companion`
 /// takes precedence.
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX: compiles a source for NVIDIA GPUs, in a separate process from the SPIR-V compile.
+//! Compiles a source to PTX for NVIDIA GPUs, in a separate process from the SPIR-V compile.
 //!
-//! This module and [`crate::library::device_library`] contain the workarounds for the compiler library, each with its
+//! This module and [`crate::library::device_library`] contain all workarounds for the compiler library, each with its
 //! reason.
 
 pub(crate) mod gpu;
@@ -73,7 +73,7 @@ impl Ptx {
         format!("{OPTION}{}", self.gpu)
     }
 
-    /// Returns the settings that the library takes separately from clang's arguments.
+    /// Returns the settings that the library receives separately from clang's arguments.
     pub(crate) fn code(self) -> Code {
         Code::Ptx {
             gpu: self.gpu.name().to_owned(),
@@ -125,8 +125,8 @@ fn named_cuda(clang: &[String]) -> Option<&str> {
     named.next_back()
 }
 
-/// Returns the directory of the installed component, which is laid out like CUDA. The installation that contains this
-/// program precedes the user's installation.
+/// Returns the directory of the installed component, which is laid out like a CUDA installation. The installation that
+/// contains this program takes precedence over the user's.
 fn installed() -> Result<PathBuf> {
     let found = library::installed(Component::Nvidia);
     found.map(|installed| installed.folder).ok_or_else(|| {
@@ -137,7 +137,7 @@ fn installed() -> Result<PathBuf> {
     })
 }
 
-/// Checks in advance that compiles will find the mathematical functions.
+/// Checks in advance that clang can find the mathematical functions.
 pub(crate) fn check(clang: &[String]) -> Result<()> {
     let folder = match named_cuda(clang) {
         Some(_) => return Ok(()), // clang reports a wrong path itself
@@ -206,15 +206,15 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
     }
     let kernels: Vec<_> = without.into_iter().collect();
     vec![format!(
-        "no NVIDIA GPU code for {}, because an input contains no PTX; compile that input for {NVIDIA} or \
-         nvidia_gpu_{} as well",
+        "no NVIDIA GPU code was generated for {}, because an input contains no PTX; compile that input for \
+         {NVIDIA} or nvidia_gpu_{} as well",
         kernels.join(", "),
         code.ptx
     )]
 }
 
-/// Removes notes from the log: the backend's notes about every function, and about undefined functions. Every driver
-/// defines some of these. This program finds the others itself and reports their C++ names.
+/// Removes the backend's notes about every function and about undefined functions. Drivers define some of these
+/// functions. This program reports the others itself, with their C++ names.
 pub(crate) fn without_notes(log: &str) -> String {
     let is_note = |line: &&str| {
         let line = line.trim_end();

@@ -17,18 +17,17 @@ use crate::types::{Types, number};
 
 const FORM: &str = "expected a Rust expression that is true or false, such as `x.len() >= n`";
 
-/// A condition in generated code.
 pub(super) struct Condition {
     pub(super) text: String,
     pub(super) code: TokenStream,
-    /// The argument that an error names.
+    /// The index of the argument that an error message names.
     pub(super) argument: Option<usize>,
-    /// The numbers in the condition, as spelled in the contract, with their code.
+    /// The numbers in the condition, as spelled in the contract, with the code that reads them.
     pub(super) values: Vec<(String, TokenStream)>,
 }
 
 impl Condition {
-    /// Returns the text of the condition, and its check.
+    /// Returns the text of the condition, and the code that checks it.
     pub(super) fn check(&self) -> (String, TokenStream) {
         let Self { text, code, .. } = self;
         let argument = match self.argument.map(Literal::usize_unsuffixed) {
@@ -50,22 +49,22 @@ impl Condition {
     }
 }
 
-/// Reads the conditions of one kernel.
 pub(super) struct Reader<'k, 'f> {
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     dimensions: Option<u8>,
-    /// Whether the parameters are members of a lambda or functor, whose values the C++ compiler may know.
+    /// Whether the parameters are members of a lambda or functor. In that case, the C++ compiler may have compiled in
+    /// their values.
     captured: bool,
-    /// The lengths that conditions name: parameters, and dimensions of accessors.
+    /// The lengths that appear in conditions, each as the index of a parameter and a dimension of its accessor.
     pub(super) bounded: BTreeSet<(usize, u64)>,
-    /// The parameters whose alignment conditions name.
+    /// The indices of the parameters whose alignment appears in a condition.
     pub(super) aligned: BTreeSet<usize>,
     /// Whether conditions use names other than the parameters.
     pub(super) foreign: bool,
-    /// The numbers in the condition.
+    /// The numbers in the current condition.
     values: Vec<(String, TokenStream)>,
-    /// The first buffer in the condition, and the first value.
+    /// The parameter indices of the first buffer and of the first value in the current condition.
     memory: Option<usize>,
     value: Option<usize>,
 }
@@ -90,7 +89,8 @@ impl<'k, 'f> Reader<'k, 'f> {
         }
     }
 
-    /// Reads a condition. Errors blame a buffer rather than the number that it is compared with.
+    /// Parses a condition. If the condition compares a buffer with a number, the error for a failed check names the
+    /// buffer.
     pub(super) fn condition(&mut self, tokens: &TokenStream) -> syn::Result<Condition> {
         let code = self.replaced(tokens.clone())?;
         syn::parse2::<Expr>(code.clone()).map_err(|error| syn::Error::new(error.span(), FORM))?;
@@ -134,7 +134,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         Ok(code)
     }
 
-    /// Returns the code for `word`, the first of `tokens`, and how many of them it replaces.
+    /// Returns the code for `word`, the first of `tokens`, and the number of tokens that it replaces.
     fn word(&mut self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let path = matches!(tokens, [_, TokenTree::Punct(colon), ..] if colon.as_char() == ':');
         let name = names::plain(word);
@@ -148,7 +148,7 @@ impl<'k, 'f> Reader<'k, 'f> {
                 None if self.captured && removed(parameter) => {
                     let message = format!(
                         "a condition on `{word}` has no effect: the compiler removed the parameter, or compiled in \
-                         the value that C++ gives it"
+                         its value from the C++ source"
                     );
                     return Err(syn::Error::new(word.span(), message));
                 }
@@ -171,7 +171,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         (word.to_token_stream(), 1)
     }
 
-    /// Returns the code for one of the sizes of `range` or `range.local()`.
+    /// Returns the code for a size of `range` or `range.local()`.
     fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let given = located(word.span());
         let range = quote_spanned!(word.span()=> #given.range());
@@ -189,7 +189,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         }
     }
 
-    /// Returns the code for one of the sizes of `range`, where `tokens` begin with the last word or group before it.
+    /// Returns the code for a size of `range`. `tokens` begin with the last word or group before the size.
     fn size(
         &self,
         range: &TokenStream,
@@ -212,7 +212,8 @@ impl<'k, 'f> Reader<'k, 'f> {
                     Some(dimension) if dimension < count => Ok((quote!(#range #index), 2)),
                     _ => {
                         let s = if count == 1 { "" } else { "s" };
-                        let message = format!("the range has {count} dimension{s}, counted from 0");
+                        let message =
+                            format!("the range has {count} dimension{s}, numbered from 0");
                         Err(syn::Error::new(index.span(), message))
                     }
                 }
@@ -225,7 +226,6 @@ impl<'k, 'f> Reader<'k, 'f> {
         }
     }
 
-    /// Returns the code for a property of a parameter's memory, such as its length.
     fn memory(
         &mut self,
         index: usize,
@@ -270,8 +270,9 @@ impl<'k, 'f> Reader<'k, 'f> {
                     self.bounded.insert((index, dimension));
                 }
                 _ => {
+                    let s = if dimensions == 1 { "" } else { "s" };
                     let message =
-                        format!("the accessor has {dimensions} dimensions, counted from 0");
+                        format!("the accessor has {dimensions} dimension{s}, numbered from 0");
                     return Err(syn::Error::new(arguments.span(), message));
                 }
             },
@@ -321,7 +322,7 @@ fn memory(ty: &Type) -> Option<&Pointee> {
     }
 }
 
-/// Returns the number of dimensions of an accessor, and 1 for any other type.
+/// Returns the number of dimensions of an accessor, or 1 for any other type.
 pub(super) fn dimensions(ty: &Type) -> u8 {
     match ty {
         Type::Accessor { dimensions, .. } => *dimensions,
@@ -330,8 +331,8 @@ pub(super) fn dimensions(ty: &Type) -> u8 {
     }
 }
 
-/// Returns code that reads the number with its C++ layout. A user-defined type may use another integer type or
-/// member order.
+/// Returns code that reads a number at its C++ offset and with its C++ type, because a user-defined Rust type may use
+/// another integer type or member order.
 pub(super) fn read(
     given: &Ident,
     scalar: Scalar,
@@ -361,7 +362,7 @@ pub(super) fn read(
     quote!(#given.#method::<#ty>(#index, #offset))
 }
 
-/// Returns the variable with the view of the launch, for errors at `span`.
+/// Returns the variable that contains the launch view, with a span for errors at `span`.
 fn located(span: Span) -> Ident {
     let mut given = given();
     given.set_span(given.span().located_at(span));
@@ -392,7 +393,7 @@ fn is_member(tokens: &[TokenTree], at: usize) -> bool {
     punct(1, '.') && !punct(2, '.') || punct(1, ':') && punct(2, ':')
 }
 
-/// Returns a 128-bit integer for an untyped literal, which covers every number in a kernel.
+/// Widens an untyped literal to 128 bits, enough for every number in a kernel.
 fn wide(number: &Literal) -> syn::Result<TokenStream> {
     let Ok(integer) = syn::parse2::<syn::LitInt>(number.to_token_stream()) else {
         return Ok(number.to_token_stream());

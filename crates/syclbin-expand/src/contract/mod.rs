@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contracts: conditions over the arguments of a kernel, checked at launch.
+//! Contracts: conditions on a kernel's arguments, checked at launch.
 //!
 //! A condition is a Rust expression. Names of parameters and their members become reads of the launch arguments.
 //! Everything else is left unchanged for rustc to check.
@@ -21,15 +21,15 @@ use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree
 use quote::{ToTokens, quote};
 use syclbin::signature::KernelSignature;
 
-/// The checks of a launch.
 pub(crate) struct Checked {
     /// All conditions, including the implied ones.
     pub(crate) texts: Vec<String>,
-    /// A module with the function that checks them. It is outside every `unsafe` block.
+    /// A module with the function that checks the conditions. The module is outside every `unsafe` block.
     pub(crate) module: TokenStream,
 }
 
-/// Returns the number of dimensions that a contract states: `range.dimensions() == 2`, or 0 for a single task.
+/// Returns the number of dimensions that a contract states, such as 2 for `range.dimensions() == 2`. The number is 0
+/// for a single task.
 pub(crate) fn stated_dimensions(conditions: &[TokenStream]) -> Option<u8> {
     (0..=3).find(|dimensions| conditions.iter().any(|tokens| states(tokens, *dimensions)))
 }
@@ -38,7 +38,7 @@ fn states(condition: &TokenStream, dimensions: u8) -> bool {
     spelled(condition) == format!("range.dimensions() == {dimensions}")
 }
 
-/// Returns the checks of a launch of `kernel` over `dimensions`, for a method `depth` modules deep.
+/// Returns the checks for launching `kernel` over `dimensions`, for a method `depth` modules deep.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(crate) fn check(
         Ok(bools) => all.extend(bools),
         Err(message) => errors.push(item.error(message)),
     }
-    // The type of the launch enforces the dimensions.
+    // The type of the launch already enforces the dimensions.
     let stated = |tokens: &&TokenStream| dimensions.is_some_and(|count| states(tokens, count));
     for tokens in conditions.iter().filter(|tokens| !stated(tokens)) {
         match reader.condition(tokens) {
@@ -94,7 +94,7 @@ pub(crate) fn check(
 }
 
 impl Checked {
-    /// Returns the checks of a contract with mistakes, whose errors are already reported.
+    /// Returns empty checks, for a contract whose errors are already reported.
     pub(crate) fn nothing() -> Self {
         Self {
             texts: Vec::new(),
@@ -118,7 +118,7 @@ fn module(imports: Option<TokenStream>, view: &TokenStream, checks: &[TokenStrea
     }
 }
 
-/// Returns the variable with the view of the launch. User-written names never resolve to it.
+/// Returns the variable that contains the launch view. User-written names never resolve to it.
 fn given() -> Ident {
     Ident::new("given", Span::mixed_site())
 }
@@ -130,7 +130,7 @@ pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
     text
 }
 
-/// Writes spaces only around operators. A token stream prints a space between any two tokens.
+/// Writes tokens with spaces only around operators. `TokenStream::to_string` writes a space between any two tokens.
 fn spell(tokens: TokenStream, text: &mut String) {
     let (mut after, mut joint) = (Token::Start, false);
     for token in tokens {

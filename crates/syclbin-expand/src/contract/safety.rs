@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The requirements of a safe launch: all buffers are bounded, the kernel follows no unchecked pointers, and every
-//! `bool` is 0 or 1.
+//! Checks the requirements of a safe launch: all buffers are bounded, the kernel follows no unchecked pointers, and
+//! every `bool` is 0 or 1.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::contract::subobject::Subobject;
 use crate::names::label;
 use crate::types::Types;
 
-/// Returns an error for each parameter that cannot be safe, or with a length that is not `bounded`.
+/// Returns an error for each parameter that cannot be safe, or whose length is missing from `bounded`.
 pub(crate) fn missing(
     parameters: &[Parameter],
     types: &Types<'_>,
@@ -25,7 +25,8 @@ pub(crate) fn missing(
         let name = label(index, parameter);
         if matches!(parameter.ty, Type::Image { .. }) {
             return Some(format!(
-                "this kernel cannot be safe: `{name}` is an image, and no condition can state which pixels it accesses"
+                "this kernel cannot be safe: `{name}` is an image, and no condition can state which pixels the kernel \
+                 accesses"
             ));
         }
         let (element, sized) = match &parameter.ty {
@@ -64,9 +65,9 @@ pub(crate) fn missing(
 /// multiple of their alignment.
 const ALWAYS_ALIGNED: u64 = 64;
 
-/// Returns conditions that buffers have the C++ alignment of their elements, if a slice of a buffer may lack it.
-/// Pointers of unknown type get a condition too, because the kernel may read any type through them. Parameters in
-/// `named` are skipped, because the contract has a condition on their alignment.
+/// Returns an alignment condition for each buffer whose slices may be less aligned than the C++ elements require.
+/// Pointers of unknown type get a condition too, because the kernel may read any type through them. Such pointers are
+/// skipped if they are in `named`, because the contract already states a condition on their alignment.
 pub(crate) fn alignments(
     parameters: &[Parameter],
     types: &Types<'_>,
@@ -113,7 +114,7 @@ pub(crate) fn alignments(
 /// The maximum number of `bool`s that a launch checks.
 const MOST_BOOLS: usize = 64;
 
-/// Returns the conditions that every `bool` in an argument by value is 0 or 1.
+/// Returns the conditions that every `bool` in arguments passed by value is 0 or 1.
 ///
 /// # Errors
 ///
@@ -121,7 +122,7 @@ const MOST_BOOLS: usize = 64;
 pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<Condition>, String> {
     let mut found = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
-        // A parameter of type `bool` is a `bool` in Rust.
+        // A parameter of type `bool` is a `bool` in Rust, so it needs no check.
         let simple = matches!(parameter.ty, Type::Scalar(_));
         let Some(subobject) =
             Subobject::of(index, parameter).filter(|_| !simple && !removed(parameter))
@@ -140,7 +141,7 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
     Ok(found)
 }
 
-/// Collects at most one more than the limit.
+/// Collects the conditions for a subobject, at most one more than [`MOST_BOOLS`].
 fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Condition>) {
     if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
         return;

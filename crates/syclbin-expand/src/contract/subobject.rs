@@ -47,7 +47,6 @@ impl Subobject {
         })
     }
 
-    /// Returns the number of elements of an array or vector.
     pub(crate) fn count(&self) -> Option<u64> {
         match &self.element {
             Element::Array { count, .. } => Some(*count),
@@ -65,13 +64,12 @@ impl Subobject {
         }
     }
 
-    /// Returns code that reads the number.
     pub(super) fn read(&self, scalar: Scalar, given: Ident) -> TokenStream {
         read(&given, scalar, self.sign_known, self.index, self.offset)
     }
 
-    /// Follows the members and elements that `tokens` name after their first token: `.grid.a[1]`. Returns the
-    /// subobject, and the number of tokens consumed.
+    /// Follows members and elements such as `.grid.a[1]` after the first of `tokens`. Returns the subobject, and the
+    /// number of tokens consumed.
     pub(super) fn steps(
         mut self,
         tokens: &[TokenTree],

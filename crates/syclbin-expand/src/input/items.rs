@@ -29,7 +29,6 @@ pub(crate) enum RustType {
     Named(Ident),
 }
 
-/// The selection of kernels for which functions are generated.
 pub(crate) struct Selection {
     pub(crate) kind: SelectionKind,
     pub(crate) names: Vec<CppName>,
@@ -44,7 +43,7 @@ pub(crate) enum SelectionKind {
 /// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n, mask: Option;`
 pub(crate) struct KernelItem {
     pub(crate) visibility: Option<Visibility>,
-    /// The block's keyword `unsafe`, if the kernel is declared safe.
+    /// The span of the keyword `unsafe` before the enclosing block, if the kernel is declared safe.
     pub(crate) vouched: Option<Span>,
     pub(crate) cpp: CppName,
     pub(crate) rename: Option<Ident>,
@@ -64,7 +63,7 @@ impl Items {
         (items, errors)
     }
 
-    /// Adds the items in `tokens`. `vouched` is the keyword `unsafe` of the block around them.
+    /// Adds the items in `tokens`. `vouched` is the span of the keyword `unsafe` before the enclosing block.
     fn add_all(
         &mut self,
         tokens: TokenStream,
@@ -208,7 +207,7 @@ impl KernelItem {
             (head, safe) = (rest, Some(last.span()));
         }
         if let (Some(span), None) = (safe, vouched) {
-            let message = "nothing checks that a kernel obeys its contract, so its author has to guarantee it: write \
+            let message = "nothing checks that a kernel obeys its contract, so you have to guarantee this: write \
                 `unsafe extern \"SYCL\" { safe fn .. }`";
             return Err(syn::Error::new(span, message));
         }
@@ -274,7 +273,6 @@ fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
     }
 }
 
-/// Parses the Rust name after `as`.
 fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     let word = match tokens {
         [TokenTree::Ident(word)] => word,
@@ -303,7 +301,6 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
 /// The tokens between two commas in a block.
 struct Entry {
     tokens: Vec<TokenTree>,
-    /// Where to report errors.
     at: TokenTree,
 }
 
@@ -347,7 +344,7 @@ fn is_extern(head: &[TokenTree]) -> bool {
         && position(head, "fn").is_none()
 }
 
-/// Returns the keyword `unsafe` of the block of kernels that `head` starts.
+/// Returns the span of the keyword `unsafe` in `head`, which starts a block of kernels.
 fn vouching(head: &[TokenTree]) -> syn::Result<Span> {
     let is_sycl = |abi: &TokenTree| abi.to_string() == "\"SYCL\"";
     match head {
@@ -365,7 +362,6 @@ fn vouching(head: &[TokenTree]) -> syn::Result<Span> {
     }
 }
 
-/// Returns the position of the word `text`.
 fn position(tokens: &[TokenTree], text: &str) -> Option<usize> {
     tokens.iter().position(|token| is_word(token, text))
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses the macro input: `mod name = "file";` and the items after it. Limits nesting depth and length.
+//! Parses the macro input: `mod name = "file";` and the items after it. Limits the nesting depth and the length,
+//! because `syn` parses expressions recursively.
 
 pub(crate) mod items;
 
@@ -34,7 +35,6 @@ impl Input {
     }
 }
 
-/// Parses the module, and returns the remaining tokens.
 fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     let form = |error: syn::Error| syn::Error::new(error.span(), FORM);
     let attributes = input.call(Attribute::parse_outer)?;
@@ -58,7 +58,6 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
     Ok((head, input.parse()?))
 }
 
-/// The maximum nesting depth of brackets in the macro input.
 const MOST_DEPTH: usize = 64;
 
 /// The maximum number of tokens in an expression, because each token may add a nesting level: `1 + 1 + 1`, `- - 1`.

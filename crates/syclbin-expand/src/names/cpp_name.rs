@@ -42,12 +42,11 @@ impl CppName {
         syn::Error::new_spanned(&self.tokens, message)
     }
 
-    /// Returns the name for messages.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns whether the name equals this C++ name.
+    /// Returns whether this name matches the C++ name `name`.
     pub(crate) fn is(&self, name: &str) -> bool {
         without_whitespace(name) == self.text
     }

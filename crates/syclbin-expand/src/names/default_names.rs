@@ -5,8 +5,8 @@
 //!    unnamed lambda after the function around it.
 //! 2. All template arguments follow: those of the kernel, and those of functions and generic lambdas around it. So
 //!    another instance of a template never renames a kernel.
-//! 3. Kernels with the same name get more of their C++ name, where it differs: first the functions around a class, then
-//!    the function's parameters, one by one.
+//! 3. Kernels that share a name get more parts of their C++ names, where these parts differ: first the functions
+//!    around a class, then the function's parameters, one by one.
 //! 4. Kernels that still share a name are numbered in source order.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +51,7 @@ impl RustName {
     }
 }
 
-/// Returns the name of each kernel, or `None` if its symbol has no name.
+/// Returns the Rust name of each kernel, or `None` if its symbol contains no valid name.
 pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>> {
     let mut names: Vec<Option<Draft<'_>>> = kernels
         .iter()
@@ -131,7 +131,6 @@ pub(crate) fn of_variable(
     }
 }
 
-/// A kernel, and its tentative name.
 struct Draft<'k> {
     kernel: &'k KernelSignature,
     cpp: &'k KernelName,
@@ -199,7 +198,6 @@ impl<'k> Draft<'k> {
     }
 }
 
-/// Returns groups of kernels that share a name.
 fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<(&[String], &str), Vec<usize>> = BTreeMap::new();
     for (index, draft) in names.iter().enumerate() {
@@ -216,8 +214,8 @@ fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Returns the modules for a C++ name. If several sources define the name, the first module is the source. The modules
-/// of the enclosing function follow.
+/// Returns the modules for a C++ name. If several source files define the name, the first module is named after the
+/// source file. The modules of the enclosing function follow.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
     let mut path: Vec<String> = match &name.function {
         Some(function) => path(function),
@@ -264,7 +262,8 @@ fn operator(symbol: &str) -> String {
 
 /// Returns whether a parameter of this type occurs in every function that launches kernels.
 fn is_of_launch(ty: &str) -> bool {
-    // A class inside a lambda that takes a handler mentions the handler, but is not one.
+    // The name of a class inside a lambda may contain the lambda's parameter type, such as a handler, but the class
+    // is not a handler.
     let own = ty.rsplit('}').next().filter(|own| !own.is_empty());
     let own = own.unwrap_or(ty);
     ["sycl::queue", "sycl::handler"]
@@ -329,7 +328,7 @@ fn unqualified(name: &str, kernel: &KernelName) -> String {
     parts[own.min(parts.len() - 1)..].join("::")
 }
 
-/// The sort key of kernels of the same name: the source line, if known.
+/// Returns the sort key for kernels that share a name: the source line, if known.
 fn place(kernel: &KernelSignature) -> (&str, u32, &[Lambda], &str) {
     let location = kernel.location.as_deref().unwrap_or_default();
     let (file, line) = location.rsplit_once(':').unwrap_or_default();

@@ -59,7 +59,6 @@ pub(crate) fn raw_keyword(ident: &Ident) -> Option<Ident> {
     raw.ok().filter(|_| syn::parse_str::<Ident>(&text).is_err())
 }
 
-/// Formats a Rust path as users write it.
 pub(crate) fn spelled_path(path: &syn::Path) -> String {
     use quote::ToTokens as _;
     let text = path.to_token_stream().to_string();
@@ -79,8 +78,8 @@ pub(crate) fn words(text: &str) -> String {
 /// Keywords of the current edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// Names that a generated module must not have: it would shadow the type, or the crate in programs that import
-/// `kernels::*`.
+/// Names that a generated module must avoid: an item of that name would shadow the type, or the crate in programs
+/// that import `kernels::*`.
 const TYPES_AND_CRATES: [&str; 16] = [
     "bool",
     "i8",
@@ -100,7 +99,7 @@ const TYPES_AND_CRATES: [&str; 16] = [
     "syclbin_rt",
 ];
 
-/// Constants in scope, whose names a variable pattern would match.
+/// Constants and variants in scope. A parameter with one of these names would become a constant pattern.
 const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 
 /// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with a trailing underscore if the keyword
@@ -140,7 +139,6 @@ pub(crate) fn rust(name: &str) -> String {
     format!("{start}_{hash:08x}")
 }
 
-/// The names that are taken in a scope.
 #[derive(Default)]
 pub(crate) struct Scope(BTreeSet<String>);
 
@@ -157,7 +155,6 @@ impl Scope {
         scope
     }
 
-    /// Marks a name as taken.
     pub(crate) fn take(&mut self, ident: &Ident) {
         self.0.insert(ident.to_string());
     }
@@ -180,7 +177,7 @@ impl Scope {
     }
 
     /// Claims a name for each item: its own name, or `prefix` and its index if it has no valid name. Unnamed items
-    /// choose last.
+    /// are named last.
     pub(crate) fn claim_each<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
@@ -196,7 +193,7 @@ impl Scope {
     }
 }
 
-/// Formats a list of names, cut to a limited length.
+/// Formats a sorted list of names, and abbreviates a long list. Returns `None` if there are no names.
 pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
     const MOST: usize = 20;
     let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();

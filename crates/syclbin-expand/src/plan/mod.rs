@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Plans the module: names of kernels and structs, left-out kernels, and errors in the items. Only items cause errors.
-//! A kernel that cannot have a function is left out.
+//! Plans the module: names of kernels and structs, left-out kernels, and errors in the items. Only items cause
+//! errors. A kernel is left out if no function can be generated for it.
 
 pub(crate) mod requests;
 mod type_names;
@@ -64,7 +64,7 @@ impl<'f> Plan<'f> {
     ///
     /// # Errors
     ///
-    /// Fails if an item requests a name that is taken, or a kernel that cannot have a function.
+    /// Fails if an item requests a name that is taken, or a kernel for which no function can be generated.
     fn add(
         &mut self,
         kernel: &'f KernelSignature,
@@ -82,7 +82,8 @@ impl<'f> Plan<'f> {
         let reason = match (kernel.left_out(), &ident) {
             (Some(reason), _) => Some(reason.to_string()),
             (None, None) => Some(format!(
-                "its symbol contains no valid Rust name; name it with `fn {called} as NAME;` in `include_syclbin!`"
+                "its symbol contains no valid Rust name; name the kernel with `fn {called} as NAME;` in \
+                 `include_syclbin!`"
             )),
             (None, Some(_)) => None,
         };
@@ -176,7 +177,7 @@ impl<'f> Plan<'f> {
                 continue;
             }
             let Some(name) = &global.name else {
-                omit("its symbol contains no valid Rust name; `syclbin_rt::Module::global` takes the \
+                omit("its symbol contains no valid Rust name; `syclbin_rt::Module::global` accepts the \
                     symbol".into());
                 continue;
             };
@@ -194,24 +195,22 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// The types that every generated module has.
 pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
 
 /// A C++ namespace, or the whole file.
 #[derive(Default)]
 pub(crate) struct Namespace<'f> {
     pub(crate) stubs: Vec<Stub<'f>>,
-    /// The left-out kernels whose names could be functions.
+    /// The left-out kernels whose names are valid for functions.
     pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
     pub(crate) inner: BTreeMap<String, Inner<'f>>,
 }
 
-/// A namespace inside another namespace.
 #[derive(Default)]
 pub(crate) struct Inner<'f> {
-    /// The name of its module.
+    /// The name of the module that is generated for the namespace.
     pub(crate) module: Option<Ident>,
     pub(crate) namespace: Namespace<'f>,
 }
@@ -223,7 +222,7 @@ impl<'f> Namespace<'f> {
         })
     }
 
-    /// Returns what the namespace is, for messages. Namespaces may also stand for the source files of their kernels.
+    /// Describes the namespace in messages. A namespace may also represent the source file of its kernels.
     pub(crate) fn what(&self) -> &'static str {
         let stubs = self.stubs.iter().map(|stub| stub.kernel);
         let mut kernels = stubs.chain(self.left_out.iter().map(|left_out| left_out.kernel));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The requests of the items: names and contracts of kernels, and the selection of kernels.
+//! Finds the kernels that the items refer to: kernels with a new name or a contract, and selected kernels.
 
 use std::collections::BTreeSet;
 
@@ -23,13 +23,13 @@ pub(crate) fn requests<'i>(
         match item.cpp.among(kernels, names).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
             [_] if item.is_idle() => errors.push(item.cpp.error(
-                "this line has no effect: write `as NEW_NAME` after it, or `safe` or \
+                "this item has no effect: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
             [index] => match &mut requests[*index] {
                 request if request.is_some() => {
                     errors.push(item.cpp.error(
-                        "this kernel already has a line above; combine them: `safe fn NAME as \
+                        "this kernel is already named in an item above; combine both items: `safe fn NAME as \
                         NEW_NAME where CONDITIONS;`",
                     ));
                 }
@@ -49,7 +49,6 @@ pub(crate) fn requests<'i>(
     requests
 }
 
-/// Returns the kernels for which functions are generated.
 pub(crate) fn selected(
     input: &Input,
     file: &File,
@@ -83,7 +82,7 @@ pub(crate) fn selected(
     selected
 }
 
-/// Returns the error for an unknown kernel, or `None` if the file is missing, which was already reported.
+/// Returns the error for an unknown kernel, or `None` if the missing file has already been reported.
 fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Option<syn::Error> {
     file.path.as_ref()?;
     let kernels = file.signatures.kernels.iter().zip(names);

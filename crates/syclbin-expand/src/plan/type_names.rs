@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names structs and namespace modules.
+//! Chooses the Rust names of structs and of modules for namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,10 @@ impl<'f> Plan<'f> {
             }
             for id in ids {
                 if own.insert(id, (&item.cpp, &item.rust)).is_some() {
-                    errors.push(item.cpp.error("this struct already has a type above"));
+                    errors.push(
+                        item.cpp
+                            .error("this struct was already assigned a type above"),
+                    );
                 }
             }
         }
@@ -113,7 +116,6 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// The state of the pass that assigns Rust names to types.
 struct Naming<'n, 'f> {
     input: &'n Input,
     file: &'f File,

@@ -16,7 +16,6 @@ use syclbin::signature::{
     Argument, Element, KernelName, KernelSignature, Parameter, Pointee, Type,
 };
 
-/// A kernel for which a function is generated.
 pub(crate) struct Stub<'f> {
     pub(crate) ident: Ident,
     pub(crate) kernel: &'f KernelSignature,
@@ -25,7 +24,7 @@ pub(crate) struct Stub<'f> {
 }
 
 impl<'f> Stub<'f> {
-    /// Returns the item with the kernel's contract and the keyword `unsafe` around it, if any.
+    /// Returns the item that declares the kernel safe, if any, and the span of its keyword `unsafe`.
     pub(crate) fn contract(&self) -> Option<(&'f KernelItem, Span)> {
         let item = self.item?;
         Some((item, item.vouched?))
@@ -40,8 +39,9 @@ impl<'f> Stub<'f> {
         };
         match (recorded, contract::stated_dimensions(&item.conditions)) {
             (Some(recorded), Some(stated)) if recorded != stated => {
+                let s = if stated == 1 { "" } else { "s" };
                 let message = format!(
-                    "its contract states {stated} dimensions, but the kernel has {recorded}"
+                    "its contract states {stated} dimension{s}, but the kernel has {recorded}"
                 );
                 errors.push(item.cpp.error(message));
                 Some(recorded)
@@ -69,7 +69,6 @@ impl<'f> Stub<'f> {
         })
     }
 
-    /// Returns the pointer parameters that may be null.
     fn optional(&self, errors: &mut Vec<syn::Error>) -> BTreeSet<usize> {
         let named = self.item.into_iter().flat_map(|item| &item.optional);
         let found =
@@ -155,7 +154,7 @@ impl<'f> Stub<'f> {
         if let Some((checked, vouched)) = checked {
             let module = checked.module;
             ty = quote!(::syclbin_rt::SafeLaunch);
-            // Gives the user's keyword `unsafe` as the span, so that the lint `unsafe_code` reports it.
+            // Use the span of the user's keyword `unsafe`, so that the lint `unsafe_code` reports it.
             let word = Ident::new("unsafe", vouched);
             let new = quote!(::syclbin_rt::SafeLaunch::with_contract(
                 launch,
@@ -247,11 +246,11 @@ impl<'f> Stub<'f> {
         };
         format!(
             "It is compiled for work-groups of `{size:?}` ([`Self::{constant}`]), which every launch uses; the range \
-             must be a multiple of it."
+             must be a multiple of that size."
         )
     }
 
-    /// Returns a heading and the text under it.
+    /// Returns the heading and the text of the section on safety.
     fn safety(&self, conditions: Option<&[String]>) -> [String; 2] {
         if let Some(conditions) = conditions {
             let list = conditions.iter().map(|text| format!("- `{text}`"));
@@ -296,7 +295,6 @@ fn written_name(parameter: &Parameter) -> &str {
     parameter.name.as_deref().unwrap_or_default()
 }
 
-/// A kernel without a function.
 pub(crate) struct LeftOut<'f> {
     pub(crate) ident: Ident,
     /// The kernel's name in messages.

@@ -7,11 +7,9 @@ use syclbin::signature::{Access, Scalar, Type};
 
 use crate::types::{Types, array, number, vector};
 
-/// How a parameter is passed.
 pub(crate) struct Passing {
     /// The Rust type, or `None` if the method has no such parameter.
     pub(crate) ty: Option<TokenStream>,
-    /// The expression for the argument.
     pub(crate) value: TokenStream,
     /// Whether the argument borrows something that must outlive the launch.
     pub(crate) borrows: bool,
@@ -164,7 +162,6 @@ impl Passing {
     }
 }
 
-/// Returns the type for sizes in this many dimensions.
 fn extent(dimensions: u8) -> TokenStream {
     let dimensions = Literal::u8_unsuffixed(dimensions);
     quote!([usize; #dimensions])

@@ -99,7 +99,7 @@ fn items_with_mistakes_are_errors() {
             "skip { k } fn k as m;",
             "`only` or `skip` excludes this kernel",
         ),
-        ("fn k;", "this line has no effect"),
+        ("fn k;", "this item has no effect"),
         ("fn k as m", "expected `;` after this"),
         ("fn;", "expected the C++ name of a kernel"),
         ("fn k as;", "expected a Rust name after this"),
@@ -115,7 +115,7 @@ fn items_with_mistakes_are_errors() {
         ),
         (
             "fn k as m; fn k as o;",
-            "this kernel already has a line above",
+            "this kernel is already named in an item above",
         ),
         (
             "fn k as load;",
@@ -164,7 +164,7 @@ fn items_with_mistakes_are_errors() {
         ),
         (
             "types { Particle as A, Particle as B }",
-            "this struct already has a type above",
+            "this struct was already assigned a type above",
         ),
         (
             "types { Other as A }",

@@ -79,7 +79,7 @@ fn overloads_add_their_own_parameters() {
         ]),
         ["scale_double_ptr", "scale_float_ptr_0", "scale_float_ptr_1"]
     );
-    // Only the parameters that distinguish them.
+    // Names contain only the parameters that distinguish them.
     assert_eq!(
         names(&[
             ("_ZTSZ5scalePdmiEUlvE_", ""),

@@ -95,7 +95,7 @@ fn kernels_with_images_cannot_be_safe() {
     assert_eq!(
         errors,
         [
-            "this kernel cannot be safe: `x` is an image, and no condition can state which pixels it accesses"
+            "this kernel cannot be safe: `x` is an image, and no condition can state which pixels the kernel accesses"
         ]
     );
 }

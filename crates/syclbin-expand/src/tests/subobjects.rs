@@ -203,15 +203,21 @@ fn wrong_conditions_are_reported() {
         ("s > 0", "a contract cannot read `s`"),
         ("range > 0", RANGE),
         ("range.len > 0", RANGE),
-        ("range[3] > 0", "the range has 3 dimensions, counted from 0"),
-        ("range[n] > 0", "the range has 3 dimensions, counted from 0"),
+        (
+            "range[3] > 0",
+            "the range has 3 dimensions, numbered from 0",
+        ),
+        (
+            "range[n] > 0",
+            "the range has 3 dimensions, numbered from 0",
+        ),
         (
             "a.size(2) > 0",
-            "the accessor has 2 dimensions, counted from 0",
+            "the accessor has 2 dimensions, numbered from 0",
         ),
         (
             "a.size(n) > 0",
-            "the accessor has 2 dimensions, counted from 0",
+            "the accessor has 2 dimensions, numbered from 0",
         ),
         ("n >", FORM),
         ("n > 0; n > 1", "expected `types { .. }`"),

@@ -12,10 +12,8 @@ use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
 /// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
 
-/// The Rust types of structs.
 pub(crate) struct Types<'f> {
     pub(crate) layouts: &'f Layouts,
-    /// The path of each struct's Rust type.
     pub(crate) paths: BTreeMap<StructId, TypePath>,
     facts: BTreeMap<StructId, Facts>,
 }
@@ -33,7 +31,6 @@ struct Facts {
     holds_over_aligned: bool,
     /// Whether it contains device addresses.
     holds_pointer: bool,
-    /// Whether it contains a `bool`.
     holds_bool: bool,
 }
 
@@ -58,11 +55,11 @@ impl<'f> Types<'f> {
         types
     }
 
-    /// Computes the facts of all structs, and returns whether Rust allows such structs. With `over_align`, applies the
-    /// alignment from `alignas`.
+    /// Computes the facts of all structs, and returns whether Rust allows the resulting structs. With `over_align`,
+    /// applies the alignment from `alignas`.
     fn measure_all(&mut self, over_align: bool) -> bool {
         let mut allowed = true;
-        // The order is such that a struct follows the structs that it contains.
+        // In this order, each struct follows the structs that it contains.
         for (id, layout) in self.layouts.iter() {
             let facts = self.measure(layout, over_align);
             allowed &= !(facts.packed && facts.holds_over_aligned);
@@ -111,12 +108,10 @@ impl<'f> Types<'f> {
         }
     }
 
-    /// Returns whether values of this type contain device addresses.
     pub(crate) fn holds_pointer(&self, element: &Element) -> bool {
         self.facts_of(element).holds_pointer
     }
 
-    /// Returns whether values of this type contain a `bool`.
     pub(crate) fn holds_bool(&self, element: &Element) -> bool {
         self.facts_of(element).holds_bool
     }
@@ -163,7 +158,6 @@ impl<'f> Types<'f> {
         }
     }
 
-    /// Returns whether the struct `id` is packed.
     pub(crate) fn is_packed(&self, id: StructId) -> bool {
         self.facts.get(&id).is_some_and(|facts| facts.packed)
     }
@@ -174,8 +168,7 @@ impl<'f> Types<'f> {
         facts.map(|facts| facts.align)
     }
 
-    /// Returns the facts of an element. Their alignment is that of the Rust type, which for vectors is less than in
-    /// C++.
+    /// Returns the facts of an element. The alignment is that of the Rust type; C++ aligns vectors more strictly.
     fn facts_of(&self, element: &Element) -> Facts {
         let number = |align| Facts {
             packed: false,

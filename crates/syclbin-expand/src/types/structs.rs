@@ -18,7 +18,6 @@ pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     (parts, base)
 }
 
-/// A field with its Rust name.
 struct Member<'f> {
     name: Ident,
     field: &'f Field,
@@ -145,7 +144,7 @@ fn unknown(layout: &Layout) -> &'static str {
 /// Returns the C++ definition, with one line per member.
 fn spelled(id: StructId, types: &Types<'_>) -> String {
     let text = types.layouts.describe(id);
-    // Files record it on one line: `struct P { float x; /* 0 */ } /* size 4, align 4 */`.
+    // Layouts are described on one line: `struct P { float x; /* 0 */ } /* size 4, align 4 */`.
     let members = text
         .rsplit_once(" } /* size ")
         .map_or(&*text, |(members, _)| members);

@@ -11,7 +11,8 @@ use syclbin::signature::{DeviceGlobal, Element, KernelName, Scalar, Specializati
 /// The maximum number of `bool`s in a value, because each of them is checked.
 const MOST_BOOLS: usize = 64;
 
-/// Generates the module's builder, with a method that links files and a method for each constant that Rust can set.
+/// Generates the module's builder, with a method that links files and a method for each constant that Rust code can
+/// set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
     builder: &Ident,
@@ -190,7 +191,6 @@ fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// A device global for which a method is generated.
 pub(crate) struct PlannedGlobal<'f> {
     pub(crate) ident: Ident,
     pub(crate) global: &'f DeviceGlobal,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Offload bundles marked `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, compressed ones, and the
-//! identifiers of their entries (clang's documentation, "Clang Offload Bundler").
+//! Reads and writes clang's offload bundles (`__CLANG_OFFLOAD_BUNDLE__`) in binary, text and compressed form, and
+//! parses the identifiers of their entries (clang's documentation, "Clang Offload Bundler").
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -18,7 +18,6 @@ const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
 const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
 const RECORD: &str = "offload bundle";
 
-/// One entry of a bundle.
 pub(super) struct Entry<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) bytes: &'a [u8],
@@ -49,9 +48,9 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
 
 /// Decompresses the bundle `bytes`, and subtracts the decompressed size from `left`.
 ///
-/// The magic is followed by the version and the compression method. Version 2 adds the size of the file. The size
-/// of the bundle follows. From version 3 on, both sizes have 64 bits. The last field is a hash, which LLVM does not
-/// check either.
+/// The magic is followed by the version and the compression method. Version 2 adds the size of the file. The size of
+/// the bundle follows. From version 3 on, both sizes have 64 bits. The last field is a hash. Like LLVM, this function
+/// does not check it.
 pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     const RECORD: &str = "compressed offload bundle";
     let fail = |at, kind| Error::new(RECORD, at, kind);
@@ -129,7 +128,6 @@ pub fn bundle(
     }
 }
 
-/// Returns the number of a compression method in a compressed bundle.
 const fn number(method: Compression) -> u16 {
     match method {
         Compression::Zlib => 0,
@@ -158,7 +156,6 @@ fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     Ok(file)
 }
 
-/// Returns the identifier of an entry: the kind, a triple of four parts, and the architecture.
 fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
     let fail = |problem: String| Error::new(RECORD, 0, ErrorKind::Record(problem.into()));
     let kind = entry.offload_kind.name().filter(|name| *name != "none");
@@ -236,9 +233,8 @@ fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
 
 /// Splits an identifier into offload kind, target triple and architecture.
 ///
-/// The form is `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last part is
-/// often empty or `unknown`. Older tools wrote three parts, so the fourth part may be an architecture. Its name
-/// decides.
+/// The form is `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last part is often
+/// empty or `unknown`. Older tools wrote three parts, so a fourth part that looks like an architecture is one.
 pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
     let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
     let is_architecture = |text: &str| {

@@ -29,14 +29,13 @@ pub(super) struct Found<'a, 'r> {
 }
 
 impl Found<'_, '_> {
-    /// Reads the members of a thin archive, which are separate files.
     pub(super) fn thin_archive(&mut self, slice: &InputSlice<'_>) -> Result<(), Error> {
         let fail = |kind| slice.fail("archive", kind);
         // Nested thin archives are rejected, because they could refer to each other.
         let Some(open) = self.open.take().filter(|_| slice.depth == 0) else {
             return Err(fail(ErrorKind::Unsupported(
                 "a thin archive contains only the names of its members; pass the objects, or create the archive again \
-                 without T",
+                 without the option T",
             )));
         };
         let members = archive::members(slice.bytes).map_err(|error| slice.error(error))?;
@@ -65,7 +64,7 @@ impl Found<'_, '_> {
         Ok(())
     }
 
-    /// Rejects a compressed container inside another one, which no tool writes.
+    /// Rejects a compressed container inside another compressed container. No tool writes such files.
     pub(super) fn refuse_packed(&self, slice: &InputSlice<'_>) -> Result<(), Error> {
         if !self.packed {
             return Ok(());
@@ -148,14 +147,13 @@ const PATH_LIMIT: usize = 512;
 #[derive(Clone)]
 pub(super) struct InputSlice<'a> {
     pub(super) bytes: &'a [u8],
-    /// Where it starts in the input.
+    /// The offset in the input.
     pub(super) offset: u64,
     pub(super) path: String,
     pub(super) depth: usize,
 }
 
 impl<'a> InputSlice<'a> {
-    /// Returns the entire input.
     pub(super) fn whole(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -165,7 +163,7 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// Returns the decoded `bytes` of this slice, called `name`, which are not part of the input.
+    /// Returns a slice for `bytes`, which were decoded from this slice and are not part of the input.
     pub(super) fn inner<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
         InputSlice {
             bytes,
@@ -175,14 +173,13 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// Returns the path of the part called `name`.
     fn path_of(&self, name: &str) -> String {
         let mut path = match (self.path.as_str(), name) {
             ("", name) => name.into(),
             (path, "") => path.into(),
             (path, name) => format!("{path}: {name}"),
         };
-        // A file may have a million parts, each with its own path.
+        // A file may have a million parts, each with its own path, so limit the length.
         if path.len() > PATH_LIMIT {
             let end = (0..PATH_LIMIT)
                 .rev()
@@ -193,7 +190,6 @@ impl<'a> InputSlice<'a> {
         path
     }
 
-    /// Returns the part of this slice called `name`.
     pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
         // A part is a subslice of the whole, but an empty part may point anywhere.
         let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
@@ -206,7 +202,7 @@ impl<'a> InputSlice<'a> {
         }
     }
 
-    /// Adds this slice's offset and path to an error from a reader that sees only these bytes.
+    /// Adds this slice's offset and path to an error from a reader that received only these bytes.
     pub(super) fn error(&self, error: Error) -> Error {
         let record = if self.path.is_empty() {
             error.record().to_string()

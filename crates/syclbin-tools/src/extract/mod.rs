@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Extracts device images from files that compilers and linkers produce, other than SYCLBIN.
+//! Extracts device images from the files that compilers and linkers produce.
 //!
 //! [`images`] detects the format by content. It supports these formats, which may be nested:
 //!
@@ -14,8 +14,8 @@
 //!
 //! [`package()`] packages these images as SYCLBIN and reports what each image lacks.
 //!
-//! Images carry property sets ([`DeviceImage::properties`]) only in files that DPC++'s older driver linked, not in
-//! other objects or bundles.
+//! Only files that DPC++'s older driver linked contain property sets for their images ([`DeviceImage::properties`]).
+//! Other objects and bundles do not.
 //!
 //! No input causes a panic. Time and memory are bounded by a multiple of the input size. For compressed containers,
 //! the bound is 128 times the size plus 16 MiB.
@@ -66,7 +66,7 @@ pub struct DeviceImage<'a> {
     pub arch: Cow<'a, str>,
     /// The image kind, if the container declares one.
     pub image_kind: Option<ImageKind>,
-    /// The content detected from the bytes.
+    /// The format detected from the bytes.
     pub content: Content,
     /// Additional strings from the file as key-value pairs, such as `compile-opts`.
     pub strings: Strings<'a>,
@@ -141,7 +141,6 @@ impl OffloadKind {
         }
     }
 
-    /// Returns the kind for the name in a bundle entry's identifier.
     fn named(name: &str) -> Self {
         match name {
             "" => Self::None,
@@ -158,7 +157,7 @@ impl OffloadKind {
 impl fmt::Display for OffloadKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::None => "no model named",
+            Self::None => "no programming model recorded",
             Self::Host => "host",
             Self::OpenMp => "OpenMP",
             Self::Cuda => "CUDA",
@@ -227,8 +226,8 @@ pub fn images(bytes: &[u8]) -> Result<Vec<DeviceImage<'_>>, Error> {
     walk::images(bytes, None)
 }
 
-/// Returns the device images in `bytes` like [`images`], and also reads the members of a thin archive. `open` reads
-/// a member. Its argument is the member's path as stored in the archive, relative to the directory of the archive.
+/// Returns the device images in `bytes` like [`images`], and also reads the members of a thin archive. `open` reads a
+/// member. Its argument is the member's path as stored in the archive, relative to the archive's directory.
 ///
 /// # Errors
 ///

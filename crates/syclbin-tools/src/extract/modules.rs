@@ -15,7 +15,6 @@ use syclbin::{Content, Error, ErrorKind};
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
 const PHYSICAL_32: u32 = 1;
 
-/// Reads the concatenated images in a section.
 pub(super) fn bundled<'a>(
     slice: &InputSlice<'a>,
     sizes: Option<&[u8]>,
@@ -59,7 +58,7 @@ pub(super) fn bundled<'a>(
     Ok(images)
 }
 
-/// Returns the concatenated modules in `bytes`, which may be separated by zeros. If an instruction exceeds the
+/// Returns the concatenated SPIR-V modules in `bytes`, which may be separated by zeros. If an instruction exceeds the
 /// remaining bytes, the rest belongs to the last module.
 pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
@@ -100,7 +99,7 @@ fn starts_module(bytes: &[u8]) -> bool {
         && word(bytes, 4) == Some(0)
 }
 
-/// Returns the triple of a module whose file does not name one.
+/// Derives the triple of a SPIR-V module from its addressing model.
 pub(super) fn triple(bytes: &[u8]) -> &'static str {
     let mut at = HEADER_SIZE;
     while let Some(rest) = bytes.get(at..) {
@@ -123,10 +122,10 @@ fn word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes(word.try_into().ok()?))
 }
 
-/// Returns the OffloadBinaries in LLVM bitcode, which contains the host code under link-time optimization.
+/// Returns the OffloadBinaries in LLVM bitcode. For link-time optimization, compilers store host code as bitcode.
 ///
-/// Clang embeds them as global byte arrays, with one or more in each. Bitcode stores the bytes of an array in sequence,
-/// starting at any bit.
+/// Clang embeds them as global byte arrays, each with one or more OffloadBinaries. Bitcode stores the bytes of an
+/// array in sequence, starting at any bit offset.
 ///
 /// # Errors
 ///
@@ -167,7 +166,7 @@ pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     Ok(found.into_iter().map(|(_, binary)| binary).collect())
 }
 
-/// Returns the bitcode without the wrapper that Apple's tools put around it.
+/// Strips the wrapper that Apple's tools add to bitcode.
 fn unwrapped(bytes: &[u8]) -> Option<&[u8]> {
     const WRAPPER_MAGIC: &[u8] = &[0xde, 0xc0, 0x17, 0x0b];
     if !bytes.starts_with(WRAPPER_MAGIC) {

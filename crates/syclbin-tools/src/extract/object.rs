@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sections of ELF, COFF and Mach-O objects, executables and shared libraries that hold device images.
+//! Finds the sections with device images in ELF, COFF and Mach-O objects, executables and shared libraries, and
+//! embeds device images in ELF objects.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,10 +16,10 @@ use object::{Endianness, elf, macho, pe};
 use syclbin::__private::raw::{offload_binary, slice};
 use syclbin::{Error, ErrorKind, offload};
 
-/// The type of the ELF sections that clang embeds OffloadBinaries in.
+/// The ELF section type for embedded OffloadBinaries.
 pub(super) const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 pub(super) const OFFLOADING: &[u8] = b".llvm.offloading";
-/// The name that `lld-link` gives to that section, and to every other section whose name starts with `.llvm.`.
+/// `lld-link` truncates every section name that starts with `.llvm.` to this name.
 const LLD_OFFLOADING: &[u8] = b".llvm";
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const BUNDLE_SIZE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE_SIZE__";
@@ -30,14 +31,13 @@ pub(super) struct Section<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// The contents of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Concatenated OffloadBinaries.
     OffloadBinaries,
     /// Concatenated images of the bundle entry with this identifier.
     Bundle(Vec<u8>),
-    /// The sizes of those images, 64 bits each, written when objects were linked into one.
+    /// The 64-bit sizes of a bundle's images, recorded when several objects were linked into one.
     Sizes(Vec<u8>),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> 
         FileKind::Pe64 => pe_sections::<pe::ImageNtHeaders64>(bytes),
         FileKind::MachO32 => macho_sections::<macho::MachHeader32<Endianness>>(bytes),
         FileKind::MachO64 => macho_sections::<macho::MachHeader64<Endianness>>(bytes),
-        // A stub of an import library: a name, no code.
+        // A stub in an import library contains no code.
         FileKind::CoffImport => Ok(Vec::new()),
         _ => return None,
     };
@@ -73,7 +73,7 @@ where
         let index = header.section_strings_index(endian, bytes).map_err(text)?;
         let table = headers
             .get(index.0)
-            .ok_or("the table of section names is missing")?;
+            .ok_or("the section name table is missing")?;
         names = table.data(endian, bytes).map_err(text)?;
     }
     let mut found = Vec::new();
@@ -198,10 +198,9 @@ where
     Ok(found)
 }
 
-/// Objects and their names.
 type Named<'a> = Vec<(String, &'a [u8])>;
 
-/// Returns the objects of a universal Mach-O file with the names of their architectures, or `None` for another file.
+/// Returns the objects of a universal Mach-O file with their architecture names, or `None` for another file.
 pub(super) fn universal(bytes: &[u8]) -> Option<Result<Named<'_>, Error>> {
     let found = match FileKind::parse(bytes).ok()? {
         FileKind::MachOFat32 => fat_objects::<macho::FatArch32>(bytes),
@@ -223,8 +222,8 @@ fn fat_objects<Arch: FatArch>(bytes: &[u8]) -> object::read::Result<Named<'_>> {
     objects.collect()
 }
 
-/// Returns what a section with this name contains, or `None` for other sections. Windows linkers truncate names to
-/// 8 bytes, and `lld-link` truncates them at the second dot.
+/// Returns the role of a section by its name, or `None` for other sections. Windows linkers truncate names to 8
+/// bytes, and `lld-link` truncates them at the second dot.
 fn role(name: &[u8]) -> Option<Role> {
     if name.starts_with(OFFLOADING) || name == &OFFLOADING[..8] || name == LLD_OFFLOADING {
         return Some(Role::OffloadBinaries);
@@ -239,8 +238,8 @@ fn role(name: &[u8]) -> Option<Role> {
         .or_else(|| bundle.map(|id| Role::Bundle(id.to_vec())))
 }
 
-/// Returns the name at `offset` in a string table, truncated beyond the length of all names of interest. Otherwise,
-/// a table without zeros would be scanned completely for each section.
+/// Returns the name at `offset` in a string table, truncated to [`NAME_LIMIT`] bytes. Without the limit, a table
+/// without zeros would be scanned completely for each section.
 fn name_at(strings: &[u8], offset: u64) -> &[u8] {
     let rest = usize::try_from(offset)
         .ok()
@@ -255,11 +254,11 @@ const RECORD: &str = "ELF header";
 /// The sizes of the file header and of a section header in 64-bit ELF, in bytes.
 const HEADER_SIZE: usize = 64;
 const SECTION_SIZE: usize = 64;
-/// The ELF type of relocatable objects.
+/// `ET_REL`: a relocatable object.
 const RELOCATABLE: u64 = 1;
 /// Section numbers from here on are reserved.
 const RESERVED: u64 = 0xff00;
-/// `SHF_EXCLUDE`: a linker leaves the section out.
+/// `SHF_EXCLUDE`: linkers omit the section.
 const EXCLUDE: u64 = 0x8000_0000;
 
 /// Returns a copy of the ELF object `host` with OffloadBinaries in a new section `.llvm.offloading`. Linkers that
@@ -334,7 +333,6 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// Returns the little-endian number of `size` bytes at `at`.
 fn number(bytes: &[u8], at: usize, size: usize) -> u64 {
     let field = bytes.get(at..at + size).unwrap_or_default().iter();
     field

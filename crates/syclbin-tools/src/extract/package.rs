@@ -21,14 +21,14 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Note {
-    /// The index of the image in the input, counted from 0.
+    /// The zero-based index of the image in the input.
     pub image: usize,
     /// The image's [origin](DeviceImage::origin).
     #[cfg_attr(feature = "serde", serde(skip))]
     pub origin: String,
     /// Whether the image is in the SYCLBIN file.
     pub packaged: bool,
-    /// The note and its remedy.
+    /// The note, with a remedy if there is one.
     pub text: Cow<'static, str>,
 }
 
@@ -77,7 +77,7 @@ pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbi
 struct Packer<'a> {
     modules: Vec<AbstractModule<'a>>,
     state: State,
-    /// The SYCLBIN module that the last of `modules` was made from.
+    /// The SYCLBIN module from which the last of `modules` was created.
     last: Option<(Arc<Syclbin<'a>>, usize)>,
     notes: Vec<Note>,
     image: usize,
@@ -85,12 +85,10 @@ struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    /// Adds a note on a packaged image.
     fn note(&mut self, text: impl Into<Cow<'static, str>>) {
         self.add_note(true, text.into());
     }
 
-    /// Adds the reason why an image is not packaged.
     fn left_out(&mut self, text: impl Into<Cow<'static, str>>) {
         self.add_note(false, text.into());
     }
@@ -129,7 +127,7 @@ impl<'a> Packer<'a> {
                 );
             }
             Content::Empty => return self.left_out("the file is empty"),
-            // Extraction descends into these, but a caller may still pass one.
+            // Extraction descends into containers, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary => {
                 return self.left_out("a container itself; extract its images first");
             }
@@ -140,7 +138,7 @@ impl<'a> Packer<'a> {
         };
         if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
             self.note(format!(
-                "made for {}: its kernels expect arguments as that programming model passes them",
+                "compiled for {}: its kernels expect arguments as that programming model passes them",
                 image.offload_kind
             ));
         }
@@ -301,7 +299,7 @@ impl<'a> Packer<'a> {
         Some((module, native))
     }
 
-    /// Adds the names of kernels, and a note where there are none to add.
+    /// Adds the names of kernels, or a note if they are unknown.
     fn kernels(
         &mut self,
         module: &mut AbstractModule<'a>,
@@ -310,7 +308,7 @@ impl<'a> Packer<'a> {
     ) {
         match names {
             None => self.note(format!(
-                "the names of its kernels are unknown: neither {} nor a `symbols` string records them",
+                "its kernel names are unknown: neither {} nor a `symbols` string records them",
                 image.content
             )),
             Some(names) if names.is_empty() => {
@@ -325,7 +323,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Adds a symbol to a set, or a note if compilers never give such a name.
+    /// Adds a symbol to a set, or a note if the set cannot store its name.
     fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
         match key_problem(name) {
             Some(_) => self.note(format!(
@@ -337,7 +335,6 @@ impl<'a> Packer<'a> {
     }
 }
 
-/// Returns a module with the properties of an image.
 fn described<'a>(image: &DeviceImage<'a>) -> AbstractModule<'a> {
     AbstractModule {
         metadata: image.properties.clone().unwrap_or_default(),
@@ -345,10 +342,8 @@ fn described<'a>(image: &DeviceImage<'a>) -> AbstractModule<'a> {
     }
 }
 
-/// A module and its only image.
 type Packed<'a> = (AbstractModule<'a>, Image<'a>);
 
-/// Truncates text from a file to a length that fits into a message.
 fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),

@@ -2,9 +2,9 @@
 //! Finds the device images that a linked program registers with the SYCL runtime, with their options and property
 //! sets.
 //!
-//! The host code stores them in structs that point to one another. An initializer passes the first struct to the
-//! runtime. A stripped file has no symbols for the structs, so they are found by their pointers to the start and
-//! end of an image. Their layouts are versions 2 and 3 of `_sycl_device_binary_struct` in DPC++'s runtime.
+//! Structs in the host code describe the images and point to one another. An initializer passes the first struct to
+//! the runtime. A stripped file has no symbols for the structs, so this module finds them by their pointers to the
+//! start and end of an image. Their layouts are versions 2 and 3 of `_sycl_device_binary_struct` in DPC++'s runtime.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -22,18 +22,17 @@ use syclbin::property::{PropertySets, Value, key_problem};
 /// The sizes of the structs, in bytes.
 const SET: u64 = 24;
 const PROPERTY: u64 = 32;
-/// The kind of an image for SYCL.
+/// The offload kind of SYCL images.
 const SYCL: u8 = 4;
-/// The longest name or option list that is read.
+/// The maximum length of a name or an option list.
 const TEXT_LIMIT: u64 = 1 << 16;
 
-/// An image that a program registers.
 pub(super) struct Registered {
-    /// Where it starts in the file.
+    /// The offset in the file.
     pub(super) start: usize,
     pub(super) size: usize,
     pub(super) triple: String,
-    /// The options for the device compiler and linker, under the keys that OffloadBinary uses.
+    /// The options for the device compiler and linker, under OffloadBinary's keys.
     pub(super) strings: Strings<'static>,
     pub(super) properties: PropertySets<'static>,
 }
@@ -69,7 +68,7 @@ pub(super) fn registered(bytes: &[u8], sections: &[&[u8]]) -> Vec<Registered> {
             found.entry(image.start).or_insert(image);
         }
     }
-    // Images that share bytes would be read more than once.
+    // Drop images that overlap others, because their bytes would be read more than once.
     let mut end = 0;
     let mut apart = |image: &Registered| {
         let is_apart = image.start >= end;
@@ -81,7 +80,6 @@ pub(super) fn registered(bytes: &[u8], sections: &[&[u8]]) -> Vec<Registered> {
     found.into_values().filter(|image| apart(image)).collect()
 }
 
-/// A part of the file that is loaded to an address.
 struct Segment {
     address: u64,
     offset: u64,
@@ -172,7 +170,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Returns the address of an offset in the file.
+    /// Returns the address of the byte at an offset in the file.
     fn address(&self, offset: u64) -> Option<u64> {
         let has = |segment: &&Segment| {
             offset
@@ -219,7 +217,7 @@ impl<'a> Memory<'a> {
             .filter(|(_, target)| wanted(**target))
             .map(|(place, _)| *place)
             .collect();
-        // Segments may claim the same bytes.
+        // Segments may overlap, so limit the total to the size of the file.
         let mut left = self.bytes.len() as u64;
         for segment in &self.segments {
             let Some(bytes) = self.bytes(segment.address, segment.size.min(left)) else {
@@ -245,8 +243,8 @@ struct Reader<'m, 'a> {
 }
 
 impl Reader<'_, '_> {
-    /// Reads the struct whose pointer to the start of the image is at `place`. `range` returns where the section of an
-    /// address ends.
+    /// Reads the struct whose pointer to the image is at `place`. `range` returns the end of the section that
+    /// contains an address.
     fn image(&mut self, place: u64, range: impl Fn(u64) -> Option<u64>) -> Option<Registered> {
         let memory = self.memory;
         let field = |offset: u64| memory.pointer(place.checked_add(offset)?);
@@ -255,7 +253,7 @@ impl Reader<'_, '_> {
         if end > range(start)? {
             return None;
         }
-        // Version 3 has no manifest before the image.
+        // Version 2 stores two manifest pointers before the image pointers; version 3 does not.
         let header = |before: u64| memory.bytes(place.checked_sub(before)?, 4);
         let is = |header: Option<&[u8]>, version: u8| {
             header.is_some_and(|header| header[..3] == [version, 0, SYCL])
@@ -312,7 +310,6 @@ impl Reader<'_, '_> {
         Some(sets)
     }
 
-    /// Reads the value of the property at this address.
     fn value(&mut self, property: u64) -> Option<Value> {
         let at = self.memory.pointer(property.checked_add(8)?)?;
         let ty = self.memory.word(property.checked_add(16)?)?;

@@ -21,7 +21,7 @@ use syclbin::offload::{self, ImageKind};
 use syclbin::read;
 use syclbin::{Error, ErrorKind};
 
-/// Returns an image with the properties that a bundle entry's identifier records.
+/// Returns an image with the properties recorded in the identifier of a bundle entry.
 fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
     let (offload_kind, triple, arch) = bundle::identifier(id);
     DeviceImage {
@@ -118,7 +118,6 @@ pub(super) fn container<'a>(
     Ok(true)
 }
 
-/// Reads the entries of an offload bundle.
 fn entries<'a>(
     slice: &InputSlice<'a>,
     entries: Result<Vec<bundle::Entry<'a>>, Error>,
@@ -132,7 +131,6 @@ fn entries<'a>(
     Ok(())
 }
 
-/// Reads the images in the sections of an object.
 fn object<'a>(
     slice: &InputSlice<'a>,
     sections: Vec<Section<'a>>,
@@ -140,7 +138,8 @@ fn object<'a>(
 ) -> Result<(), Error> {
     let mut budget = slice.budget();
     let big_endian = slice.bytes.starts_with(b"\x7fELF") && slice.bytes.get(5) == Some(&2);
-    // Sizes belong to the image section with the same identifier. There may be several of each.
+    // A size section describes the image section with the same identifier. An identifier may occur several times; its
+    // sections then pair up in order.
     let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
     for section in &sections {
         if let Role::Sizes(id) = &section.role {
@@ -182,7 +181,7 @@ fn object<'a>(
     Ok(())
 }
 
-/// Adds the images in a section that the program registers. Returns whether there are any.
+/// Adds the images that the program registers from this section. Returns whether there are any.
 fn registered_images<'a>(
     section: &InputSlice<'a>,
     id: &str,
@@ -214,7 +213,7 @@ fn registered_images<'a>(
     Ok(any)
 }
 
-/// Returns the images in a section. They are numbered if there are several.
+/// Splits a section into its images, which are numbered if there are several.
 fn parts<'a>(section: &InputSlice<'a>, images: &[&'a [u8]]) -> Vec<InputSlice<'a>> {
     match images {
         [bytes] => Vec::from([InputSlice {
@@ -227,7 +226,6 @@ fn parts<'a>(section: &InputSlice<'a>, images: &[&'a [u8]]) -> Vec<InputSlice<'a
     }
 }
 
-/// Reads the images in concatenated OffloadBinaries.
 fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
     let bytes = syclbin::__private::offload::unpack_within(slice.bytes, &mut found.left);
     if let Cow::Owned(unpacked) = bytes.map_err(|error| slice.error(error))? {
@@ -239,7 +237,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
         let value = entry.strings.iter().find(|(name, _)| name == key);
         value.map(|(_, value)| value.clone())
     };
-    // Version 2 of SYCLBIN is spread over the entries.
+    // SYCLBIN version 2 spans all entries.
     if entries
         .first()
         .is_some_and(|first| string(first, v2::key::FORMAT_VERSION).is_some())
@@ -270,8 +268,8 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
         let name = format!("entry {index}");
         match entry.image {
             Cow::Borrowed(bytes) => image(&slice.part(bytes, &name), declared, found)?,
-            // Entries are currently always borrowed. An owned entry has no offset in the input, so it gets the
-            // offset of the container.
+            // Currently, entries are always borrowed. An owned entry would have no offset in the input, so it would
+            // get the offset of its container.
             Cow::Owned(bytes) => {
                 let part = slice.part(&slice.bytes[..0], &name);
                 found.images.push(leaf(&part, declared, Cow::Owned(bytes)));
@@ -292,12 +290,12 @@ fn image<'a>(
     match content {
         Content::Syclbin => return syclbin(slice, found),
         Content::OffloadBinary => return offload_binaries(slice, found),
-        // It claims to be SYCLBIN but is not recognizable, so the reader reports what is wrong.
+        // The entry claims to be SYCLBIN, so let the reader report the damage.
         Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
             return syclbin(slice, found);
         }
-        // Code compiled ahead of time without relocatable device code is a host object that wraps the images. Host
-        // code and native device code do not have such sections.
+        // Code compiled ahead of time without relocatable device code is a host object that contains the images in
+        // sections. Other host code and native device code do not have such sections.
         _ => {
             if let Some(Ok(sections)) = sections(slice.bytes)
                 && !sections.is_empty()

@@ -14,18 +14,14 @@ use syclbin::__private::spirv::words::{
 };
 use syclbin::__private::spirv::{DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS};
 
-/// Where an id is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Definition {
-    /// The index of a declaration.
     Declaration(usize),
-    /// The index of a function.
     Function(usize),
     /// An instruction inside the function with this index.
     Local(usize),
 }
 
-/// The linkage of a symbol.
 pub(super) struct Link {
     pub(super) symbol: String,
     pub(super) kind: u32,
@@ -48,7 +44,7 @@ pub(super) struct Joined<'o> {
     pub(super) definitions: BTreeMap<u32, Definition>,
     pub(super) links: BTreeMap<u32, Link>,
     pub(super) built_ins: BTreeSet<u32>,
-    /// The variables of the program that the host accesses by name.
+    /// The program's variables that the host accesses by name.
     pub(super) named_by_host: Vec<u32>,
 }
 
@@ -67,7 +63,6 @@ impl<'o> Joined<'o> {
         self.names[module.saturating_sub(1)].into()
     }
 
-    /// Returns whether an id comes from the program.
     pub(super) fn is_of_program(&self, id: u32) -> bool {
         self.starts.get(1).is_none_or(|start| id < *start)
     }
@@ -135,7 +130,7 @@ impl<'o> Joined<'o> {
                     is_inside = true;
                     self.functions.push(Vec::new());
                 }
-                // Only the program contains kernels. Some drivers read the source language, so the program's is kept.
+                // Keep only the program's kernels. Keep its source language too, because some drivers read it.
                 op::ENTRY_POINT | op::EXECUTION_MODE | op::EXECUTION_MODE_ID | op::SOURCE
                     if is_library =>
                 {

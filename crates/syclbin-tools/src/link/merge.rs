@@ -22,11 +22,10 @@ struct Adapter {
     parameters: Vec<Option<u32>>,
 }
 
-/// The names and decorations of declarations.
 #[derive(Default)]
 struct Annotations {
     names: BTreeMap<u32, String>,
-    /// The content of decorations, by target.
+    /// The operands of decorations, by target.
     decorations: BTreeMap<u32, BTreeSet<Vec<u32>>>,
 }
 
@@ -35,14 +34,13 @@ fn stride(opcode: u16) -> usize {
     1 + usize::from(opcode == op::GROUP_MEMBER_DECORATE)
 }
 
-/// Merges modules.
 pub(super) struct Merger<'j> {
     joined: &'j Joined<'j>,
     /// The id bound: greater than every id.
     pub(super) bound: u32,
     /// The id that replaces each merged id.
     replaced: BTreeMap<u32, u32>,
-    /// The declarations. Each follows those that it refers to.
+    /// The declarations, with dependencies first.
     pub(super) declarations: Vec<Instruction>,
     pub(super) functions: Vec<Vec<Instruction>>,
     /// Adapters by the types of an import and its definition. `None` if the types are incompatible.
@@ -87,8 +85,7 @@ impl<'j> Merger<'j> {
         }
     }
 
-    /// Merges equal declarations. Returns the indices of the remaining declarations. Each follows those that it refers
-    /// to.
+    /// Merges equal declarations. Returns the indices of the remaining declarations, with dependencies first.
     fn merge(&mut self) -> Result<Vec<usize>, LinkError> {
         let declared = &self.joined.declarations;
         let annotations = self.annotations();
@@ -102,7 +99,7 @@ impl<'j> Merger<'j> {
             .collect();
         let mut done: BTreeSet<usize> = order.iter().copied().collect();
         let mut open = BTreeSet::new();
-        // The declarations to visit. Each is visited again, with `true`, after the declarations that it refers to.
+        // The declarations to visit. Each is visited again, with `true`, after its dependencies.
         let mut stack: Vec<_> = (0..declared.len()).rev().map(|at| (at, false)).collect();
         while let Some((place, is_ready)) = stack.pop() {
             if done.contains(&place) {
@@ -221,7 +218,7 @@ impl<'j> Merger<'j> {
         [&[u32::from(instruction.opcode), count], &words[..]].concat()
     }
 
-    /// Adds a declaration, with ids replaced by those of the linked module.
+    /// Adds a declaration with the ids of the linked module.
     fn declaration(&mut self, instruction: &Instruction) {
         let mut new = instruction.clone();
         let is_replaced = |id: &u32| self.replaced.contains_key(id);
@@ -243,7 +240,6 @@ impl<'j> Merger<'j> {
         self.declarations.push(new);
     }
 
-    /// Replaces the ids in a declaration.
     fn rename(&mut self, instruction: &mut Instruction) {
         let ids = instruction.ids().unwrap_or_default();
         let result = ids.result.map(|at| instruction.operands[at]);
@@ -319,7 +315,6 @@ impl<'j> Merger<'j> {
         Ok(())
     }
 
-    /// Adds a call with pointer casts.
     fn adapt(
         &mut self,
         adapter: &Adapter,
@@ -352,7 +347,6 @@ impl<'j> Merger<'j> {
         Ok(id)
     }
 
-    /// Returns the type of a function or variable.
     fn type_of(&self, id: u32) -> Option<u32> {
         let (instruction, place) = match self.joined.definitions.get(&id)? {
             Definition::Declaration(place) => (&self.joined.declarations[*place], 0),

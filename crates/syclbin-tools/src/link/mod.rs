@@ -147,16 +147,16 @@ fn complete_interfaces(module: &mut edit::Module, version: Version) -> Option<()
 #[non_exhaustive]
 pub enum LinkError {
     /// A module is not valid SPIR-V.
-    #[error("{module} is damaged: {error}; compile it again")]
+    #[error("{module} is damaged: {error}; recompile its source")]
     Malformed {
         /// The module.
         module: String,
-        /// The error in it.
+        /// The error in the module.
         error: Error,
     },
     /// A module contains an instruction whose ids the linker cannot identify.
     #[error(
-        "{module} contains instruction {opcode}, which the linker does not support; link it at load time"
+        "{module} contains instruction {opcode}, which the linker does not support; link the module at load time"
     )]
     Instruction {
         /// The module.
@@ -165,13 +165,13 @@ pub enum LinkError {
         opcode: u16,
     },
     /// Two modules have different addressing or memory models.
-    #[error("{} and {} have different memory models; compile them for one target", .modules[0], .modules[1])]
+    #[error("{} and {} have different memory models; compile them for the same target", .modules[0], .modules[1])]
     MemoryModel {
         /// Both modules.
         modules: [String; 2],
     },
     /// Two modules define the same symbol, and neither definition is `inline`.
-    #[error("{symbol} is defined by both {} and {}; remove one of them", .modules[0], .modules[1])]
+    #[error("{symbol} is defined by both {} and {}; remove one of the definitions", .modules[0], .modules[1])]
     Duplicate {
         /// The symbol.
         symbol: String,
@@ -192,14 +192,14 @@ pub enum LinkError {
         exporter: String,
     },
     /// The initial values of variables refer to each other in a cycle.
-    #[error("{module} has a declaration that contains itself; link it at load time")]
+    #[error("{module} contains a declaration that depends on itself; link the module at load time")]
     Recursive {
         /// The module.
         module: String,
     },
     /// A library contains specialization constants, whose ids are meaningful only in its own module.
     #[error(
-        "{module} has specialization constants, which cannot be linked ahead of time; link it at load time"
+        "{module} has specialization constants, which cannot be linked ahead of time; link the module at load time"
     )]
     SpecializationConstants {
         /// The module.

@@ -17,7 +17,6 @@ use syclbin::property::{PropertySet, PropertySets, key, set};
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, ImageKind, IrType};
 
-/// The target triple for NVIDIA GPUs.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 /// A module that was left unchanged, to be linked at load time.
@@ -26,7 +25,7 @@ const NVIDIA: &str = "nvptx64-nvidia-cuda";
 pub struct Unlinked {
     /// A description of the module by its kernels.
     pub name: String,
-    /// The reason.
+    /// The reason why the module was left unchanged.
     pub obstacle: Obstacle,
 }
 
@@ -38,17 +37,16 @@ pub enum Obstacle {
     #[error(transparent)]
     Code(#[from] LinkError),
     /// A required module contains variables that the host accesses by name.
-    #[error("{0} has device globals, whose address only the loader knows")]
+    #[error("{0} has device globals, whose addresses are known only at load time")]
     DeviceGlobals(String),
     /// The module calls virtual functions, whose names do not appear in its code.
-    #[error("it uses virtual functions, which only the loader links")]
+    #[error("it uses virtual functions, which can be linked only at load time")]
     VirtualFunctions,
-    /// The properties of a module are malformed.
-    #[error("{0} has malformed device requirements; compile it again")]
+    /// A module's device requirements are malformed.
+    #[error("{0} has malformed device requirements; recompile its source")]
     Requirements(String),
 }
 
-/// The symbols in a module's SPIR-V.
 struct Symbols {
     imports: BTreeSet<String>,
     weak: BTreeSet<String>,

@@ -147,7 +147,7 @@ fn inline_functions_are_merged() {
     let text = refused(&module(&program()), &[&strong, &strong]);
     assert_eq!(
         text,
-        "f is defined by both b.cpp and c.cpp; remove one of them"
+        "f is defined by both b.cpp and c.cpp; remove one of the definitions"
     );
 }
 
@@ -321,7 +321,7 @@ fn variables_that_contain_each_other_are_refused() {
     );
     assert_eq!(
         text,
-        "a.cpp has a declaration that contains itself; link it at load time"
+        "a.cpp contains a declaration that depends on itself; link the module at load time"
     );
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads per-kernel statistics, such as registers and spills, that compilers record in native code.
 //!
-//! Code for Intel GPUs is an ELF file, or an archive of ELF files for several GPUs. Its section `.ze_info`
-//! describes the kernels in YAML. CUDA ELF files record less: the registers and shared memory of each kernel.
+//! Code for Intel GPUs is an ELF file, or an archive of ELF files for several GPUs. The section `.ze_info` of each
+//! ELF file describes its kernels in YAML. CUDA ELF files record less: the registers and shared memory of each
+//! kernel.
 //!
 //! ```
 //! assert!(syclbin_tools::native::kernels(b"\x7fELF\x02\x01").is_empty());
@@ -17,9 +18,8 @@ use alloc::vec::Vec;
 use crate::archive;
 use syclbin::{Content, cubin};
 
-/// The ELF machine number of Intel GPUs.
 const INTEL_GPU: u16 = 205;
-/// The maximum number of kernels that are returned for an image.
+/// The maximum number of kernels returned for an image.
 const MAX_KERNELS: usize = 1 << 16;
 
 /// The statistics that a compiler recorded for a kernel. A value is `None` if the code does not record it.
@@ -27,9 +27,9 @@ const MAX_KERNELS: usize = 1 << 16;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Kernel {
-    /// The GPU, for code in an archive: the name of the archive member, such as `64.12.60.7`.
+    /// The GPU, if the code is in an archive: the name of the archive member, such as `64.12.60.7`.
     pub device: Option<String>,
-    /// The symbol.
+    /// The symbol of the kernel.
     pub symbol: String,
     /// The number of work-items that a hardware thread executes at once.
     pub simd_width: Option<u32>,
@@ -37,7 +37,7 @@ pub struct Kernel {
     pub registers: Option<u32>,
     /// The spill memory per hardware thread, in bytes.
     pub spill_size: Option<u64>,
-    /// The private memory in bytes. Intel's compiler includes spills.
+    /// The private memory in bytes. Intel's compiler includes spill memory.
     pub private_size: Option<u64>,
     /// The statically sized work-group memory, in bytes.
     pub local_size: Option<u64>,
@@ -83,8 +83,8 @@ fn add(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     }
 }
 
-/// Adds the kernels of a CUDA ELF file. Each kernel has a code section, and a shared memory section if it uses
-/// shared memory. The section `.nv.info` contains symbol attributes. The header of a code section gives the
+/// Adds the kernels of a CUDA ELF file. Each kernel has a code section, and a shared memory section if it uses shared
+/// memory. The section `.nv.info` contains symbol attributes. The header of a code section contains the index of the
 /// kernel's symbol.
 fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     // The attributes for the number of registers and for the size of the stack frame.
@@ -156,7 +156,6 @@ mod tests;
 
 const HEADER: usize = 64;
 
-/// An ELF section and its contents.
 struct Section<'a> {
     name: &'a [u8],
     info: u32,
@@ -198,7 +197,6 @@ fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
     })
 }
 
-/// Returns the bytes of the section with this header.
 fn content<'a>(bytes: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
     /// The type of sections without bytes in the file.
     const NO_BITS: u32 = 8;

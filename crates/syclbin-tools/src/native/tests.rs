@@ -34,7 +34,7 @@ kernels_misc_info:
 ...
 ";
 
-/// Creates an ELF file with sections of these names, infos and contents. The last one has the names.
+/// Creates an ELF file with sections of these names, infos and contents. The last section holds the names.
 fn elf(machine: u16, sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
     let mut names = vec![0u8];
     let mut contents = Vec::new();

@@ -8,10 +8,9 @@ use alloc::string::String;
 
 use super::Kernel;
 
-/// The compiler's own entry for functions that kernels share. It is not a kernel.
+/// The compiler's entry for functions that kernels share, which is not a kernel.
 const SHARED_FUNCTIONS: &str = "Intel_Symbol_Table_Void_Program";
 
-/// A line: its depth, whether it begins an item of a list, its key and its value.
 struct Line<'a> {
     depth: usize,
     is_item: bool,
@@ -40,7 +39,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Returns the kernels of a section.
 pub(super) fn kernels(section: &[u8]) -> impl Iterator<Item = Kernel> {
     let mut lines = section
         .split(|byte| *byte == b'\n')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks that images match their metadata and the state of the file.
+//! Checks that images match their metadata and the file's state.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -36,13 +36,13 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
         .and_then(Value::as_u32);
     let mut place = findings.at(*offset, Owner::File);
     match state {
-        None => place.error("it has no state; the reference runtime rejects it"),
+        None => place.error("it has no state; the reference runtime rejects the file"),
         Some(State::Other(number)) => place.error(format!(
             "invalid state {number}; expected 0 (input), 1 (object) or 2 (executable)"
         )),
-        // Other notations for the number are understood only by this crate.
+        // Other notations of the number are supported by this crate, but not by other readers.
         Some(_) if number.is_none() => {
-            place.error("its state is not a number of type 1; the reference runtime rejects it");
+            place.error("its state is not stored as a number (type 1); the reference runtime rejects the file");
         }
         Some(_) => {}
     }
@@ -101,7 +101,7 @@ fn check_image(
         }
         ImageKind::Native { arch, target } => {
             if target.is_empty() {
-                place.warning("it has no target; the reference runtime rejects it");
+                place.warning("it has no target; the reference runtime rejects the image");
             }
             if arch.is_empty() {
                 place.note("it has no architecture");
@@ -113,7 +113,9 @@ fn check_image(
                 ));
             }
             if state == Some(State::Input) {
-                place.warning("the state is input, in which no runtime accepts native code");
+                place.warning(
+                    "the state is input, and no runtime accepts native code in that state",
+                );
             }
             kernels::check_native(image.bytes(), arch, &mut place);
         }
@@ -146,7 +148,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
     (!fits).then_some(expected)
 }
 
-/// Checks that the rules by which runtimes choose an image work for this module.
+/// Checks that runtimes can choose an image of this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
     let (native, ir): (Vec<_>, Vec<_>) = module
         .images
@@ -158,7 +160,7 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
         findings.at(offset, module.owner).error(reason);
     }
     let is_ptx = |says: &model::Image<'_>| matches!(says.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
-    // PTX is for NVIDIA's GPUs, behind what the reference runtime takes.
+    // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
     let alike = ir
         .iter()
         .filter(|(_, described)| !is_ptx(&described.says))

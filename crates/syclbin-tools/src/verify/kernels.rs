@@ -17,7 +17,6 @@ use syclbin::ptx::{Target, constant_variable};
 use syclbin::read::Owner;
 use syclbin::{Content, Error, State, cubin, ptx};
 
-/// The kernels and symbols found in the code of a module.
 #[derive(Default)]
 struct Code {
     /// The kernels of all images that list kernels, or `None` if no image does.
@@ -104,7 +103,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
         let kernel = shown(kernel);
         place.warning(format!(
-            "kernel {kernel} is not listed, so no runtime finds it"
+            "kernel {kernel} is not listed, so runtimes cannot find it"
         ));
     }
     for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
@@ -151,13 +150,13 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
             let (severity, remedy) = match Import::of(import) {
                 Import::SpecializationConstant => (
                     Severity::Error,
-                    "the compiler did not lower it, so drivers cannot run it; compile with a DPC++ clang++ \
-                     (-fsyclbin), or pass the value as an argument",
+                    "the compiler did not lower the constant, so drivers cannot run the code; compile with a DPC++ \
+                     clang++ (-fsyclbin), or pass the value as an argument",
                 ),
                 Import::DeviceLibrary if import == ASSERT_FAIL => (
                     Severity::Note,
-                    "a failed `assert` ends the process on devices with cl_intel_devicelib_assert; other devices \
-                     cannot load it",
+                    "a failed `assert` terminates the process on devices with cl_intel_devicelib_assert; other \
+                     devices cannot load the module",
                 ),
                 _ => (severity, remedy),
             };
@@ -168,7 +167,6 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
     }
 }
 
-/// Checks an image that is declared as PTX.
 pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>) {
     if !target.is_empty() && !target.starts_with("nvptx") {
         place.error(format!("it is PTX, but its target is {}", shown(target)));
@@ -176,7 +174,7 @@ pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>
     check_text(bytes, None, place);
 }
 
-/// Checks whether native code is for `arch`, if it is for NVIDIA's GPUs.
+/// Checks that native code for NVIDIA GPUs targets `arch`.
 pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner>) {
     let content = Content::of(bytes);
     let is_cuda = matches!(
@@ -192,7 +190,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner
     }
     let Some(named) = Target::parse(arch) else {
         return place.warning(format!(
-            "its architecture {} is not an NVIDIA architecture, such as sm_80",
+            "its architecture {} is not an NVIDIA architecture; expected a name such as sm_80",
             shown(arch)
         ));
     };
@@ -204,7 +202,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner
             Err(error) => place.damage(&error),
         },
         _ => match cubin::target(bytes) {
-            // The file may not record the suffix.
+            // The file may not record the architecture's suffix, such as `a` in `sm_90a`.
             Ok(target) if target.number == named.number => {}
             Ok(target) => place.error(format!(
                 "its architecture is {named}, but its code is for {target}"
@@ -236,7 +234,7 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
     }
 }
 
-/// Returns what a fat binary has, unless that is code for the named target, or PTX that can become such code.
+/// Returns the targets in a fat binary, unless it contains code for `named` or PTX that can be compiled for it.
 fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     let (mut fits, mut targets) = (false, String::new());
     for entry in cubin::entries(bytes)? {
@@ -245,7 +243,7 @@ fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
         fits |= match entry.kind {
             EntryKind::Elf => entry.target.native_runs_on(major, minor),
             EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
-            // The content of such an entry is unknown.
+            // The contents of other entries are unknown.
             _ => true,
         };
         if targets.len() < 100 {

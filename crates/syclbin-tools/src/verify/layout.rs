@@ -14,10 +14,10 @@ use syclbin::Container;
 use syclbin::offload::{ImageKind, OffloadKind};
 use syclbin::read::{File, Metadata, Owner};
 
-/// A range that is claimed: its start, its size, and by what.
+/// A claimed range: its start, its size and its claimant.
 type Claim<T> = (u64, u64, T);
 
-/// Returns each claim that overlaps an earlier one: its start, by what it is claimed, and by what the other is.
+/// Returns each claim that overlaps an earlier one: its start, and both claimants.
 fn overlaps<T: Clone>(mut claims: Vec<Claim<T>>) -> Vec<(u64, T, T)> {
     claims.retain(|(_, size, _)| *size > 0);
     claims.sort_by_key(|(start, size, _)| (*start, *size));
@@ -38,15 +38,13 @@ fn overlaps<T: Clone>(mut claims: Vec<Claim<T>>) -> Vec<(u64, T, T)> {
     found
 }
 
-/// Reports records that share bytes.
 fn check_overlaps(records: Vec<Claim<String>>, findings: &mut Findings) {
     for (start, record, other) in overlaps(records) {
-        let reason = format!("it shares bytes with {other}");
+        let reason = format!("it overlaps {other}");
         findings.at(start, record).error(reason);
     }
 }
 
-/// Checks the records of the file within its container.
 pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     let (mut spans, mut images) = (Vec::new(), Vec::new());
     let mut claim = |what: String, metadata: Metadata<'_>| {
@@ -80,7 +78,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
             }
         }
     }
-    // Iterates over the image table instead of the modules' claims, which may overlap.
+    // Iterate over the image table instead of the modules' claims, which may overlap.
     for image in file.all_images() {
         match image {
             Ok(image) => {
@@ -93,7 +91,7 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         }
     }
     spans.append(&mut images);
-    // In version 2, these are the images of the wrapper's entries, which the wrapper's check covers.
+    // In version 2, the images are entries of the wrapper, and the check of the wrapper covers them.
     if !matches!(file.container(), Container::Version2 | Container::Images) {
         check_overlaps(spans, findings);
     }
@@ -134,8 +132,8 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
             findings.at(0, HEADER).note(reason);
         }
         Container::Images => {
-            let reason = "device images of LLVM's own SYCL compiler, without SYCLBIN: the reference runtime does not \
-                          load them; `cargo syclbin convert` converts them to SYCLBIN";
+            let reason = "bare device images from LLVM's own SYCL compiler (clang-sycl-linker): the reference runtime \
+                          does not load them; `cargo syclbin convert` converts them to SYCLBIN";
             findings.at(0, "file").note(reason);
             return;
         }
@@ -151,11 +149,13 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         findings.at(8, HEADER).error(reason);
     }
     if bytes.len() > size {
-        let reason = format!("{} bytes follow, which readers ignore", bytes.len() - size);
+        let count = bytes.len() - size;
+        let s = if count == 1 { "" } else { "s" };
+        let reason = format!("{count} trailing byte{s}, which readers ignore");
         findings.at(size as u64, HEADER).warning(reason);
     }
     if binary.version == 3 {
-        let reason = "version 3: the reference runtime loads only 1 and 2";
+        let reason = "version 3: the reference runtime loads only versions 1 and 2";
         findings.at(4, HEADER).warning(reason);
     }
     check_entries(&binary, container, findings);
@@ -195,7 +195,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
         }
         let foreign = ImageKind(entry.image_kind) != ImageKind::SYCLBIN;
         if foreign && version_1 {
-            let reason = "image kind 6 is from DPC++ before mid-2025; runtimes of 2026 need 7";
+            let reason = "image kind 6 is from DPC++ before mid-2025; 2026 runtimes require 7";
             findings.at(at, &record).warning(reason);
         } else if foreign || (index > 0 && container != Container::Version2) {
             let reason = "it is not part of the SYCLBIN file, so readers ignore it";

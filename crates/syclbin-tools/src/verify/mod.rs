@@ -56,7 +56,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The offset in the file, in bytes.
     pub offset: u64,
-    /// The record it concerns, such as `IR module 2`.
+    /// The record that the finding concerns, such as `IR module 2`.
     pub record: String,
     /// The description.
     pub reason: String,
@@ -109,7 +109,6 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
 /// million.
 const LIMIT: usize = 1000;
 
-/// The findings so far.
 #[derive(Default)]
 struct Findings {
     kept: Vec<Finding>,
@@ -137,7 +136,7 @@ impl<R: ToString> Place<'_, R> {
         self.add(Severity::Note, 0, reason.into());
     }
 
-    /// Adds an error of a reader that saw only the bytes of this record.
+    /// Adds an error whose offset is relative to this record.
     fn damage(&mut self, error: &Error) {
         self.add(Severity::Error, error.offset(), error.kind().to_string());
     }
@@ -174,11 +173,12 @@ impl Findings {
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left_out = self.counts[severity as usize].saturating_sub(LIMIT);
             if left_out > 0 {
+                let s = if left_out == 1 { "" } else { "s" };
                 self.kept.push(Finding {
                     severity,
                     offset: size,
                     record: "file".into(),
-                    reason: alloc::format!("{left_out} more findings of this severity"),
+                    reason: alloc::format!("{left_out} more finding{s} of this severity"),
                 });
             }
         }

@@ -13,15 +13,14 @@ use syclbin::property::PropertySets;
 use syclbin::read::{self, File, Metadata, Owner};
 use syclbin::{AbstractModule, Image, Syclbin};
 
-/// The metadata of a file.
 pub(super) struct Sets<'a> {
     /// The file without its modules.
     pub(super) file: Located<Syclbin<'a>>,
     pub(super) modules: Vec<Module<'a>>,
 }
 
-/// A record and the offset of its property sets. Unreadable property sets are empty. A finding has already reported
-/// them.
+/// A record and the offset of its property sets. Unreadable property sets are replaced by empty ones, after a finding
+/// has reported the error.
 pub(super) struct Located<T> {
     pub(super) offset: u64,
     pub(super) says: T,
@@ -46,7 +45,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     let mut read = |owner: Owner, metadata: Metadata<'a>| {
         (metadata.offset(), read_sets(owner, metadata, findings))
     };
-    // The layout check has already reported errors that occur here.
+    // The layout check has already reported errors from these calls.
     let global = file.global().map(|metadata| read(Owner::File, metadata));
     let (offset, global) = global.unwrap_or_default();
     let whole = Located {
@@ -88,7 +87,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
     sets
 }
 
-/// Pairs the images of a file without SYCLBIN with metadata derived from their code.
+/// Pairs bare device images with the metadata derived from their code.
 fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
     let pairs = file.modules().flatten().zip(model.modules);
     let modules = pairs.map(|(module, says)| Module {
@@ -120,7 +119,7 @@ fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
     }
 }
 
-/// Reports values without a meaning.
+/// Reports properties with malformed values.
 fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
     let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
         for malformed in faults {

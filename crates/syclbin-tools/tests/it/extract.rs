@@ -134,7 +134,7 @@ fn every_llvm_container_yields_its_images() {
         ("old_sizes.o", two(old)),
         (
             "old.dll",
-            vec!["section __CLANG_ | no model named |  |  | SPIR-V | 1140".into()],
+            vec!["section __CLANG_ | no programming model recorded |  |  | SPIR-V | 1140".into()],
         ),
         (
             "mixed.offload",

@@ -91,7 +91,7 @@ fn library_without_kernels_keeps_its_exports() {
     assert_eq!(module.exports().collect::<Vec<_>>(), ["_Z5shapef"]);
     check(&linked, &[&library]);
     let error = link(object("b.cpp", &library), &[object("c.cpp", &library)]).unwrap_err();
-    let expected = "_Z5shapef is defined by both b.cpp and c.cpp; remove one of them";
+    let expected = "_Z5shapef is defined by both b.cpp and c.cpp; remove one of the definitions";
     assert_eq!(error.to_string(), expected);
 }
 

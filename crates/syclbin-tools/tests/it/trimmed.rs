@@ -80,7 +80,10 @@ fn capabilities_of_variables_go_with_the_variables() {
 fn unknown_entry_point_is_an_error() {
     let (_, code) = modules().remove(0);
     let error = trim(&code, &["absent"]).unwrap_err().to_string();
-    assert!(error.contains("it has no entry point absent"), "{error}");
+    assert!(
+        error.contains("it does not contain the entry point absent"),
+        "{error}"
+    );
 }
 
 #[test]

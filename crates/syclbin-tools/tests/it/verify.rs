@@ -140,7 +140,7 @@ fn kernels_and_code_must_agree() {
     must_say(
         &file,
         Severity::Warning,
-        "kernel `__sycl_kernel_saxpy` is not listed, so no runtime finds it",
+        "kernel `__sycl_kernel_saxpy` is not listed, so runtimes cannot find it",
     );
     let twice = file.modules[0].clone();
     file.modules.push(twice);
@@ -182,7 +182,7 @@ fn states_and_images_must_fit() {
     must_say(
         &file,
         Severity::Warning,
-        "in which no runtime accepts native code",
+        "no runtime accepts native code in that state",
     );
     file.global.insert(set::GLOBAL, key::STATE, 7u32);
     must_say(&file, Severity::Error, "invalid state 7; expected 0");
@@ -207,7 +207,7 @@ fn state_of_nonstandard_type_is_an_error() {
     must_say(
         &file,
         Severity::Error,
-        "SYCLBIN file header: its state is not a number of type 1",
+        "SYCLBIN file header: its state is not stored as a number (type 1)",
     );
 }
 
@@ -360,11 +360,7 @@ fn all_overlapping_and_outside_tables_are_found() {
     // The first image's metadata moves onto the global metadata, the second's code out of the file.
     bytes[image..image + 8].copy_from_slice(&0u64.to_le_bytes());
     bytes[image + 32 + 16..image + 32 + 24].copy_from_slice(&u64::MAX.to_le_bytes());
-    bytes_must_say(
-        &bytes,
-        Severity::Error,
-        "it shares bytes with global metadata",
-    );
+    bytes_must_say(&bytes, Severity::Error, "it overlaps global metadata");
     bytes_must_say(
         &bytes,
         Severity::Error,
@@ -659,6 +655,6 @@ fn odd_wrapper_sizes_and_versions_are_reported() {
     bytes_must_say(
         &bytes,
         Severity::Warning,
-        "version 3: the reference runtime loads only 1 and 2",
+        "version 3: the reference runtime loads only versions 1 and 2",
     );
 }

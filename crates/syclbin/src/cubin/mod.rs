@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native code for NVIDIA GPUs: finds the target GPUs of ELF files (cubins) and fat binaries.
+//! Determines the target GPUs of native NVIDIA code in ELF files (cubins) and fat binaries.
 //!
-//! Neither format is documented. This module is based on output of NVIDIA's assembler and `fatbinary` tool from
-//! CUDA 13.5, and on LLVM's source code.
+//! Neither format is documented. This module relies on the output of NVIDIA's assembler and `fatbinary` tool
+//! from CUDA 13.5, and on LLVM's source code.
 //!
 //! ```
 //! use syclbin::cubin;
@@ -20,9 +20,9 @@ use crate::ptx::{Suffix, Target, is_ptx};
 
 /// The ELF machine number of CUDA.
 pub const MACHINE: u16 = 190;
-/// Since this ABI version, the second byte of the flags contains the target.
+/// The first ABI version that stores the target in the second byte of the ELF flags.
 const SECOND_BYTE: u8 = 8;
-/// The flag in the older ABI for code that uses architecture-specific features.
+/// The ELF flag that marks code with architecture-specific features in the older ABI.
 const ACCELERATED: u32 = 0x800;
 
 /// Returns the target GPUs of a CUDA ELF file. Only the older ABI records whether the target has a suffix, so code
@@ -30,7 +30,7 @@ const ACCELERATED: u32 = 0x800;
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a CUDA ELF file, or if the file names no target.
+/// Returns an error if `bytes` are not a CUDA ELF file, or if its flags do not specify a target.
 pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     let fail = |offset, reason| Error::new("cubin", offset, ErrorKind::Cuda(reason));
     if !bytes.starts_with(b"\x7fELF") {
@@ -62,7 +62,7 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     Ok(Target { number, suffix })
 }
 
-/// Returns uncompressed PTX: `bytes` themselves if they are PTX, or the PTX in them if they are a fat binary.
+/// Returns uncompressed PTX: `bytes` itself if it is PTX, or the first uncompressed PTX entry of a fat binary.
 #[must_use]
 pub fn ptx(bytes: &[u8]) -> Option<&[u8]> {
     if is_ptx(bytes) {
@@ -89,11 +89,10 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     array(bytes, at).map(u64::from_le_bytes)
 }
 
-/// The magic number of a fat binary.
 const MAGIC: u32 = 0xba55_ed50;
-/// The size of the known part of the header.
+/// The size of the known part of the header, in bytes.
 const HEADER: usize = 16;
-/// The size of the known part of an entry's header.
+/// The size of the known part of an entry's header, in bytes.
 const ENTRY: usize = 64;
 
 const ZSTD: u64 = 0x8000;
@@ -105,13 +104,13 @@ const FAMILY: u64 = 0x20_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// The content of the entry.
+    /// The kind of content.
     pub kind: EntryKind,
-    /// The target GPUs.
+    /// The GPUs that the entry was compiled for.
     pub target: Target,
     /// The compression method, or `None` if the bytes are not compressed.
     pub compression: Option<Compression>,
-    /// Its bytes as stored. Uncompressed PTX may end in zero bytes.
+    /// The bytes as stored. Uncompressed PTX may end in zero bytes.
     pub bytes: &'a [u8],
     /// The uncompressed size in bytes.
     pub size: u64,
@@ -125,9 +124,9 @@ pub enum EntryKind {
     Ptx,
     /// Native code, an ELF file.
     Elf,
-    /// Several entries that were compressed together (`fatbinary --concat`). The target has no meaning.
+    /// Several entries that were compressed together (`fatbinary --concat`). [`Entry::target`] is meaningless.
     Several,
-    /// Something else, by its number.
+    /// An unknown kind, identified by its number.
     Other(u16),
 }
 
@@ -144,8 +143,8 @@ pub enum Compression {
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a fat binary. If an entry exceeds the file, the iterator yields an error
-/// instead and ends.
+/// Returns an error if `bytes` are not a fat binary. At a malformed entry, the iterator yields an error and
+/// ends.
 pub fn entries(
     bytes: &[u8],
 ) -> Result<impl Iterator<Item = Result<Entry<'_>, Error>> + Clone, Error> {
@@ -234,7 +233,12 @@ impl<'a> Entries<'a> {
         let payload = usize::try_from(padded)
             .ok()
             .and_then(|size| head.get(header..)?.get(..size))
-            .ok_or_else(|| fail(start + 8, "an entry extends beyond its end"))?;
+            .ok_or_else(|| {
+                fail(
+                    start + 8,
+                    "an entry extends beyond the end of the fat binary",
+                )
+            })?;
         let compression = match (flags & ZSTD, flags & LZ4) {
             (0, 0) => None,
             (0, _) => Some(Compression::Lz4),
@@ -246,7 +250,10 @@ impl<'a> Entries<'a> {
                 let size = usize::try_from(compressed).unwrap_or(usize::MAX);
                 let bytes = payload.get(..size);
                 let bytes = bytes.ok_or_else(|| {
-                    fail(start + 16, "an entry is shorter than its recorded size")
+                    fail(
+                        start + 16,
+                        "an entry is shorter than its recorded compressed size",
+                    )
                 })?;
                 (bytes, full)
             }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Typed views of the property sets of modules, images and files.
 //!
-//! A view is a plain struct. Its `read` function extracts it from [`PropertySets`], and `write` stores it there. An
-//! invalid value of a known property gives the error [`Malformed`]. Unknown sets and keys are left alone. Reading
-//! and writing back preserves all values and their order. The only exceptions are values from old compilers, which
-//! are converted to the current form.
+//! A view is a plain struct. The function `read` extracts a view from [`PropertySets`], and `write` stores the view
+//! there. An invalid value of a known property causes the error [`Malformed`]. Unknown sets and keys are
+//! preserved. Reading and writing back preserves all values and their order, except values from old compilers,
+//! which are converted to the current form.
 //!
 //! ```
 //! use syclbin::Aspect;
@@ -34,8 +34,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! References: DPC++'s design documents "PropertySets" and "SYCLBIN". Where these are wrong, this module follows
-//! the output of DPC++ 2026.2.
+//! References: DPC++'s design documents "PropertySets" and "SYCLBIN". Where the documents are wrong, this
+//! module follows the files that DPC++ 2026.2 writes.
 
 mod named;
 mod program;
@@ -66,8 +66,7 @@ use alloc::vec::Vec;
 
 use crate::property::{PropertySets, set};
 
-/// Declares [`ModuleMetadata`]: each field with its view, and the set to read for views that are not tied to one
-/// set.
+/// Declares [`ModuleMetadata`]. Each field names its view, and its set unless the view implies the set.
 macro_rules! module_metadata {
     ($($(#[$of:meta])* $field:ident: $view:ty $(= $set:ident)?;)*) => {
         /// All metadata of a module.
@@ -88,13 +87,13 @@ macro_rules! module_metadata {
                 })
             }
 
-            /// Writes all sets. Unknown sets and keys are left alone.
+            /// Writes all sets. Unknown sets and keys are preserved.
             pub fn write(&self, sets: &mut PropertySets<'_>) {
                 $(self.$field.write(sets $(, set::$set)?);)*
             }
 
-            /// Reads all sets, and returns the first malformed value of each view, so that one error does not hide
-            /// another. Such a view is empty.
+            /// Reads all sets, so that one error does not hide another. If a view contains malformed values, returns
+            /// the first one and leaves the view empty.
             #[must_use]
             pub fn read_valid(sets: &PropertySets<'_>) -> (Self, Vec<Malformed>) {
                 let mut faults = Vec::new();
@@ -121,20 +120,21 @@ module_metadata! {
     assert_used: Symbols = ASSERT_USED;
     /// The kernels that use dynamically sized work-group memory.
     dynamic_local_memory: Symbols = DYNAMIC_LOCAL_MEMORY;
-    /// For these kernels, the index of the hidden argument for the memory, counted from 0, or `u32::MAX` if the
-    /// memory is not passed as an argument (set [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
+    /// For each kernel that uses dynamically sized work-group memory, the zero-based index of the hidden argument for
+    /// this memory, or `u32::MAX` if there is no such argument (set
+    /// [`IMPLICIT_LOCAL_ARG`](set::IMPLICIT_LOCAL_ARG)).
     implicit_local_arguments: Named<u32> = IMPLICIT_LOCAL_ARG;
     /// The kernel arguments that the compiler removed.
     argument_masks: Named<ArgumentMask> = KERNEL_PARAM_OPT;
     /// The symbols of kernels that were registered under a source name (set
     /// [`REGISTERED_KERNELS`](set::REGISTERED_KERNELS)).
     registered_kernels: Named<String> = REGISTERED_KERNELS;
-    /// The work-group sizes of kernels, and the names of device globals in the code.
+    /// The kernels' work-group sizes, and the names that the code uses for device globals.
     program: ProgramMetadata;
     /// The specialization constants.
     specialization: SpecializationConstants;
     /// The variables that persist between launches, by unique identifier. The reference runtime may have added a
-    /// prefix to the identifier, which [`Named::find`] ignores.
+    /// prefix to an identifier. [`Named::find`] ignores the prefix.
     device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
     /// The pipes between host and device. Only old compilers write this set.
     host_pipes: Named<HostPipe> = HOST_PIPES;

@@ -85,7 +85,7 @@ impl<T> Named<T> {
         self.get(name).or_else(prefixed)
     }
 
-    /// Sets the value of `name` and returns its previous value. An existing name keeps its position.
+    /// Sets the value of `name` and returns the previous value. An existing name keeps its position.
     pub fn insert(&mut self, name: impl Into<String>, value: T) -> Option<T> {
         let name = name.into();
         match self.get_mut(&name) {
@@ -106,14 +106,14 @@ impl<T> Named<T> {
             .collect();
     }
 
-    /// Returns the names and their values.
+    /// Returns the names and their values, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.entries
             .iter()
             .map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Returns the names.
+    /// Returns the names, in file order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
@@ -146,8 +146,8 @@ impl<T: Property> Named<T> {
             .collect()
     }
 
-    /// Replaces the properties of the set called `set`. Existing properties keep their position. Properties that
-    /// are not in this list are removed.
+    /// Replaces the properties of the set called `set`. Existing properties keep their positions. Properties that
+    /// this list does not contain are removed.
     pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
         sets.retain(set, |key| self.places.contains_key(key));
         for (name, value) in &self.entries {
@@ -175,8 +175,8 @@ impl<T> IntoIterator for Named<T> {
     }
 }
 
-/// Returns `name` without the prefix `rtc_N$`. The reference runtime adds it to the names in code that it compiles
-/// at run time. The prefix is meaningless outside that run.
+/// Returns `name` without the prefix `rtc_N$`. The reference runtime adds this prefix to the names in code that it
+/// compiles at run time. The prefix is meaningless outside that run.
 #[must_use]
 pub fn without_run_prefix(name: &str) -> &str {
     name.strip_prefix("rtc_")
@@ -187,7 +187,7 @@ pub fn without_run_prefix(name: &str) -> &str {
         .map_or(name, |(_, rest)| rest)
 }
 
-/// A set of names, stored as flags. The sets are:
+/// A set of names, each stored with a flag. The property sets of this form are:
 ///
 /// - [`KERNEL_NAMES`](crate::property::set::KERNEL_NAMES),
 /// - [`EXPORTED_SYMBOLS`](crate::property::set::EXPORTED_SYMBOLS),
@@ -213,7 +213,7 @@ impl Symbols {
         Named::read(sets, set).map(|values| Self { values })
     }
 
-    /// Replaces the names of the set called `set` with these.
+    /// Replaces the names in the set called `set` with these names.
     pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
         self.values.write(sets, set);
     }

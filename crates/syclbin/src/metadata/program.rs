@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Work-group sizes of kernels, and names of device globals in the code. Files store sizes in OpenCL order, whereas
-//! sources use SYCL order.
+//! The view of the set `PROGRAM_METADATA`: kernel work-group sizes, and the names that the code uses for device
+//! globals. Files store sizes in OpenCL order, whereas sources use SYCL order.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,10 +15,10 @@ const SET: &str = set::PROGRAM_METADATA;
 /// The contents of the set [`PROGRAM_METADATA`](set::PROGRAM_METADATA).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMetadata {
-    /// The work-group sizes of kernels that specify any, by symbol.
+    /// The work-group sizes, by kernel symbol. Contains only kernels that specify a size.
     pub kernels: Named<KernelSizes>,
-    /// The name of each device global in the code, by unique identifier (`global_id_mapping`). CUDA and HIP look up
-    /// variables by this name.
+    /// The name that the code uses for each device global, by unique identifier (`global_id_mapping`). CUDA and HIP
+    /// look up variables by this name.
     pub global_names: Named<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct KernelSizes {
 }
 
 impl ProgramMetadata {
-    /// Reads the set. Unknown keys are left alone.
+    /// Reads the set. Unknown keys are ignored.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl ProgramMetadata {
         Ok(program)
     }
 
-    /// Writes the set. Unknown keys are left alone.
+    /// Writes the set. Unknown keys are preserved.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         sets.retain(SET, |key| match key.rsplit_once('@') {
             Some((name, key::GLOBAL_ID_MAPPING)) => self.global_names.get(name).is_some(),
@@ -149,7 +149,7 @@ impl Dimensions {
     /// Three dimensions.
     pub const THREE: Self = Self(3);
 
-    /// Creates a number of dimensions. Returns `None` if it is not 1, 2 or 3.
+    /// Converts a number to dimensions. Returns `None` unless `number` is 1, 2 or 3.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         match number {
@@ -210,7 +210,7 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
         Some(Self { xyz, given })
     }
 
-    /// Creates a size from one to three numbers in SYCL order, as in sources, and pads it like compilers do.
+    /// Creates a size from one to three numbers in SYCL order, as in sources, and pads it as compilers do.
     #[must_use]
     pub fn from_sycl(sizes: &[T]) -> Option<Self> {
         let reversed: Vec<T> = sizes.iter().rev().copied().collect();
@@ -227,7 +227,7 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
     }
 
     /// Returns the numbers in SYCL order. `dimensions` is the number of dimensions that the file records along with
-    /// the size. If it is `None`, the result has as many numbers as the size.
+    /// the size. If `dimensions` is `None`, the result has as many numbers as the size in the file.
     #[must_use]
     pub fn to_sycl(&self, dimensions: Option<Dimensions>) -> Vec<T> {
         let count = dimensions.unwrap_or(self.given).get();

@@ -33,8 +33,8 @@ pub struct DeviceRequirements {
     /// The required matrix multiplications (`joint_matrix_mad`). The fields of each record are the types of A, B, C
     /// and D, then the sizes M, K and N.
     pub matrix_products: Records,
-    /// The required architecture or target, such as `intel_gpu_pvc` or `spir64_x86_64` (`compile_target`). Compare
-    /// it with [`same`](crate::architecture::same).
+    /// The required architecture or target, such as `intel_gpu_pvc` or `spir64_x86_64` (`compile_target`). To
+    /// compare architectures, use [`same`](crate::architecture::same).
     pub compile_target: Option<String>,
 }
 
@@ -50,8 +50,8 @@ impl Property for Records {
 
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;
-        // A field takes far more memory than the comma that ends it, so a small file could exhaust memory. Compilers
-        // write only dozens of fields.
+        // A field occupies far more memory than its comma in the file, so a small file could exhaust memory.
+        // Compilers write only dozens of fields.
         if text.bytes().filter(|byte| b";,".contains(byte)).count() >= MAX_FIELDS {
             return None;
         }
@@ -88,7 +88,7 @@ impl DeviceRequirements {
         })
     }
 
-    /// Writes the set. Unknown keys are left alone.
+    /// Writes the set. Unknown keys are preserved.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         self.aspects.write(sets, SET, key::ASPECTS);
         self.fixed_targets.write(sets, SET, key::FIXED_TARGET);
@@ -116,7 +116,7 @@ fn read_work_group(sets: &PropertySets<'_>) -> Result<Option<WorkGroupSize<u64>>
     match (size, old) {
         (Some(size), Some(old)) if size.xyz() != old.xyz() => {
             let expected = format!(
-                "the numbers {:?} of `{}`",
+                "the size {:?}, as in `{}`",
                 size.xyz(),
                 key::REQD_WORK_GROUP_SIZE_64
             );

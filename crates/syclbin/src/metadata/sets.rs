@@ -26,8 +26,8 @@ pub struct FileMetadata {
 /// [`Image::metadata`]: crate::Image::metadata
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IrMetadata {
-    /// The language (`type`). Compilers write SPIR-V for everything without an architecture, even for x86-64 code,
-    /// so readers must also check the target.
+    /// The language (`type`). Compilers write SPIR-V for all code without an architecture, even x86-64 code, so
+    /// readers must also check the target.
     pub ty: Option<IrType>,
     /// The target triple (`target`).
     pub target: Option<String>,
@@ -84,7 +84,7 @@ impl NativeMetadata {
 /// `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MiscProperties {
-    /// Whether the code uses the explicit SIMD extension, which drivers compile differently (`isEsimdImage`).
+    /// Whether the code uses the explicit SIMD extension (`isEsimdImage`). Drivers compile such code differently.
     pub esimd: Option<bool>,
     /// The register allocation mode that old compilers write: 0 for automatic, 2 for large
     /// (`sycl-register-alloc-mode`).
@@ -93,7 +93,7 @@ pub struct MiscProperties {
     pub grf_size: Option<u32>,
     /// The optimization level, 0 to 3 (`optLevel`).
     pub opt_level: Option<u32>,
-    /// The sanitizer that the code reports to (`sanUsed`).
+    /// The sanitizer that the code is instrumented for (`sanUsed`).
     pub sanitizer: Option<Sanitizer>,
     /// Whether the compiler replaced specialization constants with their default values, so that they cannot be set
     /// (`specConstsReplacedWithDefault`).
@@ -111,7 +111,7 @@ pub enum Sanitizer {
     Memory,
     /// ThreadSanitizer, `tsan`.
     Thread,
-    /// An unknown sanitizer.
+    /// An unknown sanitizer, identified by its name.
     Other(String),
 }
 
@@ -155,13 +155,13 @@ numbers! {
     }
 }
 
-/// The device libraries that a module requires, or implements.
+/// The device libraries that a module requires or implements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceLibraries {
-    /// A bit for each library that the module requires. Only old compilers write it (set
+    /// One bit for each library that the module requires. Only old compilers write this mask (set
     /// [`DEVICELIB_REQ_MASK`](set::DEVICELIB_REQ_MASK)).
     pub required: Option<u32>,
-    /// For a module that is a library itself, the method of `bfloat16` conversion (set
+    /// If the module is itself a device library, the method by which it converts `bfloat16` (set
     /// [`DEVICELIB_METADATA`](set::DEVICELIB_METADATA)).
     pub bfloat16: Option<Bfloat16>,
 }
@@ -195,11 +195,11 @@ view! {
     }
 }
 
-/// A variable that persists between launches (set [`DEVICE_GLOBALS`](crate::property::set::DEVICE_GLOBALS), by its
-/// unique identifier, the mangled name).
+/// A variable that persists between launches. The set [`DEVICE_GLOBALS`](crate::property::set::DEVICE_GLOBALS)
+/// stores it under its unique identifier, the mangled name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceGlobal {
-    /// The size of its value in bytes.
+    /// The size of the value in bytes.
     pub size: u32,
     /// Whether the variable itself contains the value (property `device_image_scope`). Otherwise, the variable
     /// begins with a pointer to memory that the loader allocates.
@@ -207,7 +207,7 @@ pub struct DeviceGlobal {
 }
 
 impl Property for DeviceGlobal {
-    const EXPECTED: &'static str = "two 32-bit numbers, a size and 0 or 1";
+    const EXPECTED: &'static str = "two 32-bit numbers: a size, and 0 or 1";
 
     fn from_value(value: &Value) -> Option<Self> {
         let [size, scope] = records(value)? else {
@@ -229,9 +229,8 @@ impl Property for DeviceGlobal {
     }
 }
 
-/// A pipe between the host and the device (set
-/// [`HOST_PIPES`](crate::property::set::HOST_PIPES), by its unique identifier). Only old compilers
-/// write them.
+/// A pipe between the host and the device. The set [`HOST_PIPES`](crate::property::set::HOST_PIPES) stores it
+/// under its unique identifier. Only old compilers write this set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HostPipe {
     /// The size of the transferred values in bytes.
@@ -250,8 +249,8 @@ impl Property for HostPipe {
     }
 }
 
-/// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader links a module that
-/// calls a set with the modules that define it.
+/// Sets of virtual functions (set [`VIRTUAL_FUNCTIONS`](set::VIRTUAL_FUNCTIONS)). A loader must link each
+/// module that calls functions in a set with the modules that define these functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VirtualFunctions {
     /// The sets whose functions the module defines (`virtual-functions-set`).
@@ -313,7 +312,7 @@ pub enum Target<'t> {
 }
 
 impl<'t> Target<'t> {
-    /// Returns the target of a triple such as `spir64_gen-unknown-unknown`, or of its first component.
+    /// Returns the target for a triple such as `spir64_gen-unknown-unknown`, or for the first component of a triple.
     #[must_use]
     pub fn of_triple(triple: &'t str) -> Self {
         let first = triple.split('-').next().unwrap_or_default();
@@ -334,7 +333,7 @@ impl<'t> Target<'t> {
         }
     }
 
-    /// Returns the spelling that triples use.
+    /// Returns the spelling in target triples.
     #[must_use]
     pub fn spelling(self) -> &'t str {
         match self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Records what a file was compiled from, to detect that a file stored next to its sources is stale.
+//! Records the inputs of a compilation, so that a tool can detect when a file stored next to its sources is stale.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -11,8 +11,8 @@ use core::fmt::Write as _;
 use super::value::{Malformed, describe};
 use crate::property::{PropertySets, set};
 
-/// The files and arguments that a SYCLBIN file was compiled from. They are stored in the file's properties, in the
-/// set [`SOURCES`](set::SOURCES), which this project defines.
+/// The inputs of the compilation that produced a SYCLBIN file. The file-level set [`SOURCES`](set::SOURCES) stores
+/// them. This set is specific to this project.
 ///
 /// ```
 /// use syclbin::metadata::Sources;
@@ -31,22 +31,21 @@ use crate::property::{PropertySets, set};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// The SHA-256 of each source and header, by path relative to the package directory, with `/`. Line endings are
-    /// hashed as `\n`, because version control may change them.
+    /// The SHA-256 of each source and header. The key is the path relative to the package directory, with `/` as the
+    /// separator. Line endings are hashed as `\n`, because version control may change them.
     pub files: BTreeMap<String, [u8; 32]>,
-    /// The user's arguments and the sources, in order.
+    /// The user's compiler arguments and the source paths, in order.
     pub arguments: Vec<String>,
     /// The version string that the compiler reports.
     pub compiler: String,
 }
 
-/// The keys of the set.
 const FILES: &str = "files";
 const ARGUMENTS: &str = "arguments";
 const COMPILER: &str = "compiler";
 
 impl Sources {
-    /// Reads the set from the properties of a file. Returns `None` if the file does not record its sources.
+    /// Reads the set from a file's properties. Returns `None` if the file does not record its sources.
     ///
     /// # Errors
     ///
@@ -72,9 +71,9 @@ impl Sources {
         }))
     }
 
-    /// Writes the set into the properties of a file. The files are listed in the format of `sha256sum`.
+    /// Writes the set into a file's properties. The list of files has the format of `sha256sum` output.
     ///
-    /// A line break in a path or an argument becomes a space.
+    /// Line breaks in paths and arguments become spaces.
     pub fn write(&self, file: &mut PropertySets<'_>) {
         let mut files = String::new();
         for (path, hash) in &self.files {

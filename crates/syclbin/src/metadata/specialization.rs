@@ -36,20 +36,20 @@ pub struct SpecializationConstants {
     pub set_values: Option<Vec<u8>>,
 }
 
-/// A scalar in a constant, which has its own id on the device. A constant that is not a scalar has one part for
-/// each of its scalars, or a single part if constants are emulated.
+/// A scalar in a constant, with its own id on the device. A composite constant has one part for each of its
+/// scalars, or a single part if constants are emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpecConstantDescriptor {
     /// The `SpecId` in SPIR-V, or [`SpecConstantDescriptor::PADDING`].
     pub id: u32,
-    /// Its offset in the constant, in bytes.
+    /// The offset within the constant, in bytes.
     pub offset: u32,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u32,
 }
 
 impl SpecConstantDescriptor {
-    /// The id of padding.
+    /// The id that marks padding.
     pub const PADDING: u32 = u32::MAX;
 
     /// Returns whether the part is padding.
@@ -84,11 +84,11 @@ impl Property for Vec<SpecConstantDescriptor> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpecConstantLayout {
-    /// The offset of its first byte.
+    /// The offset of the first byte from the start of the blob.
     pub start: usize,
-    /// Its size in bytes, including gaps and padding.
+    /// The size in bytes, including gaps and padding.
     pub size: usize,
-    /// The parts that exist on the device, without padding.
+    /// The parts of the constant, without padding.
     pub leaves: Vec<Leaf>,
 }
 
@@ -97,9 +97,9 @@ pub struct SpecConstantLayout {
 pub struct Leaf {
     /// The `SpecId` in SPIR-V.
     pub id: u32,
-    /// Its offset from the start of the blob.
+    /// The offset from the start of the blob, in bytes.
     pub start: usize,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: usize,
 }
 
@@ -133,8 +133,8 @@ impl SpecializationConstants {
         }
     }
 
-    /// Returns the position of each constant in the blobs. Constants follow one another, including gaps between
-    /// their parts.
+    /// Returns the position of each constant in the blobs. Constants are stored back to back, including the
+    /// gaps between their parts.
     ///
     /// # Errors
     ///
@@ -193,7 +193,7 @@ impl SpecializationConstants {
     }
 
     /// Returns the default value of the constant `name`, including gaps and padding. Returns `None` if the constant
-    /// does not exist, or the file has no default values.
+    /// does not exist, or if the file stores no default values.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Converts between property values and Rust types. All views are built on these conversions. An invalid value of a
-//! known property is malformed.
+//! Converts between property values and Rust types. All views are built on these conversions. An invalid value
+//! of a known property results in [`Malformed`].
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -13,14 +13,13 @@ use crate::property::{PropertySets, Value};
 
 /// A type that a property value can be converted to and from.
 ///
-/// Numbers are read from every encoding that occurs in files, because documents and writers disagree. Some numbers
-/// have type 1, others are byte arrays of four or eight bytes. Numbers are written in the encoding of the reference
-/// compiler.
+/// Documents and writers disagree on how to encode numbers: as a value of type 1, or as a byte array of four or eight
+/// bytes. Reading accepts all these encodings. Writing uses the reference compiler's encoding.
 pub trait Property: Sized {
-    /// A description of valid values for error messages: "expected ...".
+    /// A description of the valid values. In error messages, it follows the word "expected".
     const EXPECTED: &'static str;
 
-    /// Converts a property value. Returns `None` if it is invalid.
+    /// Converts a property value. Returns `None` if the value is invalid for this type.
     fn from_value(value: &Value) -> Option<Self>;
 
     /// Converts to a property value.
@@ -52,7 +51,6 @@ fn bytes(value: &Value) -> Option<&[u8]> {
     }
 }
 
-/// Returns the bytes as records of `N` bytes each.
 pub(super) fn records<const N: usize>(value: &Value) -> Option<&[[u8; N]]> {
     match bytes(value)?.as_chunks() {
         (records, []) => Some(records),
@@ -151,10 +149,10 @@ impl Property for Vec<Aspect> {
 }
 
 /// The unused kernel arguments that the compiler removed (set
-/// [`KERNEL_PARAM_OPT`](crate::property::set::KERNEL_PARAM_OPT), with a key for each kernel that has a mask).
+/// [`KERNEL_PARAM_OPT`](crate::property::set::KERNEL_PARAM_OPT), keyed by kernel).
 ///
 /// Arguments are counted as on the device, before the removal: a pointer is one argument, an accessor is four.
-/// Arguments past the end of the mask are kept, so an empty mask removes nothing.
+/// Arguments past the end of the mask are not removed, so an empty mask removes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentMask {
     /// Whether each argument is removed.
@@ -162,13 +160,13 @@ pub struct ArgumentMask {
 }
 
 impl ArgumentMask {
-    /// Returns whether the argument `index`, counted from 0, is removed and must not be passed.
+    /// Returns whether the argument with the zero-based `index` is removed and must not be passed.
     #[must_use]
     pub fn is_removed(&self, index: usize) -> bool {
         self.removed.get(index).copied().unwrap_or(false)
     }
 
-    /// Returns the position of the argument `index` among those that are passed, or `None` if it is removed.
+    /// Returns the position of the argument `index` among the passed arguments, or `None` if the argument is removed.
     #[must_use]
     pub fn device_index(&self, index: usize) -> Option<usize> {
         let before = self.removed.iter().take(index);
@@ -183,7 +181,7 @@ impl Property for ArgumentMask {
         let Value::Bytes { bits, data } = value else {
             return None;
         };
-        // Allocates only if the file contains as many bytes as the count claims.
+        // Prevents a huge allocation if the count does not match the data.
         if bits.div_ceil(8) != data.len() as u64 {
             return None;
         }
@@ -212,13 +210,13 @@ impl Property for ArgumentMask {
 #[error("set `{set}`, key `{key}`: expected {expected}, found {found}")]
 #[non_exhaustive]
 pub struct Malformed {
-    /// The set.
+    /// The name of the property set.
     pub set: String,
-    /// The key.
+    /// The key of the property.
     pub key: String,
     /// A description of the valid values.
     pub expected: Cow<'static, str>,
-    /// The value in the file.
+    /// A description of the value in the file.
     pub found: String,
 }
 
@@ -238,7 +236,6 @@ impl Malformed {
     }
 }
 
-/// Formats a value for error messages.
 pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::U32(number) => format!("the number {number}"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Macros that declare views: structs whose fields are the values of keys.
+//! Macros that declare views: structs whose fields are the values of property keys.
 
 use alloc::vec::Vec;
 
@@ -7,13 +7,12 @@ use super::value::{Malformed, Property};
 use crate::Aspect;
 use crate::property::PropertySets;
 
-/// A field of a view, which can be read from and written to a key.
+/// A view field that is stored under a key.
 pub(super) trait Field: Sized {
     fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed>;
     fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str);
 }
 
-/// A property that may be missing.
 impl<T: Property> Field for Option<T> {
     fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed> {
         sets.read(set, key)
@@ -28,8 +27,8 @@ impl<T: Property> Field for Option<T> {
     }
 }
 
-/// An empty list is equivalent to a missing list, and writers differ in which they write. So an empty list is only
-/// written to replace an existing one.
+/// An empty list is equivalent to a missing list, and some writers omit it. So an empty list is only written to
+/// replace an existing one.
 macro_rules! lists {
     ($($list:ty),*) => {$(
         impl Field for $list {
@@ -47,7 +46,7 @@ macro_rules! lists {
 }
 lists!(Vec<u32>, Vec<Aspect>, super::Records, super::SetNames);
 
-/// Declares a struct whose fields are the values of keys, with functions to read and write it.
+/// Implements `read` and `write` for a view.
 macro_rules! view {
     ($view:ident { $($field:ident: $set:ident, $key:ident;)* }) => {
         impl $view {
@@ -62,7 +61,7 @@ macro_rules! view {
                 })
             }
 
-            /// Writes the view. Unknown keys are left alone.
+            /// Writes the view. Unknown keys are preserved.
             pub fn write(&self, sets: &mut PropertySets<'_>) {
                 $(self.$field.write(sets, set::$set, key::$key);)*
             }
@@ -71,7 +70,7 @@ macro_rules! view {
 }
 pub(super) use view;
 
-/// Declares an enumeration of the numbers that a property may have.
+/// Declares an enumeration of the numeric values of a property.
 macro_rules! numbers {
     (
         $(#[$about:meta])*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads a single OffloadBinary. The header is validated on opening, entries are validated when read.
+//! Reads a single OffloadBinary. Opening it validates only the header. Each entry is validated when it is read.
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
@@ -77,7 +77,6 @@ impl<'a> Binary<'a> {
         })
     }
 
-    /// Returns the offset of entry `index`.
     pub fn entry_at(&self, index: usize) -> u64 {
         // `parse` has validated that the entries are inside the file.
         self.entry_offset + (index * raw::Entry::SIZE) as u64
@@ -90,7 +89,6 @@ impl<'a> Binary<'a> {
         raw::Entry::read(self.bytes, at)
     }
 
-    /// Returns the image of an entry.
     #[inline]
     pub fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
         let range = (entry.image_offset, entry.image_size);
@@ -187,7 +185,6 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Returns the text at `start`, without the terminating NUL.
 fn until_nul(
     bytes: &[u8],
     start: u64,
@@ -213,13 +210,13 @@ fn until_nul(
     Ok(&rest[..end])
 }
 
-/// The key of the string that lists the symbols of an image.
+/// The key of the string that lists an image's symbols.
 pub const SYMBOLS_KEY: &str = "symbols";
 
-/// Returns the names in the string `symbols`, which LLVM's `clang-sycl-linker` adds to each image, or `None` if its
-/// format is unknown.
+/// Returns the names in the string `symbols`, which LLVM's `clang-sycl-linker` adds to each image, or `None`
+/// if the format of the string is unknown.
 ///
-/// Until LLVM 22, the string lists the names, separated by line feeds. Since April 2026, it is a table. It begins
+/// Until LLVM 22, the string lists the names, separated by line feeds. Since April 2026, it is a table that begins
 /// with the number of names, followed by the offset (from the start of the table) and the length of each name, all
 /// as 32-bit numbers. The NUL-terminated names follow.
 #[must_use]

@@ -16,18 +16,18 @@ use miniz_oxide::{deflate, inflate};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// The decompression limit for small files.
+/// The constant part of the decompression limit, in bytes.
 const FLOOR: u64 = 16 << 20;
-/// The decompression limit for large files, as a multiple of their size. For comparison, code for twenty GPUs of
-/// one family compresses by a factor of more than fifty.
+/// The part of the decompression limit that grows with the file, as a multiple of the file size. For comparison,
+/// code for twenty GPUs of one family compresses by a factor of more than fifty.
 const FACTOR: u64 = 128;
 
-/// Returns the decompression limit for a file of `size` bytes.
+/// Returns the decompression limit for a file of `size` bytes, in bytes.
 pub fn allowance(size: usize) -> u64 {
     (size as u64).saturating_mul(FACTOR).saturating_add(FLOOR)
 }
 
-/// Subtracts `size` from the bytes that may still be decompressed.
+/// Subtracts `size` from `left`, the number of bytes that may still be decompressed.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]
         let fail = |error: Error| error.moved(start as u64);
         let header = match Header::read(rest) {
             Ok(header) => header,
-            // The reader reports the error.
+            // The caller gets this error when it reads the result.
             Err(_) => break,
         };
         if header.inflated_size == 0 {
@@ -111,7 +111,9 @@ fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, us
     let whole = slice(bytes, (0, header.size), "file", || RECORD.into(), 8)?;
     let entries = usize::try_from(header.entry_offset).unwrap_or(usize::MAX);
     let Some(packed) = whole.get(entries..).filter(|_| entries >= HEADER_SIZE_V3) else {
-        let problem = format!("the compressed content starts at {entries:#x}, outside the file");
+        let problem = format!(
+            "the compressed content starts at {entries:#x}, inside the header or outside the file"
+        );
         return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));
     };
     let Some(size) = header.inflated_size.checked_sub(header.entry_offset) else {
@@ -141,12 +143,12 @@ fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, us
     Ok((out, whole.len()))
 }
 
-/// Writes one OffloadBinary of version 3 with these entries, compressed. Only LLVM versions after 23 read these.
+/// Writes one compressed OffloadBinary of version 3 with these entries. Only LLVM versions after 23 read version 3.
 /// The output is deterministic.
 ///
 /// # Errors
 ///
-/// Returns an error if a key contains NUL, which would terminate it.
+/// Returns an error if a key contains NUL, which would terminate the key.
 pub fn write_compressed(
     entries: &[Entry<'_>],
     method: Compression,
@@ -165,17 +167,16 @@ pub fn write_compressed(
     }
     .write(&mut out);
     out.extend_from_slice(&packed);
-    // This padding is not part of the size. It aligns the next OffloadBinary in a section to 8 bytes.
+    // The size in the header excludes this padding, which aligns the next OffloadBinary in a section to 8 bytes.
     out.resize(out.len().next_multiple_of(8), 0);
     Ok(out)
 }
 
-/// The first bytes of a zstd frame.
 pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The window size that every zstd decoder should support (RFC 8878, section 3.1.1.1.2).
+/// The window size that every zstd decoder should support, in bytes (RFC 8878, section 3.1.1.1.2).
 const WINDOW: u64 = 8 << 20;
-/// The number of bytes to decode before they are moved to the result.
+/// The number of bytes to decode in each step.
 const STEP: usize = 1 << 20;
 
 /// The compression method of a container.

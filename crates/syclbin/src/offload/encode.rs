@@ -33,12 +33,10 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Writes version 1, which contains one entry.
 pub(crate) fn version_1(entry: &Outgoing<'_>) -> Result<Vec<u8>, Error> {
     version(1, core::slice::from_ref(entry))
 }
 
-/// Writes version 2, which contains any number of entries.
 pub(crate) fn version_2(entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     version(2, entries)
 }
@@ -95,8 +93,7 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
             image_kind: entry.image_kind.0,
             offload_kind: entry.offload_kind.0,
             flags: entry.flags,
-            // For an entry without strings, LLVM (version 1) and the reference runtime (version 2) write different
-            // offsets.
+            // For an entry without strings, this matches LLVM in version 1, and the reference runtime in version 2.
             string_offset: if entry.strings.is_empty() && version != 1 {
                 0
             } else {
@@ -120,8 +117,8 @@ fn version(version: u32, entries: &[Outgoing<'_>]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// The maximum length of shared strings. Our reader allows each string 16 times the size of its record (24 bytes,
-/// or 16 bytes in version 1). With longer shared strings, it would reject the file as hostile.
+/// The maximum length of shared strings. The reader limits all strings together to 16 times the file size, and
+/// each string record adds at least 16 bytes. With longer shared strings, the reader could reject the file as hostile.
 const SHARED: usize = 128;
 
 /// A table of NUL-terminated strings, in which short strings are deduplicated.
@@ -132,7 +129,7 @@ struct StringTable {
 }
 
 impl StringTable {
-    /// Creates a table for the offset `start`. Like LLVM's, it begins with NUL unless it stays empty.
+    /// Creates a table for the offset `start`. Like LLVM's tables, it begins with NUL unless it stays empty.
     fn new(start: usize, used: bool) -> Self {
         Self {
             bytes: if used { Vec::from([0]) } else { Vec::new() },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OffloadBinary files, LLVM's container for any kind of device code.
+//! Reads and writes OffloadBinary files, LLVM's container for any kind of device code.
 //!
 //! ```
 //! use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
@@ -54,7 +54,7 @@ impl ImageKind {
     pub const BITCODE: Self = Self(2);
     /// NVIDIA machine code.
     pub const CUBIN: Self = Self(3);
-    /// A fat binary of CUDA or HIP.
+    /// A CUDA or HIP fat binary.
     pub const FATBINARY: Self = Self(4);
     /// PTX text.
     pub const PTX: Self = Self(5);
@@ -108,9 +108,9 @@ impl OffloadKind {
     pub const OPENMP: Self = Self(1);
     /// CUDA.
     pub const CUDA: Self = Self(2);
-    /// HIP. Before 2025 its number was 3.
+    /// HIP. Before 2025, its number was 3.
     pub const HIP: Self = Self(4);
-    /// SYCL. Before 2025 its number was 4.
+    /// SYCL. Before 2025, its number was 4.
     pub const SYCL: Self = Self(8);
 
     /// Returns the kind with this [name](Self::name).
@@ -170,7 +170,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns the value of `key`, if it is text.
+    /// Returns the value of `key`, if it is UTF-8.
     #[must_use]
     pub fn string(&self, key: &str) -> Option<&str> {
         let (_, value) = self.strings.iter().find(|(name, _)| name == key)?;
@@ -188,8 +188,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let mut entries = Vec::new();
     each_binary(bytes, |binary, _| {
         if entries.is_empty() {
-            // Most files are a single OffloadBinary. Its entry table is known to be inside the file, so the count
-            // is plausible.
+            // Most files are a single OffloadBinary, so this avoids reallocation. The entry table is known to be
+            // inside the file, so `count` cannot cause a huge allocation.
             entries = Vec::with_capacity(binary.count);
         }
         for entry in binary.entries() {
@@ -200,7 +200,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     Ok(entries)
 }
 
-/// Calls `each` with each OffloadBinary in `bytes` and its offset. Errors from `each` use offsets relative to it.
+/// Calls `each` with each OffloadBinary in `bytes` and its offset. Offsets in errors from `each` are
+/// relative to the OffloadBinary.
 pub(crate) fn each_binary<'a>(
     bytes: &'a [u8],
     mut each: impl FnMut(&Binary<'a>, u64) -> Result<(), Error>,
@@ -220,18 +221,18 @@ pub(crate) fn each_binary<'a>(
 ///
 /// # Errors
 ///
-/// Returns an error if a key contains NUL, which would terminate it.
+/// Returns an error if a key contains NUL, which would terminate the key.
 pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
     encode::version_2(&entries)
 }
 
-/// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM has read these since version 15.
-/// Before version 23, it reads no other version.
+/// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM 15 and later read version 1. Before
+/// LLVM 23, they read no other version.
 ///
 /// # Errors
 ///
-/// Returns an error if a key or a value contains NUL, which would terminate it.
+/// Returns an error if a key or a value contains NUL, which would terminate the string.
 pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     let each = entries.iter().map(Outgoing::of);
     let each = each.map(|entry| encode::version_1(&entry));

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::version::{V1_1, V1_4, Version};
 use crate::spirv::words::{Instruction, literal, op, put, string};
 
-/// `NoSignedWrap` and `NoUnsignedWrap`: core decorations since 1.4, from an extension in earlier versions.
+/// `NoSignedWrap` and `NoUnsignedWrap`: core decorations since SPIR-V 1.4, from an extension in earlier versions.
 const NO_WRAP: [u32; 2] = [4469, 4470];
 const NO_WRAP_EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
 
@@ -19,10 +19,10 @@ const VOLATILE: u32 = 1;
 const ALIGNED: u32 = 2;
 const NONTEMPORAL: u32 = 4;
 
-/// Module-wide facts that are needed to lower a single instruction.
+/// Module-wide information for lowering a single instruction.
 pub(super) struct Lowering {
     to: Version,
-    /// The storage classes of variables.
+    /// The storage class of each variable, by id.
     storage: BTreeMap<u32, u32>,
     needs_extension: bool,
 }
@@ -42,7 +42,7 @@ impl Lowering {
         }
     }
 
-    /// Returns the declaration of an extension that the lowered module needs.
+    /// Returns the declaration of an extension that the lowered module needs but does not declare.
     pub(super) fn extension(&self) -> Option<Vec<u32>> {
         self.needs_extension.then(|| {
             let mut words = Vec::new();
@@ -94,8 +94,8 @@ impl Lowering {
             known |= DEPENDENCY_INFINITE | DEPENDENCY_LENGTH;
         }
         let control = control & known;
-        // From the dependency length on, each bit has a parameter. Parameters are in bit order, so the length comes
-        // first.
+        // Only `DependencyLength` and higher bits have parameters. Parameters are in bit order, so the length
+        // comes first.
         let has_length = control & DEPENDENCY_LENGTH != 0;
         let length = parameters.iter().take(usize::from(has_length));
         [*merge, *next, control]
@@ -111,8 +111,8 @@ fn operands_of_copy(opcode: u16) -> usize {
     if opcode == op::COPY_MEMORY { 2 } else { 3 }
 }
 
-/// Merges the memory operands for the target and the source of a copy, because versions before 1.4 have one set for
-/// both. Returns `None` if these versions cannot express them.
+/// Merges the memory operands for the target and the source of a copy, because versions before 1.4 accept only
+/// one set. Returns `None` if these versions cannot express the operands.
 pub(super) fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
     let given = copy.operands.get(operands_of_copy(copy.opcode)..)?;
     let (target, rest) = operand_set(given)?;

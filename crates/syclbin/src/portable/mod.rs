@@ -25,18 +25,18 @@ use crate::spirv::words::{
 };
 pub use version::{UnsupportedModule, Version};
 
-/// The SPIR-V that a driver accepts.
+/// The SPIR-V versions and features that a driver supports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DriverSupport<'r> {
     /// The accepted SPIR-V versions. An empty list means any version.
     pub versions: &'r [Version],
-    /// The names of OpenCL extensions, separated by spaces.
+    /// The names of the OpenCL extensions that the driver supports, separated by spaces.
     pub extensions: &'r str,
-    /// Whether it links only modules of the same version. In that case, `versions` is not empty.
+    /// Whether the driver can only link modules that declare the same version. In that case, `versions` is not empty.
     pub one_version: bool,
-    /// Whether it accepts debug information.
+    /// Whether the driver accepts debug information.
     pub debug_info: bool,
-    /// Whether it loses the results of floating-point negations across work-group barriers.
+    /// Whether the driver loses the results of floating-point negations across work-group barriers.
     pub loses_negations: bool,
 }
 
@@ -53,13 +53,13 @@ pub fn check(spirv: &[u8], reader: &DriverSupport<'_>) -> Result<(), Unsupported
     version::lowest(&collect(&words)?, reader).map(drop)
 }
 
-/// Returns whether a module contains debug information. Returns `false` if it is not SPIR-V.
+/// Returns whether a module contains debug information. Returns `false` if `spirv` is not SPIR-V.
 #[must_use]
 pub fn has_debug_info(spirv: &[u8]) -> bool {
     words::words(spirv).is_ok_and(|words| imports_debug_info(&words))
 }
 
-/// Rewrites a module for `reader`. Returns `None` if the driver accepts it unchanged.
+/// Rewrites a module for `reader`. Returns `None` if the driver accepts the module unchanged.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub fn rewrite_all<'c>(
     };
     let waits = |module: &Cow<'_, [u8]>| words::words(module).is_ok_and(|w| negation::waits(&w));
     let reader = &DriverSupport {
-        // A function in one module may negate while a function in another waits.
+        // The negation and the barrier may be in different modules.
         loses_negations: reader.loses_negations && modules.iter().any(waits),
         ..*reader
     };
@@ -151,7 +151,7 @@ fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
 ///
 /// # Errors
 ///
-/// Returns an error if `words` are not instructions.
+/// Returns an error if `words` are not valid instructions.
 pub fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
     if !imports_debug_info(&words) {
         return Ok(words);
@@ -173,7 +173,6 @@ fn imports_debug_info(words: &[u32]) -> bool {
         .any(|instruction| imported(&instruction).is_some())
 }
 
-/// Removes the debug information of a module.
 fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
     let sets: BTreeSet<u32> = instructions.iter().filter_map(imported).collect();
     let result = |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
@@ -191,7 +190,7 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
     });
 }
 
-/// Returns the id of an imported instruction set, if it only describes the source.
+/// Returns the id of an imported instruction set, if the set only describes the source.
 fn imported(instruction: &Instruction<'_>) -> Option<u32> {
     let (op::EXT_INST_IMPORT, [id, name @ ..]) = (instruction.opcode, instruction.operands) else {
         return None;
@@ -211,7 +210,7 @@ pub(crate) fn is_debug_info(instruction: &Instruction<'_>) -> bool {
 ///
 /// # Errors
 ///
-/// Returns an error if `spirv` is not SPIR-V, or if the size of a value differs from its constant.
+/// Returns an error if `spirv` is not SPIR-V, or if the size of a value differs from the size of its constant.
 pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>, Error> {
     let mut words = words::words(spirv)?;
     let mut targets = BTreeMap::new();
@@ -232,11 +231,12 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
                 let Some((id, value)) = id.and_then(|id| values.get_key_value(id)) else {
                     continue;
                 };
-                // A bool has no declared width. Its value takes one byte.
+                // A bool has no declared width. Its value occupies one byte.
                 let size = bits.get(ty).map_or(1, |bits| bits / 8);
                 if u32::try_from(value.len()) != Ok(size) {
+                    let s = if size == 1 { "" } else { "s" };
                     let problem = format!(
-                        "specialization constant {id} has {size} bytes in the code, but its value has {}",
+                        "specialization constant {id} has {size} byte{s} in the code, but its value has {}",
                         value.len()
                     );
                     let offset = instruction.at as u64 * 4;
@@ -259,7 +259,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
     Ok(words::bytes(words))
 }
 
-/// Returns the changed words of an instruction, so that `literal` has this value.
+/// Returns the index and new value of each word that has to change so that `literal` becomes `value`.
 fn change(instruction: &Instruction<'_>, literal: &[u32], value: &[u8]) -> Vec<(usize, u32)> {
     let at = instruction.at;
     if instruction.opcode == op::SPEC_CONSTANT {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Negation: `OpFNegate` as integer arithmetic with the same result, bit by bit.
+//! Replaces `OpFNegate` with integer arithmetic that produces the same bits, for drivers that lose the results of
+//! negations across work-group barriers.
 //!
-//! LLVM turns a flipped sign bit back into a negation, as well as `x * -1` and `-0.0 - x`. So the sign bit is rotated
-//! to bit 0, flipped there, and rotated back, which LLVM does not recognize.
+//! LLVM recognizes a flipped sign bit, `x * -1` and `-0.0 - x`, and turns each back into a negation. LLVM
+//! does not recognize the replacement: the sign bit is rotated to bit 0, flipped there, and rotated back.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -13,14 +14,13 @@ use crate::spirv::edit::{self, Instruction};
 use crate::spirv::words::{instructions, literal, op, string};
 
 const STD: &str = "OpenCL.std";
-/// The number of `rotate` in this set.
+/// The instruction number of `rotate` in `OpenCL.std`.
 const ROTATE: u32 = 161;
 
 const CAPABILITY_INT64: u32 = 11;
 const CAPABILITY_INT16: u32 = 22;
 const SUB_GROUP: u32 = 3;
 
-/// Returns whether a module contains negations of floating-point numbers.
 pub(super) fn contains_negation(words: &[u32]) -> bool {
     let mut instructions = instructions(words).map_while(Result::ok);
     instructions.any(|instruction| instruction.opcode == op::F_NEGATE)
@@ -48,27 +48,26 @@ pub(super) fn waits(words: &[u32]) -> bool {
     })
 }
 
-/// Integer types and constants with the size of a floating-point type.
+/// An integer type as wide as a floating-point type, and constants of that type.
 #[derive(Clone, Copy)]
 struct Integers {
     ty: u32,
     one: u32,
-    /// The constant that holds the index of the sign bit.
+    /// The index of the sign bit, as a constant.
     sign: u32,
 }
 
-/// The declarations of a module that negations need.
 #[derive(Default)]
 struct Declarations {
     capabilities: BTreeSet<u32>,
     /// The id of the OpenCL instruction set.
     std: Option<u32>,
-    /// The widths of floating-point types.
+    /// The width of each floating-point type in bits, by id.
     floats: BTreeMap<u32, u32>,
     /// The component type and length of each vector type.
     vectors: BTreeMap<u32, (u32, u32)>,
     negations: BTreeSet<u32>,
-    /// The types that the module negates.
+    /// The types of the negated values.
     negated: BTreeSet<u32>,
 }
 
@@ -95,7 +94,7 @@ impl Declarations {
         found
     }
 
-    /// Declares the integers for a type. Returns `None` if it is not a floating-point type.
+    /// Declares the integer type and constants for a floating-point type. Returns `None` for other types.
     fn integers(&mut self, ty: u32, module: &mut edit::Module) -> Result<Option<Integers>, Error> {
         let vector = self.vectors.get(&ty).copied();
         let component = vector.map_or(ty, |(component, _)| component);
@@ -130,7 +129,6 @@ impl Declarations {
     }
 }
 
-/// Replaces negations with integer arithmetic.
 pub(super) fn replace(words: &[u32]) -> Result<Vec<u32>, Error> {
     let mut module = edit::Module::parse(words)?;
     let mut declarations = Declarations::of(&module);

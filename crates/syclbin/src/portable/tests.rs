@@ -139,7 +139,7 @@ fn what_needs_a_later_version_is_named() {
     );
     let message = refused(&[(op::TYPE_STRUCT, &[9]), (op::SELECT, &[9, 1, 2, 3, 4])]);
     assert!(
-        message.contains("OpSelect of a struct or array"),
+        message.contains("OpSelect on a struct or array"),
         "{message}"
     );
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Determines the SPIR-V version that the code of a module needs. The numbers are from the SPIR-V specification,
-//! section 3, restricted to those that OpenCL kernels use.
+//! Determines the SPIR-V version that a module's code needs. The tables contain the capabilities, instructions,
+//! execution modes and decorations that OpenCL kernels use, from section 3 of the SPIR-V specification.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -22,7 +22,7 @@ pub struct Version {
     pub minor: u8,
 }
 
-/// The reason why a driver does not accept a module.
+/// Why a driver does not accept a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsupportedModule {
     /// The module is not SPIR-V.
@@ -36,9 +36,9 @@ pub enum UnsupportedModule {
     /// The module's code needs a later version.
     #[error("its {what} requires SPIR-V {needs}, but the device supports SPIR-V {takes}")]
     Version {
-        /// The capability or instruction that needs the version.
+        /// The feature that needs the version, such as `capability SubgroupDispatch`.
         what: String,
-        /// The lowest version that supports it.
+        /// The lowest version that supports the feature.
         needs: Version,
         /// The versions that the driver accepts.
         takes: String,
@@ -57,7 +57,7 @@ struct Later {
     number: u32,
     name: &'static str,
     since: Version,
-    /// The SPIR-V or OpenCL extension that adds it to earlier versions.
+    /// The SPIR-V or OpenCL extensions that add the feature to earlier versions, separated by spaces.
     extension: &'static str,
 }
 
@@ -235,7 +235,8 @@ fn list(versions: &mut dyn Iterator<Item = Version>) -> String {
     versions.join(", ")
 }
 
-/// Returns the feature that an instruction needs, the version that introduces it, and the extensions that add it.
+/// Returns the feature that an instruction needs, the version that introduces the feature, and the extensions that
+/// add it to earlier versions.
 fn need(
     instruction: &Instruction<'_>,
     composites: &BTreeSet<u32>,
@@ -255,10 +256,10 @@ fn need(
         op::EXECUTION_MODE => among(EXECUTION_MODES, operand(1), "execution mode"),
         op::DECORATE => among(DECORATIONS, operand(1), "decoration"),
         op::SELECT if composites.contains(&operand(0)) => {
-            Some(("instruction OpSelect of a struct or array".into(), V1_4, ""))
+            Some(("instruction OpSelect on a struct or array".into(), V1_4, ""))
         }
         op::COPY_MEMORY | op::COPY_MEMORY_SIZED if memory_operands(instruction).is_none() => {
-            Some(("copy with two memory models".into(), V1_4, ""))
+            Some(("copy with two sets of memory operands".into(), V1_4, ""))
         }
         _ => None,
     };

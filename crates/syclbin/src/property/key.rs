@@ -18,15 +18,17 @@ pub const REQD_WORK_GROUP_SIZE_64: &str = "reqd_work_group_size_uint64_t";
 /// A work-group size as 32-bit numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS) from old
 /// compilers, and after a kernel's name and `@` in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
 pub const REQD_WORK_GROUP_SIZE: &str = "reqd_work_group_size";
-/// The number of dimensions of a kernel, in both of these sets.
+/// The number of dimensions of a kernel, in the same sets as [`REQD_WORK_GROUP_SIZE`].
 pub const WORK_GROUP_NUM_DIM: &str = "work_group_num_dim";
-/// A sub-group size, in both of these sets.
+/// A sub-group size, in the same sets as [`REQD_WORK_GROUP_SIZE`].
 pub const REQD_SUB_GROUP_SIZE: &str = "reqd_sub_group_size";
-/// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// A work-group size limit per dimension, after a kernel's name and `@` in
+/// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
 pub const MAX_WORK_GROUP_SIZE: &str = "max_work_group_size";
-/// After a kernel's name and `@`, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// A limit on the work-items in a work-group, after a kernel's name and `@` in
+/// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
 pub const MAX_LINEAR_WORK_GROUP_SIZE: &str = "max_linear_work_group_size";
-/// After a device global's identifier and `@`, in
+/// The name that the code uses for a device global, after the global's identifier and `@` in
 /// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
 pub const GLOBAL_ID_MAPPING: &str = "global_id_mapping";
 /// Matrix types, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
@@ -41,21 +43,21 @@ pub const ALL: &str = "all";
 pub const DEVICELIB_REQ_MASK: &str = "DeviceLibReqMask";
 /// The only key of [`DEVICELIB_METADATA`](super::set::DEVICELIB_METADATA).
 pub const BFLOAT16: &str = "bfloat16";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// Whether the code uses explicit SIMD, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const IS_ESIMD_IMAGE: &str = "isEsimdImage";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES) of old compilers.
+/// The register allocation mode, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES) from old compilers.
 pub const REGISTER_ALLOC_MODE: &str = "sycl-register-alloc-mode";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// The number of registers per thread, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const GRF_SIZE: &str = "sycl-grf-size";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// The optimization level, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const OPT_LEVEL: &str = "optLevel";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// A sanitizer, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const SAN_USED: &str = "sanUsed";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// Whether specialization constants were replaced with defaults, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
-/// In [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// The largest work-item id that the code assumes, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
-/// In [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+/// Virtual function sets that the module defines, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
 pub const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
-/// In [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+/// Virtual function sets that the module calls, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
 pub const USES_VIRTUAL_FUNCTIONS_SET: &str = "uses-virtual-functions-set";

@@ -32,7 +32,7 @@ pub struct PropertySet<'a> {
     places: BTreeMap<Cow<'a, str>, usize>,
 }
 
-// The positions follow from the other fields.
+// `places` follows from the other fields, so it is not compared.
 impl PartialEq for PropertySets<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.sets == other.sets
@@ -70,7 +70,7 @@ impl<'a> PropertySet<'a> {
         self.properties.len()
     }
 
-    /// Returns whether the set has no properties, which is valid.
+    /// Returns whether the set is empty. Files may contain empty sets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.properties.is_empty()
@@ -147,7 +147,7 @@ impl<'a> PropertySets<'a> {
 
     /// Sets a property. An existing property with the same key keeps its position and gets the new value.
     ///
-    /// The text form has no escape sequences, so not every name and value can be written; see [`Inexpressible`].
+    /// The text form has no escape sequences, so some names and values cannot be written; see [`Inexpressible`].
     pub fn insert(
         &mut self,
         set: impl Into<Cow<'a, str>>,
@@ -170,7 +170,7 @@ impl<'a> PropertySets<'a> {
         owned
     }
 
-    /// Removes the properties of a set whose keys `keep` rejects. The set remains, even if it becomes empty.
+    /// Removes each property in `set` whose key `keep` rejects. The set remains, even if it becomes empty.
     pub fn retain(&mut self, set: &str, mut keep: impl FnMut(&str) -> bool) {
         let Some(place) = self.places.get(set) else {
             return;
@@ -205,7 +205,7 @@ impl<'a> PropertySets<'a> {
     }
 }
 
-/// The value of a property. It owns its bytes, because the text form encodes them in base64.
+/// The value of a property. A value owns its bytes, because the text form stores them in base64.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Type 1: a number.
@@ -219,9 +219,9 @@ pub enum Value {
     },
     /// An unknown type, preserved unchanged.
     Other {
-        /// The number of the type.
+        /// The type number.
         ty: u32,
-        /// The value as spelled in the file.
+        /// The value as written in the file.
         text: String,
     },
 }

@@ -7,9 +7,9 @@ pub const GLOBAL: &str = "SYCLBIN/global metadata";
 pub const IR_MODULE: &str = "SYCLBIN/ir module metadata";
 /// The architecture and target of a native image.
 pub const NATIVE_IMAGE: &str = "SYCLBIN/native device code image metadata";
-/// The kernels, with one key for each.
+/// The kernels, keyed by symbol.
 pub const KERNEL_NAMES: &str = "SYCL/kernel names";
-/// Masks of the arguments that the compiler removed, with a key for each kernel that has a mask.
+/// Masks of the arguments that the compiler removed, keyed by kernel.
 pub const KERNEL_PARAM_OPT: &str = "SYCL/kernel param opt";
 /// The device requirements.
 pub const DEVICE_REQUIREMENTS: &str = "SYCL/device requirements";
@@ -17,36 +17,36 @@ pub const DEVICE_REQUIREMENTS: &str = "SYCL/device requirements";
 pub const IMPORTED_SYMBOLS: &str = "SYCL/imported symbols";
 /// Symbols that the module exports.
 pub const EXPORTED_SYMBOLS: &str = "SYCL/exported symbols";
-/// The layout of each specialization constant's parts, with one key for each constant.
+/// The layout of the parts of specialization constants, keyed by constant.
 pub const SPECIALIZATION_CONSTANTS: &str = "SYCL/specialization constants";
 /// The default values of all specialization constants, as one blob.
 pub const SPECIALIZATION_DEFAULTS: &str = "SYCL/specialization constants default values";
 /// The effective values of all specialization constants, as one blob.
 pub const SPECIALIZATION_SET_VALUES: &str = "SYCL/specialization constants set values";
-/// The device libraries that are used. Only old compilers write this set.
+/// The device libraries that the module requires. Only old compilers write this set.
 pub const DEVICELIB_REQ_MASK: &str = "SYCL/devicelib req mask";
 /// The features that a device library image implements.
 pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
-/// Work-group sizes of kernels and names of variables, with keys of the form `NAME@WHAT`.
+/// Kernel work-group sizes and variable names, with keys of the form `NAME@WHAT`.
 pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
 /// Compilation settings of the module.
 pub const MISC_PROPERTIES: &str = "SYCL/misc properties";
 /// Kernels that use `assert`. Only old compilers write this set.
 pub const ASSERT_USED: &str = "SYCL/assert used";
-/// A name that the reference runtime defines. Compilers do not write this set and its layout is undocumented, so it
-/// is the only set without a view in [`metadata`](crate::metadata).
+/// A set that the reference runtime defines. Compilers do not write the set, and its layout is undocumented, so this is
+/// the only set without a view in [`metadata`](crate::metadata).
 pub const MALLOC_USED: &str = "SYCL/malloc used";
-/// Device globals, with the unique identifier as key.
+/// Device globals, keyed by unique identifier.
 pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
-/// Host pipes, with one key for each. Only old compilers write this set.
+/// Host pipes, keyed by unique identifier. Only old compilers write this set.
 pub const HOST_PIPES: &str = "SYCL/host pipes";
 /// Sets of virtual functions that the module defines or calls.
 pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
-/// The index of the hidden argument for work-group memory, with a key for each kernel that has this argument.
+/// The index of the hidden argument for work-group memory, keyed by kernel.
 pub const IMPLICIT_LOCAL_ARG: &str = "SYCL/implicit local arg";
 /// Kernels that use dynamically sized work-group memory.
 pub const DYNAMIC_LOCAL_MEMORY: &str = "SYCL/work group dynamic local mem";
-/// The symbol of each kernel that was registered under a source name.
+/// The symbols of kernels that were registered under a source name.
 pub const REGISTERED_KERNELS: &str = "SYCL/registered kernels";
 /// A description of each kernel, recorded at build time: names, types, layouts, dimensions and source location. The
 /// key is the symbol. The value is a byte array in a project-specific format, which
@@ -60,14 +60,14 @@ pub const KERNELS: &str = "SYCLBIN-RS/kernels";
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const VARIABLES: &str = "SYCLBIN-RS/variables";
-/// The sources that a file was compiled from, stored in the properties of the file. See
+/// The sources that a file was compiled from, stored in the file-level properties. See
 /// [`Sources`](crate::metadata::Sources).
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const SOURCES: &str = "SYCLBIN-RS/sources";
 /// The device and driver that produced the native code of a module: platform, name and version, each as UTF-8
-/// bytes. Only that driver understands the format of the code. In a file for several devices, each native image has
-/// this set instead of the module.
+/// bytes. Only that driver understands the format of the code. In a file for several devices, this set is attached
+/// to each native image instead of the module.
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
@@ -76,13 +76,13 @@ pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const HIDDEN_ARGUMENTS: &str = "SYCLBIN-RS/hidden arguments";
-/// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available. It
-/// is stored in the properties of the file. Such a file is treated as if it contained every requested kernel.
+/// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available. The
+/// set is stored in the file-level properties. A placeholder is treated as if it contained every requested kernel.
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const PLACEHOLDER: &str = "SYCLBIN-RS/placeholder";
 
-/// All of these names.
+/// All names in this module.
 pub const ALL: &[&str] = &[
     GLOBAL,
     IR_MODULE,

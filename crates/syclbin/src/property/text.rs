@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The text form of property sets: lines `[set]` and `key=type|value`.
+//! Parses and writes the text form of property sets, with lines `[set]` and `key=type|value`.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 
 const RECORD: &str = "property sets";
 
-/// A property that the text form cannot represent, because it has no escape sequences.
+/// A property that the text form cannot represent, because the text form has no escape sequences.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("set `{set}`, key `{key}`: {reason}")]
 pub struct Inexpressible {
@@ -26,7 +26,7 @@ impl<'a> PropertySets<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error with the offset of the line if a line violates the grammar.
+    /// Returns an error if a line violates the grammar, with the offset of the line.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = core::str::from_utf8(text)
             .map_err(|error| Error::new(RECORD, error.valid_up_to() as u64, ErrorKind::Utf8))?;
@@ -99,7 +99,7 @@ impl<'a> PropertySets<'a> {
     }
 }
 
-/// Returns the reason why the text form cannot represent `key`, or `None` if it can.
+/// Returns why the text form cannot represent `key`, or `None` if the text form can represent it.
 pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),
@@ -127,7 +127,8 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
         Value::Other { text, .. } if text.contains('\n') => {
             return Err("the value contains a line feed");
         }
-        // A reader treats a trailing carriage return as part of the line ending.
+        // A reader treats a trailing carriage return as part of the line ending, so another one protects the
+        // value.
         Value::Other { ty, text } if text.ends_with('\r') => writeln!(out, "{key}={ty}|{text}\r"),
         Value::Other { ty, text } => writeln!(out, "{key}={ty}|{text}"),
     };
@@ -147,7 +148,7 @@ fn decimal(value: &str) -> Result<u32, &'static str> {
 fn byte_array(value: &str) -> Result<Value, &'static str> {
     let mut bytes = decode(value).ok_or("the value is not base64")?;
     if bytes.len() < 8 {
-        return Err("the byte array is shorter than its bit count");
+        return Err("the byte array is too short to contain its 8-byte bit count");
     }
     let data = bytes.split_off(8);
     let bits = bytes
@@ -162,7 +163,7 @@ fn byte_array(value: &str) -> Result<Value, &'static str> {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Encodes `bytes` as text: 4 characters for 3 bytes, 3 for 2, 2 for 1.
+/// Encodes `bytes` in LLVM's variant of base64: lowest bits first, without padding.
 #[must_use]
 pub(super) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity((bytes.len() * 4).div_ceil(3));
@@ -336,7 +337,7 @@ mod tests {
             ("[a]\nk=2|!", "line 2: the value is not base64"),
             (
                 "[a]\nk=2|AAAA",
-                "line 2: the byte array is shorter than its bit count",
+                "line 2: the byte array is too short to contain its 8-byte bit count",
             ),
             (
                 "[a]\nk=2|IAAAAAAAAAA",

@@ -15,24 +15,24 @@ const MAX_WORDS: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kernel {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its parameters, in order.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
     /// The required work-group size along x, y and z (`.reqntid`).
     pub required_local_size: Option<[u32; 3]>,
-    /// The maximum work-group size along x, y and z (`.maxntid`). Compilers that limit only the total size give it
-    /// as x.
+    /// The maximum work-group size along x, y and z (`.maxntid`). Compilers that limit only the total number
+    /// of work-items write that number as x.
     pub max_local_size: Option<[u32; 3]>,
     /// Whether the PTX also contains the variant `NAME_with_offset`, for ranges that do not start at zero. The
     /// variant takes three additional trailing `u32` parameters (12 bytes): the offset along x, y and z.
     pub has_offset_variant: bool,
-    /// Whether it uses dynamically sized work-group memory: directly, in a function that it calls, or because DPC++
-    /// declared such memory for it (`NAME_shared_mem`).
+    /// Whether the kernel uses dynamically sized work-group memory: directly, in a function that it calls, or
+    /// because DPC++ declared such memory for it (`NAME_shared_mem`).
     pub uses_dynamic_shared_memory: bool,
-    /// Whether it uses scratch memory (`get_work_group_scratch_memory`), directly or in a function that it calls.
-    /// Scratch memory occupies the start of the dynamically sized work-group memory. Local accessors must therefore
-    /// be placed after the scratch memory that the launch requests.
+    /// Whether the kernel uses scratch memory (`get_work_group_scratch_memory`), directly or in a function that
+    /// it calls. Scratch memory occupies the start of the dynamically sized work-group memory. Local accessors
+    /// must therefore be placed after the scratch memory that the launch requests.
     pub uses_scratch_memory: bool,
 }
 
@@ -40,25 +40,25 @@ pub struct Kernel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// Its name, unless a compiler generated it.
+    /// The name, or `None` if a compiler generated it.
     pub name: Option<String>,
     /// The type of the argument.
     pub ty: Passed,
-    /// The alignment of the address that a pointer holds (`.ptr .align`), if it is more than 1.
+    /// The alignment of the memory that a pointer points to (`.ptr .align`), if greater than 1.
     pub align: Option<u64>,
-    /// Its position in the parameter block. `None` for the first parameter of unknown size and all later ones.
+    /// The position in the parameter block. `None` for the first parameter of unknown size and all later ones.
     pub layout: Option<ParameterLayout>,
 }
 
-/// The position of a parameter in the parameter block of a kernel, in bytes.
+/// The position of a parameter in a kernel's parameter block, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterLayout {
-    /// Its offset.
+    /// The offset from the start of the block.
     pub offset: u64,
-    /// Its size.
+    /// The size.
     pub size: u64,
-    /// Its alignment.
+    /// The alignment.
     pub align: u64,
 }
 
@@ -70,19 +70,19 @@ pub enum Passed {
     Number {
         /// The kind of number.
         kind: Kind,
-        /// Its width in bits.
+        /// The width in bits.
         bits: u32,
     },
     /// A pointer (`.ptr`).
     Pointer {
-        /// The state space that it points into, or `None` for a generic pointer.
+        /// The state space of the pointee, or `None` for a generic pointer.
         space: Option<Space>,
-        /// Its width in bits.
+        /// The width in bits.
         bits: u32,
     },
     /// A byte array.
     Bytes {
-        /// The number of bytes.
+        /// The length in bytes.
         size: u64,
         /// The alignment in bytes.
         align: u64,
@@ -120,7 +120,6 @@ pub enum Space {
 }
 
 impl Passed {
-    /// Returns the size and alignment in bytes.
     const fn size_and_align(self) -> Option<(u64, u64)> {
         match self {
             Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
@@ -134,7 +133,7 @@ impl Passed {
 }
 
 impl Kernel {
-    /// Returns the total size of its parameters in bytes, or `None` if a size is unknown.
+    /// Returns the total size of the parameters in bytes, or `None` if a size is unknown.
     #[must_use]
     pub fn parameter_bytes(&self) -> Option<u64> {
         match self.parameters.last() {
@@ -178,7 +177,7 @@ impl Kernel {
                     words.clear();
                     in_list = token == b",";
                 }
-                // One extra word marks a declaration that is too long.
+                // Keeps one word more than the maximum, so that `read` rejects the declaration.
                 _ if words.len() <= MAX_WORDS => words.push(token),
                 _ => {}
             }
@@ -250,7 +249,7 @@ impl Parameter {
     }
 }
 
-/// `.param .u64 .ptr .global .align 4 NAME`, `.param .align 8 .b8 NAME[32]`
+/// Parses declarations such as `.param .u64 .ptr .global .align 4 NAME` and `.param .align 8 .b8 NAME[32]`.
 fn read<'t>(words: &[&'t [u8]]) -> Option<(Passed, u64, &'t [u8])> {
     let (mut ty, mut pointer, mut space, mut align) = (None, false, None, 1);
     let mut words = words.iter().copied();

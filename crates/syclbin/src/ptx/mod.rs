@@ -17,12 +17,13 @@
 //!
 //! SYCL compilers (DPC++, and the compiler library of 2026.2) map SYCL to PTX as follows:
 //!
-//! - A kernel that queries its global id is emitted twice, see [`Kernel::has_offset_variant`].
+//! - A kernel that queries its global id is emitted twice. See [`Kernel::has_offset_variant`].
 //! - SYCL dimensions are reversed: the last dimension is x.
-//! - Work-group memory is a single block whose size is set at launch. Parameters are offsets into it, see
-//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter only in SPIR-V. In PTX, it
-//!   occupies the start of the block, before the memory of the parameters, see [`Kernel::uses_scratch_memory`].
-//! - A specialization constant is a variable, see [`constant_variable`].
+//! - Work-group memory is a single block whose size is set at launch. Parameters are offsets into this block. See
+//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter only in SPIR-V. In
+//!   PTX, it occupies the start of the block, before the memory of the parameters. See
+//!   [`Kernel::uses_scratch_memory`].
+//! - A specialization constant is a variable. See [`constant_variable`].
 //!
 //! Function bodies are scanned only for the names that they use.
 
@@ -47,7 +48,7 @@ use variable::{Linkage, declared};
 /// Functions that the driver provides to all PTX code.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
-/// The memory that `get_work_group_scratch_memory` returns.
+/// The name of the memory that `get_work_group_scratch_memory` returns.
 const SCRATCH: &[u8] = b"__sycl_dynamicLocalMemoryPlaceholder_GV";
 
 /// The contents of PTX text.
@@ -56,13 +57,13 @@ const SCRATCH: &[u8] = b"__sycl_dynamicLocalMemoryPlaceholder_GV";
 pub struct Module {
     /// The PTX version.
     pub version: Version,
-    /// The oldest target GPUs.
+    /// The NVIDIA architecture that the code targets (`.target`).
     pub target: Target,
     /// The kernels in text order, without duplicate names. Variants for ranges with an offset are left out, unless
     /// the plain variant is missing.
     pub kernels: Vec<Kernel>,
-    /// Functions that it calls but does not define, except those that every driver provides. PTX with imports must
-    /// be linked (`cuLinkAddData`).
+    /// Functions that the code calls but does not define, except those that every driver provides. PTX with
+    /// imports must be linked (`cuLinkAddData`).
     pub imports: Vec<String>,
     /// Functions that other PTX code can call.
     pub exports: Vec<String>,
@@ -127,42 +128,38 @@ pub fn constant_variable(key: &str) -> String {
     for byte in key.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' => name.push(char::from(byte)),
-            // `$` is escaped too, so that different keys have different names. Writing to a string cannot fail.
+            // `$` is escaped too, so that different keys result in different names. Writing to a string cannot fail.
             _ => _ = write!(name, "${byte:02x}"),
         }
     }
     name
 }
 
-/// Returns whether `bytes` are PTX, which begins with comments and the version.
+/// Returns whether `bytes` are PTX, which begins with the version, after optional comments.
 pub fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
 
-/// The parsed parts of a function.
 #[derive(Default)]
 struct Function<'a> {
     linkage: Linkage,
     defined: bool,
     called: bool,
-    /// The functions and memory that its body names.
+    /// The functions and dynamically sized memory that the body mentions.
     mentions: BTreeSet<&'a [u8]>,
 }
 
-/// The state of the parser.
 #[derive(Default)]
 struct Reader<'a> {
     version: Option<Version>,
     target: Option<Target>,
     kernels: Vec<(Kernel, BTreeSet<&'a [u8]>)>,
-    /// The names of `kernels`.
     names: BTreeSet<String>,
-    /// Weak kernels.
     weak_kernels: Vec<String>,
     functions: BTreeMap<&'a [u8], Function<'a>>,
     /// The names of `functions`, in text order.
     order: Vec<&'a [u8]>,
-    /// Memory whose size is set at launch.
+    /// Work-group memory whose size is set at launch.
     dynamic: BTreeSet<Vec<u8>>,
     variables: Vec<Variable>,
 }
@@ -177,7 +174,7 @@ impl<'a> Reader<'a> {
             fault.get_or_insert_with(|| Error::new("PTX", offset, ErrorKind::Ptx(reason)));
         };
         if !is_ptx(bytes) {
-            fail(bytes.len(), "it does not begin with its version");
+            fail(bytes.len(), "it does not begin with `.version`");
         }
         loop {
             let at = tokens.left();
@@ -186,14 +183,20 @@ impl<'a> Reader<'a> {
                 b".version" => {
                     self.version = tokens.next().and_then(Version::parse);
                     if self.version.is_none() {
-                        fail(at, "its `.version` is not a version, such as 8.4");
+                        fail(
+                            at,
+                            "its `.version` is not a version; expected a number such as 8.4",
+                        );
                     }
                 }
                 b".target" => {
                     let name = tokens.next().and_then(|word| str::from_utf8(word).ok());
                     self.target = name.and_then(Target::parse);
                     if self.target.is_none() {
-                        fail(at, "its `.target` is not a GPU generation, such as sm_80");
+                        fail(
+                            at,
+                            "its `.target` is not an NVIDIA architecture; expected a name such as sm_80",
+                        );
                     }
                 }
                 b".visible" | b".common" => linkage = Linkage::Visible,
@@ -229,14 +232,14 @@ impl<'a> Reader<'a> {
         fault
     }
 
-    /// Reads the body after a function header, or `;`. Returns the known names that the body mentions.
+    /// Reads the body after a function header, if there is one. Returns the known names that the body mentions.
     fn body(&mut self, tokens: &mut Tokens<'a>) -> BTreeSet<&'a [u8]> {
         let mut mentions = BTreeSet::new();
         if tokens.peek() != Some(b"{") {
             return mentions;
         }
         tokens.next();
-        // Names are declared before they are used.
+        // PTX declares names before their use, so a single pass is sufficient.
         tokens.skip_block(|word| {
             if self.dynamic.contains(word) {
                 mentions.insert(word);
@@ -248,7 +251,7 @@ impl<'a> Reader<'a> {
         mentions
     }
 
-    /// `(.param .b32 result) NAME (.param .b64 x) .noreturn`
+    /// Parses declarations and definitions such as `(.param .b32 result) NAME (.param .b64 x) .noreturn`.
     fn function(&mut self, tokens: &mut Tokens<'a>, linkage: Linkage) {
         let mut name: &[u8] = b"";
         let mut in_list = false;
@@ -365,7 +368,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Drops the offset variant of each kernel that also exists without an offset.
+/// Removes offset variants, and sets `has_offset_variant` on the corresponding plain kernels.
 fn without_offset_variants(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
     let mut places = BTreeMap::new();
     for (at, kernel) in kernels.iter().enumerate() {

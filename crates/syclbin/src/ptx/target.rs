@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Target GPUs and PTX versions.
+//! Target GPUs and PTX versions, and the GPUs and drivers that accept them.
 
 use core::fmt;
 
-/// A target for PTX or native code: a generation of NVIDIA GPUs, such as `sm_75` or `sm_90a`.
+/// A target for PTX or native code: an NVIDIA architecture, such as `sm_75` or `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// The compute capability without the dot: 75, 90, 120.
+    /// The compute capability without the dot, such as 75 or 120.
     pub number: u32,
     /// A restriction on the GPUs that run the code, if any.
     pub suffix: Option<Suffix>,
@@ -138,8 +138,8 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// CUDA releases, as `cuDriverGetVersion` reports them, and the PTX version that each introduced. The source is the
-/// PTX ISA, chapter "PTX Release History". The version for 13.5 was observed in its assembler.
+/// CUDA releases, as `cuDriverGetVersion` reports them, and the PTX version that each introduced. The source is
+/// the PTX ISA, chapter "PTX Release History". The version for 13.5 comes from its assembler.
 const RELEASES: [(u32, u32, u32); 31] = [
     (7000, 4, 2),
     (7050, 4, 3),
@@ -175,7 +175,7 @@ const RELEASES: [(u32, u32, u32); 31] = [
 ];
 
 impl Version {
-    /// Creates a version from its two numbers.
+    /// Creates the version `major.minor`.
     #[must_use]
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
@@ -200,8 +200,8 @@ impl Version {
         known.map(|(_, major, minor)| Self::new(*major, *minor))
     }
 
-    /// Returns the first CUDA release whose driver accepts this version, as `cuDriverGetVersion` reports it.
-    /// Returns `None` for a version newer than this crate.
+    /// Returns the first CUDA release whose driver accepts this version, as a number in the format of
+    /// `cuDriverGetVersion`. Returns `None` for a version newer than this crate.
     #[must_use]
     pub fn first_driver(self) -> Option<u32> {
         if self.major == 9 && self.minor < 100 {

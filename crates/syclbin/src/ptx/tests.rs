@@ -129,17 +129,17 @@ fn version_and_target_are_read_or_errors() {
     assert_eq!(module.version, Version::new(8, 0));
     assert_eq!(module.target.to_string(), "sm_90a");
     for (text, offset, reason) in [
-        (&b""[..], 0, "it does not begin with its version"),
-        (b".target sm_80", 0, "it does not begin with its version"),
+        (&b""[..], 0, "it does not begin with `.version`"),
+        (b".target sm_80", 0, "it does not begin with `.version`"),
         (
             b".version eight\n.target sm_80",
             0,
-            "its `.version` is not a version, such as 8.4",
+            "its `.version` is not a version; expected a number such as 8.4",
         ),
         (
             b".version 8.0\n.target gfx9",
             12,
-            "its `.target` is not a GPU generation",
+            "its `.target` is not an NVIDIA architecture; expected a name such as sm_80",
         ),
         (b".version 8.0\n", 13, "it has no `.target`"),
     ] {

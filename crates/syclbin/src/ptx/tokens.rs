@@ -16,7 +16,6 @@ impl<'a> Tokens<'a> {
         self.0.len()
     }
 
-    /// Returns the next word without consuming it.
     pub(super) fn peek(&self) -> Option<&'a [u8]> {
         self.clone().next()
     }
@@ -61,7 +60,8 @@ impl<'a> Iterator for Tokens<'a> {
                     return Some(word);
                 }
                 (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
-                // Each punctuation mark is a separate word, so that the text after it is not mistaken for PTX.
+                // Any other byte is a separate word. If it were skipped, `is_ptx` would accept arbitrary bytes
+                // before the version.
                 _ => {
                     let (mark, after) = self.0.split_at(1);
                     self.0 = after;

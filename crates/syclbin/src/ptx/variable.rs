@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX variables outside functions.
+//! Parses PTX variables that are declared outside functions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,25 +11,25 @@ use super::tokens::{Tokens, number, text};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its state space.
+    /// The state space.
     pub space: Space,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Its alignment in bytes.
+    /// The alignment in bytes.
     pub align: u64,
 }
 
 /// The visibility of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Linkage {
-    /// Only in this PTX text.
+    /// Visible only in this PTX text.
     #[default]
     Own,
-    /// In all PTX code linked with it: `.visible`, `.common`.
+    /// Visible in all PTX code linked with this text: `.visible`, `.common`.
     Visible,
-    /// Like `Visible`, but other PTX code may define it as well: `.weak`.
+    /// Like `Visible`, but other PTX code may also define the name: `.weak`.
     Weak,
     /// Defined in other PTX code.
     Extern,
@@ -39,7 +39,7 @@ pub(super) enum Linkage {
 pub(super) fn declared(tokens: &mut Tokens<'_>, space: Space) -> Vec<Variable> {
     let mut words: Vec<&[u8]> = Vec::new();
     let (mut in_value, mut found) = (false, Vec::new());
-    // Variables after a comma have the type of the first.
+    // Variables after a comma have the type of the first variable.
     let mut ty: Vec<&[u8]> = Vec::new();
     while let Some(token) = tokens.next() {
         match token {
@@ -63,7 +63,7 @@ pub(super) fn declared(tokens: &mut Tokens<'_>, space: Space) -> Vec<Variable> {
     found
 }
 
-/// Parses `.align 4 .b8 NAME[16]`. Also returns the number of words that belong to the type.
+/// Parses a declaration such as `.align 4 .b8 NAME[16]`. Also returns the number of words that belong to the type.
 fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
     let (mut align, mut element, mut lanes) = (None, None, 1);
     let mut rest = words.iter().copied().enumerate();

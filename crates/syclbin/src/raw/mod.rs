@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! On-disk records, named as in the specifications. All numbers are little-endian.
+//! The on-disk records of SYCLBIN and OffloadBinary, named as in the specifications. All numbers are little-endian.
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
@@ -14,15 +14,15 @@ use alloc::string::String;
 
 use crate::error::{Error, ErrorKind};
 
-/// A cursor over one record of `N` bytes, which reads its fields in order. The size is part of the type, so no field
-/// needs a bounds check.
+/// A cursor that reads the fields of a record of `N` bytes in order. The size is part of the type, so no field needs a
+/// bounds check.
 pub struct Fields<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Starts to read the record at `at`. Errors name it `record`.
+    /// Creates a cursor over the record at offset `at`. In errors, `record` is the name of the record.
     #[inline]
     pub fn new(bytes: &'a [u8], record: &'static str, at: usize) -> Result<Self, Error> {
         match bytes.get(at..).and_then(<[u8]>::first_chunk) {
@@ -40,7 +40,7 @@ impl<'a, const N: usize> Fields<'a, N> {
     #[inline]
     fn take<const SIZE: usize>(&mut self) -> [u8; SIZE] {
         let mut field = [0; SIZE];
-        // The callers read no more than `N` bytes.
+        // Callers never read more than `N` bytes.
         if let Some(bytes) = self.bytes.get(self.at..self.at + SIZE) {
             field.copy_from_slice(bytes);
         }
@@ -64,7 +64,7 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 }
 
-/// Declares a record on disk by its fields, in order.
+/// Declares an on-disk record by its fields, in order.
 macro_rules! record {
     (
         $(#[$about:meta])*
@@ -99,10 +99,10 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// The remaining part of a table that records may claim.
+/// Limits how much of a table the records of a file may claim in total.
 ///
-/// With overlapping records, a small file could expand to a huge one: ten thousand modules could all claim the same
-/// ten thousand images. No writer shares records, so the limit does not affect real files.
+/// With overlapping records, a small file could expand to a huge model: ten thousand modules could all claim the same
+/// ten thousand images. No writer lets records overlap, so the limit does not affect real files.
 pub struct Budget {
     what: &'static str,
     available: u64,
@@ -159,7 +159,7 @@ pub fn slice<'a>(
     }
 }
 
-/// Returns the error for an invalid range. This is a separate cold function, to keep the hot path small.
+/// Returns the error for an invalid range. A separate cold function keeps the hot path small.
 #[cold]
 fn beyond(
     record: String,

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! OffloadBinary, LLVM's wrapper for device code: a header, entries, strings, images.
 //!
-//! Version 1 contains one entry, version 2 any number. Version 3 may be compressed after its header.
+//! Version 1 contains one entry, and version 2 any number of entries. In version 3, everything after the header may be
+//! compressed.
 
 use alloc::vec::Vec;
 
 use super::{Fields, record};
 use crate::error::{Error, ErrorKind};
 
-/// The magic number.
+/// The first bytes of an OffloadBinary.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// The size of the header in versions 1 and 2, in bytes.
 pub const HEADER_SIZE: usize = 32;
 /// The size of the header in version 3, in bytes.
 pub const HEADER_SIZE_V3: usize = 40;
 
-/// The header.
+/// The header of an OffloadBinary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// 1, 2 or 3.
+    /// The version: 1, 2 or 3.
     pub version: u32,
     /// The total size in bytes, a multiple of 8.
     pub size: u64,
-    /// The offset of the entries.
+    /// The offset of the first entry from the start of the OffloadBinary, in bytes.
     pub entry_offset: u64,
     /// Version 1: the size of the only entry in bytes. Later versions: the number of entries.
     pub entry_size_or_count: u64,
-    /// Version 3: the decompressed total size, or 0 if the file is not compressed. Earlier versions: 0.
+    /// Version 3: the decompressed total size in bytes, or 0 if the file is not compressed. Earlier versions: 0.
     pub inflated_size: u64,
 }
 
@@ -36,7 +37,7 @@ impl Header {
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
-            // A wrong magic is reported before a wrong size, because it is the actual problem.
+            // Checks the magic before the size, because a file of another format should be reported as such.
             let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
             return Err(Error::new(Self::RECORD, 0, kind));
         }
@@ -79,7 +80,7 @@ impl Header {
 }
 
 record! {
-    /// The description of an image in an OffloadBinary. All offsets count from the start of the OffloadBinary.
+    /// The description of an image in an OffloadBinary. All offsets are in bytes from the start of the OffloadBinary.
     Entry, "OffloadBinary entry" {
         /// The kind of the image.
         image_kind: u16,
@@ -98,7 +99,7 @@ record! {
     }
 }
 
-/// The position of a key-value string. Offsets count from the start of the OffloadBinary.
+/// The position of a key-value string. Offsets are in bytes from the start of the OffloadBinary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StringEntry {
     /// The offset of the NUL-terminated key.
@@ -110,7 +111,7 @@ pub struct StringEntry {
 }
 
 impl StringEntry {
-    /// Returns its on-disk size in an OffloadBinary of this version.
+    /// Returns the size in bytes that a string entry occupies in an OffloadBinary of this version.
     #[must_use]
     pub const fn size(version: u32) -> usize {
         if version == 1 { 16 } else { 24 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 1 of SYCLBIN: a file header, three arrays of headers, two byte tables.
+//! The records of SYCLBIN version 1. A file consists of a file header, three arrays of headers and two byte tables.
 
 use alloc::vec::Vec;
 
@@ -20,25 +20,25 @@ record! {
         version: u32,
         /// The number of [`AbstractModuleHeader`]s that follow.
         abstract_module_count: u32,
-        /// The total number of IR [`ImageHeader`]s that follow those.
+        /// The total number of IR [`ImageHeader`]s, which follow the module headers.
         ir_module_count: u32,
-        /// The total number of native [`ImageHeader`]s that follow those.
+        /// The total number of native [`ImageHeader`]s, which follow the IR image headers.
         native_device_code_image_count: u32,
         /// Zero.
         padding: u32,
-        /// The size of the metadata table, which follows the headers.
+        /// The size in bytes of the metadata table, which follows the headers.
         metadata_byte_table_size: u64,
-        /// The size of the binary table, which follows the metadata table at the next multiple of 8.
+        /// The size in bytes of the binary table, which starts at the next multiple of 8 after the metadata table.
         binary_byte_table_size: u64,
         /// The offset of the global metadata in the metadata table.
         global_metadata_offset: u64,
-        /// The size of the global metadata.
+        /// The size of the global metadata in bytes.
         global_metadata_size: u64,
     }
 }
 
 impl FileHeader {
-    /// Reads the record at the start of a file.
+    /// Reads the header at the start of a file.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let header = Self::read(bytes, 0)?;
         if header.magic.to_le_bytes() != MAGIC {
@@ -58,31 +58,31 @@ impl FileHeader {
 record! {
     /// The header of an abstract module.
     AbstractModuleHeader, "abstract module header" {
-        /// The offset of its metadata in the metadata table.
+        /// The offset of the module's metadata in the metadata table.
         metadata_offset: u64,
-        /// The size of its metadata.
+        /// The size of the metadata in bytes.
         metadata_size: u64,
-        /// The number of its IR images.
+        /// The number of IR images.
         ir_module_count: u32,
-        /// The index of its first IR image in the array of all IR images.
+        /// The index of the first IR image in the array of all IR images.
         ir_module_index: u32,
-        /// The number of its native images.
+        /// The number of native images.
         native_device_code_image_count: u32,
-        /// The index of its first native image in the array of all native images.
+        /// The index of the first native image in the array of all native images.
         native_device_code_image_index: u32,
     }
 }
 
 record! {
-    /// The header of an IR module or a native device code image: both have the same fields.
+    /// The header of an IR module or a native device code image, which have the same fields.
     ImageHeader, "image header" {
-        /// The offset of its metadata in the metadata table.
+        /// The offset of the image's metadata in the metadata table.
         metadata_offset: u64,
-        /// The size of its metadata.
+        /// The size of the metadata in bytes.
         metadata_size: u64,
-        /// The offset of its code in the binary table.
+        /// The offset of the code in the binary table.
         raw_offset: u64,
-        /// The size of its code.
+        /// The size of the code in bytes.
         raw_size: u64,
     }
 }

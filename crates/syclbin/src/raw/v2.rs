@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 2 of SYCLBIN: an OffloadBinary with an entry for each part. Strings give the role of each entry.
+//! The strings of SYCLBIN version 2. A file is an OffloadBinary with an entry for each part. A string in each entry
+//! records the entry's role.
 //!
-//! A draft: no released runtime reads it yet. It is described in pull request 22089 of intel/llvm.
+//! This is a draft that no released runtime reads yet. Pull request 22089 of intel/llvm describes it.
 
 /// Keys of an entry's strings.
 pub mod key {
@@ -28,11 +29,11 @@ pub mod role {
     pub const AM_METADATA: &str = "am_metadata";
     /// An IR image: the size of its metadata as a 64-bit number, the metadata, and the code.
     pub const IR: &str = "ir";
-    /// A native image, with the same layout.
+    /// A native image, with the same layout as [`IR`].
     pub const NATIVE: &str = "native";
 }
 
 /// The value of [`key::FORMAT_VERSION`].
 pub const VERSION: &str = "2";
-/// The size of the number that precedes the metadata of an image, in bytes.
+/// The size in bytes of the number that precedes an image's metadata.
 pub const METADATA_SIZE: usize = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A file whose records are read on demand.
+//! Opens a SYCLBIN file in any container, and reads its records on demand.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -16,7 +16,7 @@ use crate::model::{self, Syclbin};
 use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::raw::{offload_binary, v1 as raw};
 
-/// Before mid-2025, DPC++ used this number for SYCLBIN, which LLVM now uses for SPIR-V.
+/// The image kind of SYCLBIN in DPC++ before mid-2025. LLVM now uses this number for SPIR-V.
 const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
 
 /// A file with a validated container. Its records are read and validated on demand.
@@ -24,7 +24,7 @@ const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
 pub struct File<'a> {
     container: Container,
     layout: Layout<'a>,
-    // Boxed to keep `File` small: few wrappers have additional content, and the others should open fast.
+    // Boxed, because few wrappers have additional content, and a small `File` opens faster.
     more: Option<Box<More<'a>>>,
 }
 
@@ -43,7 +43,7 @@ enum Layout<'a> {
 }
 
 impl Layout<'_> {
-    /// Returns the header. For containers without a header, counts each entry as one record.
+    /// Returns the header. For a container without one, returns a substitute whose fields are only upper bounds.
     fn header(&self) -> raw::FileHeader {
         match self {
             Self::V1(tables) => tables.header(),
@@ -63,8 +63,8 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are not a SYCLBIN file, if a part exceeds them, or, in version 2, if the strings
-    /// of an entry do not give its role.
+    /// Returns an error if `bytes` are not a SYCLBIN file, if a part extends beyond their end, or, in
+    /// version 2, if an entry does not record its role.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
             let tables = v1::Tables::locate(bytes, 0)?;
@@ -76,7 +76,7 @@ impl<'a> File<'a> {
         }
         let binary = Binary::parse(bytes)?;
         if binary.count == 0 {
-            let kind = ErrorKind::Record("it has no entries".into());
+            let kind = ErrorKind::Record("the OffloadBinary contains no entries".into());
             return Err(Error::new("OffloadBinary header", 24, kind));
         }
         let entry = binary.raw_entry(0)?;
@@ -137,7 +137,7 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if they exceed their table.
+    /// Returns an error if the properties exceed their table.
     pub fn global(&self) -> Result<Metadata<'a>, Error> {
         match &self.layout {
             Layout::V1(tables) => tables.global(),
@@ -146,14 +146,14 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns the strings in the wrapper that have no meaning in SYCLBIN. In version 1 these belong to the
-    /// wrapper's entry, in version 2 to the entry with the global metadata.
+    /// Returns the strings in the wrapper that have no meaning in SYCLBIN. In version 1, these strings belong
+    /// to the wrapper's entry. In version 2, they belong to the entry with the global metadata.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         self.more.as_ref().map_or(&NO_STRINGS, |more| &more.strings)
     }
 
-    /// Returns the entries of the wrapper that do not belong to SYCLBIN.
+    /// Returns the entries in the wrapper that do not belong to SYCLBIN.
     #[must_use]
     pub fn foreign(&self) -> &[Entry<'a>] {
         if let Layout::Images(images) = &self.layout {
@@ -172,7 +172,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns the abstract module `index`.
+    /// Returns the abstract module with the zero-based `index`.
     ///
     /// # Errors
     ///
@@ -223,8 +223,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns each image once, regardless of which modules claim it. Only for version 1, because in other
-    /// containers the wrapper's entries are the images.
+    /// Returns each image once, regardless of which modules claim it. Yields nothing for containers other than
+    /// version 1, because their images are the wrapper's entries.
     #[doc(hidden)]
     pub fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let tables = match &self.layout {
@@ -245,7 +245,7 @@ impl<'a> File<'a> {
     /// # Errors
     ///
     /// Returns an error if a record is malformed, or if several records claim the same bytes, which would let a
-    /// small file expand to a huge one. No writer shares bytes. For [`Container::Images`], also returns an error if
+    /// small file expand to a huge model. No writer shares bytes. For [`Container::Images`], also returns an error if
     /// the code cannot be read.
     pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
         if let Layout::Images(images) = &self.layout {

@@ -22,13 +22,13 @@ pub struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Returns whether it is a native image rather than an IR module.
+    /// Returns whether this is a native image rather than an IR module.
     #[must_use]
     pub fn is_native(&self) -> bool {
         self.native
     }
 
-    /// Returns its metadata.
+    /// Returns the metadata.
     #[must_use]
     pub fn metadata(&self) -> Metadata<'a> {
         self.metadata
@@ -52,7 +52,7 @@ impl<'a> Image<'a> {
         self.offset
     }
 
-    /// Returns the strings in its entry that have no meaning in SYCLBIN. Version 1 has none.
+    /// Returns the strings in the image's entry that have no meaning in SYCLBIN. Version 1 stores no such strings.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         &self.strings
@@ -93,7 +93,7 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error with the offset of the line in the file if a line violates the grammar.
+    /// Returns an error if a line violates the grammar, with the offset of the line in the file.
     pub fn parse(&self) -> Result<PropertySets<'a>, Error> {
         PropertySets::parse(self.text)
             .map_err(|error| error.within(format!("{}: metadata", self.owner), self.offset))
@@ -139,7 +139,7 @@ pub(super) enum Parts<'f, 'a> {
 pub(super) static NO_STRINGS: Strings<'static> = Vec::new();
 
 impl<'a> AbstractModule<'_, 'a> {
-    /// Returns its index in the file.
+    /// Returns the zero-based index of the module in the file.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
@@ -149,7 +149,7 @@ impl<'a> AbstractModule<'_, 'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if it exceeds its table.
+    /// Returns an error if the metadata exceeds its table.
     pub fn metadata(&self) -> Result<Metadata<'a>, Error> {
         match &self.parts {
             Parts::V1(tables, module) => tables.module_metadata(self.index, module),
@@ -157,7 +157,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Returns the strings in its entry that have no meaning in SYCLBIN. Version 1 has none.
+    /// Returns the strings in the module's entry that have no meaning in SYCLBIN. Version 1 stores no such strings.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
         match &self.parts {
@@ -176,7 +176,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Returns its header, if it has one.
+    /// Returns the module's header, or `None` for a container other than version 1.
     #[doc(hidden)]
     pub fn header(&self) -> Option<&v1::Module> {
         match &self.parts {
@@ -185,11 +185,11 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Returns its IR images, then its native images.
+    /// Returns the IR images, followed by the native images.
     ///
     /// # Errors
     ///
-    /// An item is an error if the code or metadata of the image exceeds its table.
+    /// An item is an error if the image's code or metadata exceeds its table.
     pub fn images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let (ir, native) = self.image_counts();
         (0..ir + native).map(move |number| match &self.parts {

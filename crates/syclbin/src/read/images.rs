@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device images without SYCLBIN: the OffloadBinaries of LLVM's own SYCL compiler.
+//! Reads bare device images from the OffloadBinaries that LLVM's own SYCL compiler writes without SYCLBIN.
 //!
-//! LLVM 22's `clang-sycl-linker` writes one OffloadBinary for each image, concatenated. Since 2026 it writes a
+//! LLVM 22's `clang-sycl-linker` writes one OffloadBinary for each image, concatenated. Since 2026, it writes a
 //! single OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image.
-//! There are no property sets and no state, so imports and exports are derived from the code.
+//! The files contain neither property sets nor a state, so this module derives both from the strings and the code.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
@@ -23,21 +23,20 @@ use crate::raw::v2::key;
 use crate::spirv::Import;
 use crate::spirv::module::Module;
 
-/// SYCL's number in LLVM before 2025. HIP uses it today, for AMD targets.
+/// The offload kind of SYCL in LLVM before 2025. Today, this number means HIP, which uses AMD targets.
 const SYCL_2024: OffloadKind = OffloadKind(4);
 
-/// The images of a file.
+/// The SYCL device images of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Images<'a> {
     /// A module for each image.
     pub(super) modules: Vec<v2::Module<'a>>,
-    /// The description of each image.
     described: Vec<Described<'a>>,
-    /// Entries that are not device code for SYCL.
+    /// Entries that do not contain device code for SYCL.
     pub(super) foreign: Vec<Entry<'a>>,
 }
 
-/// The meaning of an entry's strings.
+/// The description of an image, from its content and the strings of its entry.
 #[derive(Clone, Debug)]
 struct Described<'a> {
     content: Content,
@@ -47,8 +46,8 @@ struct Described<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Finds SYCL device images in all OffloadBinaries in `bytes`. Returns `None` if there are none, or if an entry
-    /// is SYCLBIN.
+    /// Finds SYCL device images in all OffloadBinaries in `bytes`. Returns `None` if there are no such images, or
+    /// if an entry contains SYCLBIN.
     pub(super) fn find(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
         let mut found = Self {
             modules: Vec::new(),
@@ -79,7 +78,7 @@ impl<'a> Images<'a> {
         }
         match bitcode {
             Some((index, at)) if found.modules.is_empty() => {
-                let remedy = "LLVM bitcode for SYCL, which no driver accepts; link it with clang-sycl-linker, or \
+                let remedy = "the image is LLVM bitcode, which no driver accepts; link it with clang-sycl-linker, or \
                     compile with -fsyclbin";
                 let record = Owner::Entry(index).to_string();
                 Err(Error::new(record, at, ErrorKind::Unsupported(remedy)))
@@ -130,13 +129,13 @@ impl<'a> Images<'a> {
         });
     }
 
-    /// Returns the model that a SYCLBIN file with the same code would have.
+    /// Returns the model of an equivalent SYCLBIN file.
     pub(super) fn to_model(&self) -> Result<Syclbin<'a>, Error> {
         let mut state = State::Executable;
         let mut modules = Vec::new();
         for (found, described) in self.modules.iter().zip(&self.described) {
             let Some(image) = found.ir.iter().chain(&found.native).next() else {
-                continue; // each module has one
+                continue; // unreachable: each module has one image
             };
             let module = described.module(image).map_err(|error| {
                 let record = image.owner().to_string();
@@ -247,7 +246,7 @@ fn put<'n>(
     Ok(())
 }
 
-/// Removes the string called `key` and returns its value. A value that is not text remains.
+/// Removes the string called `key` and returns its value. A value that is not UTF-8 remains.
 fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Option<Cow<'a, str>> {
     let at = strings
         .iter()

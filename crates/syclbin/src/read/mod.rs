@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses files. No input causes a panic. Memory use is limited to a small multiple of the input size, and time is
-//! linear.
+//! Parses SYCLBIN files. No input causes a panic. Memory use is limited to a small multiple of the input size, and time
+//! is linear.
 //!
 //! [`parse`] reads an entire file into a [`Syclbin`]. To read records on demand, use the underlying [`File`]. In
 //! version 1, the time to open a file does not depend on the number of images. In version 2, it grows with the
 //! number of records, not with their size.
 //!
 //! LLVM's own SYCL compiler writes device images into OffloadBinaries, without SYCLBIN ([`Container::Images`]).
-//! Each image is read as one module, without metadata in [`File`]. [`parse`] derives the target, kernels, imports
-//! and exports from the entry and the code. The result is the same model as for SYCLBIN files, so code that reads
-//! SYCLBIN also handles these files.
+//! [`File`] presents each image as a module without metadata. [`parse`] derives the target, kernels, imports
+//! and exports from the entry and the code. The result is the same model as for SYCLBIN files, so code that
+//! reads SYCLBIN also handles these files.
 //!
 //! [`Container::Images`]: crate::Container::Images
 //!
@@ -52,17 +52,17 @@ pub use image::Owner;
 use image::Parts;
 pub use image::{Image, Metadata};
 
-/// Reads a SYCLBIN file in any [`Container`](crate::Container). Like the reference runtime, it ignores bytes after
-/// the end of the wrapper.
+/// Reads a SYCLBIN file in any [`Container`](crate::Container). Bytes after the end of the wrapper are ignored,
+/// as in the reference runtime.
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a SYCLBIN file or are malformed. The error states the record and offset.
+/// Returns an error if `bytes` are not a SYCLBIN file or are malformed. The error names the record and its offset.
 pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
     File::parse(bytes)?.to_model()
 }
 
-/// Limits on the total that the records of a file may claim.
+/// Limits on how much of each table the records of a file may claim in total.
 struct Limits {
     metadata: Budget,
     ir: Budget,
@@ -70,7 +70,6 @@ struct Limits {
 }
 
 impl Limits {
-    /// Creates the limits from `header`.
     fn new(header: &raw::FileHeader) -> Self {
         Self {
             metadata: Budget::new("metadata bytes", header.metadata_byte_table_size),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 1: headers and two byte tables. Opening a file only checks the extents of the tables.
+//! Reads version 1, which consists of headers and two byte tables. Opening a file only checks the tables' extents.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -9,8 +9,8 @@ use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// A file with a valid header, which determines the positions of its parts. The header is parsed again when needed,
-/// because not storing it saves the most time when opening a file.
+/// A file with a valid header, which determines the positions of all parts. To open files as fast as possible,
+/// the header is not stored, but parsed again when needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
@@ -18,7 +18,6 @@ pub(super) struct Tables<'a> {
     pub(super) base: u64,
 }
 
-/// An array of headers.
 #[derive(Clone, Copy, Debug)]
 struct Headers {
     start: usize,
@@ -66,7 +65,7 @@ impl<'a> Tables<'a> {
         Ok(Self { bytes, base })
     }
 
-    /// Reads the header again.
+    /// Parses the header again.
     pub(super) fn header(&self) -> v1::FileHeader {
         v1::FileHeader::parse(self.bytes).unwrap_or_default()
     }
@@ -198,11 +197,11 @@ impl<'a> Tables<'a> {
 
 impl Headers {
     fn end(self) -> usize {
-        // All headers have 32 bytes, and are known to be inside the file.
+        // Every header in an array has 32 bytes. `locate` has checked that the arrays are inside the file.
         self.start + self.count * v1::ImageHeader::SIZE
     }
 
-    /// Returns the array that follows.
+    /// Returns the array of `count` headers that follows this array.
     fn next(self, count: u32) -> Self {
         Self {
             start: self.end(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 2: the entries of an OffloadBinary, sorted by the role in their strings.
+//! Reads version 2: sorts the entries of an OffloadBinary by the roles that their strings record.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,7 +11,6 @@ use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::raw::slice;
 use crate::raw::v2::{METADATA_SIZE, VERSION, key, role};
 
-/// The entries of a file, sorted by role.
 #[derive(Clone, Debug)]
 pub(super) struct Entries<'a> {
     pub(super) global: Metadata<'a>,
@@ -31,7 +30,6 @@ pub(super) struct Module<'a> {
     pub(super) native: Vec<Image<'a>>,
 }
 
-/// The role of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Global,
@@ -53,7 +51,7 @@ impl Role {
     }
 }
 
-/// A module that has been partially read.
+/// A module whose entries are still being read.
 #[derive(Default)]
 struct Partial<'a> {
     metadata: Option<(Metadata<'a>, Strings<'a>)>,
@@ -65,7 +63,7 @@ impl<'a> Entries<'a> {
     /// Sorts the entries of `binary`. Returns `None` if they do not belong to SYCLBIN version 2.
     pub(super) fn sort(binary: &Binary<'a>) -> Result<Option<Self>, Error> {
         let mut global = None;
-        // An index must be below the number of entries, so this is at most as large as their table.
+        // Indices are below the number of entries, so this vector is at most as long as the entry table.
         let mut modules: Vec<Partial<'a>> = Vec::new();
         let mut foreign = Vec::new();
         let mut known = false;
@@ -88,9 +86,9 @@ impl<'a> Entries<'a> {
             match entry.string(key::FORMAT_VERSION) {
                 Some(VERSION) => {}
                 Some(other) => {
-                    let remedy = "use a newer syclbin, or write the file again in version 2";
+                    let remedy = "use a newer syclbin, or rewrite the file in version 2";
                     return Err(fail(format!(
-                        "format version `{other}` is not {VERSION}; {remedy}"
+                        "format version `{other}` is not supported, only {VERSION} is; {remedy}"
                     )));
                 }
                 None => {
@@ -100,7 +98,7 @@ impl<'a> Entries<'a> {
                     )));
                 }
             }
-            // The offset of the image. `Entries` has validated that it is inside the file.
+            // `Entries` has validated that this offset is inside the file.
             let offset = binary.raw_entry(index)?.image_offset;
             let whole = Metadata {
                 owner: Owner::Entry(index),
@@ -179,7 +177,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Returns the bytes of an entry, which are always borrowed when read.
+/// Returns the bytes of an entry. Entries that were read always borrow their bytes.
 fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     match entry.image {
         alloc::borrow::Cow::Borrowed(bytes) => bytes,
@@ -187,7 +185,7 @@ fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     }
 }
 
-/// Removes and returns the strings that are neither common to all entries nor in `own`.
+/// Returns the strings of an entry that are neither common to all entries nor in `own`.
 fn unknown<'a>(strings: &mut Strings<'a>, own: &[&str]) -> Strings<'a> {
     let mut strings = core::mem::take(strings);
     strings.retain(|(name, _)| {
@@ -204,13 +202,13 @@ fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
     let index = text.parse().ok().filter(|index| digits && *index < count);
     index.ok_or_else(|| {
         format!(
-            "`{}` is `{text}`, not the number of one of the {count} entries",
+            "`{}` is `{text}`; expected a decimal number less than the entry count {count}",
             key::AM_INDEX
         )
     })
 }
 
-/// Splits the payload of an image: the size of the metadata, the metadata, and the code.
+/// Splits an image's payload, which consists of the metadata size, the metadata and the code.
 fn image<'a>(whole: Metadata<'a>, native: bool, strings: Strings<'a>) -> Result<Image<'a>, Error> {
     let Metadata {
         owner,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The code of a module, and the C++ elements that its types represent in memory.
+//! Extracts from a module's code what it reveals about signatures: the kernel arguments, and the C++ elements that the
+//! types represent in memory.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -14,10 +15,8 @@ use crate::spirv::module::types::{Record, TypeId};
 use crate::spirv::module::{Module, ParameterType};
 use crate::{cubin, ptx};
 
-/// The code of a module that signatures can be read from.
 pub(super) enum Code {
     SpirV(Box<Module>),
-    /// The kernels by name.
     Ptx(BTreeMap<String, ptx::Kernel>),
     Unknown,
 }
@@ -48,7 +47,6 @@ impl Code {
         }
     }
 
-    /// Returns a kernel, if the code has it.
     pub(super) fn kernel(&self, symbol: &str) -> Option<CodeKernel> {
         match self {
             Self::SpirV(spirv) => {
@@ -79,7 +77,7 @@ impl Code {
         }
     }
 
-    /// Returns how much it tells.
+    /// Ranks code by how much it reveals about signatures.
     pub(super) const fn rank(&self) -> u8 {
         match self {
             Self::SpirV(_) => 2,
@@ -89,7 +87,6 @@ impl Code {
     }
 }
 
-/// A kernel as its code takes it.
 pub(super) struct CodeKernel {
     pub(super) arguments: Vec<CodeArgument>,
     /// The required work-group size along x, y and z.
@@ -98,12 +95,11 @@ pub(super) struct CodeKernel {
     pub(super) shared: bool,
 }
 
-/// An argument that the code of a kernel takes.
 pub(super) struct CodeArgument {
-    /// The name, where C++ has the same name.
+    /// The name, or `None` if it is not the C++ name.
     pub(super) name: Option<String>,
     pub(super) ty: Passed,
-    /// The alignment of what a pointer to device memory points to.
+    /// The alignment of the memory behind a pointer to device memory.
     pub(super) align: Option<u64>,
 }
 
@@ -116,7 +112,7 @@ pub(super) enum Passed {
 
 impl CodeArgument {
     fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
-        // The names of members of SYCL's own types, when a function takes them.
+        // Compilers name arguments after these members of SYCL's own types.
         const OF_SYCL: [&str; 4] = ["ptr", "Ptr", "Sampler", "Image"];
         let own =
             |name: &String| !OF_SYCL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -128,10 +124,10 @@ impl CodeArgument {
 /// The maximum nesting depth of types. Deeper types are treated as bytes.
 const MAX_DEPTH: usize = 32;
 
-/// The meaning of a module's types. Each type is examined once.
+/// The C++ elements that a module's types represent. Each type is examined once.
 pub(super) struct Meanings<'m> {
     module: &'m Module,
-    /// The meaning of each type, and whether the sign of its integers is known.
+    /// The element for each type, and whether the sign of its integers is known.
     known: BTreeMap<u32, (Element, bool)>,
 }
 
@@ -149,7 +145,7 @@ impl<'m> Meanings<'m> {
         self.at_depth(ty.0, layouts, MAX_DEPTH)
     }
 
-    /// Returns the pointee of a pointer to `ty`.
+    /// Converts `ty` to a pointee. Also returns whether the sign of its integers is known.
     pub(super) fn pointee(&mut self, ty: TypeId, layouts: &mut Layouts) -> (Pointee, bool) {
         match self.element(ty, layouts) {
             // An unnamed struct does not come from C++. The compiler generated it to address memory.
@@ -163,8 +159,9 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns what a device global of `size` bytes holds, whose variable is a `ty`. Unless the variable is
-    /// the value itself, a pointer precedes it, and padding may follow the pointer.
+    /// Returns the value type of a device global whose value has `size` bytes and whose variable has type `ty`.
+    /// With `image_scope`, the variable itself contains the value. Otherwise, a pointer and possibly padding
+    /// precede the value.
     pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
         let types = &self.module.types;
         let members = match types.get(ty.0)? {
@@ -180,7 +177,7 @@ impl<'m> Meanings<'m> {
             }
             _ => return None,
         };
-        // Padding comes first; a hostile struct has many members, of many variables.
+        // At most one member, padding, can precede the value. The limit bounds the work for hostile structs.
         let mut members = members.iter().take(2).map(|member| TypeId(*member));
         members.find(|member| self.size(*member) == Some(size))
     }
@@ -190,14 +187,14 @@ impl<'m> Meanings<'m> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
 
-    /// Returns the bits of an integer in `ty` that is wider than every integer of C++. Clang makes such an
-    /// integer of bit-fields that fill more than 64 bits without a gap.
+    /// Returns the width of an integer in `ty` that is wider than any C++ integer. Clang creates such an
+    /// integer for adjacent bit-fields of more than 64 bits in total.
     pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
         self.module.types.wide_integer(ty.0)
     }
 
-    /// Returns the size of `ty` in bytes if it is an array. For a pointee, this is the size of the memory. Arrays
-    /// with one element are ignored, because arrays of unknown size are also compiled to them.
+    /// Returns the size of `ty` in bytes, if `ty` is an array. For a pointee, this is the size of the memory.
+    /// Arrays with one element are ignored, because compilers use the same type for arrays of unknown size.
     pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
         match self.module.types.get(ty.0)? {
             Record::Array {
@@ -207,7 +204,6 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns the memory map of `ty`.
     pub(super) fn memory(&self, ty: TypeId) -> MemoryMap {
         MemoryMap::of_code(ty, self.module)
     }
@@ -288,8 +284,8 @@ impl<'m> Meanings<'m> {
         Some(meaning)
     }
 
-    /// Returns what is behind a pointer in memory. Compilers with opaque pointers always have bytes there. A
-    /// struct is only named: it may point back.
+    /// Returns the pointee of a pointer in memory. Compilers with opaque pointers only emit pointers to bytes.
+    /// For a struct, returns only the name, because the struct may contain a pointer to itself.
     fn shallow(&mut self, id: u32, layouts: &mut Layouts) -> (Pointee, bool) {
         let unknown = (Pointee::Unknown(None), true);
         match self.module.types.get(id) {
@@ -308,7 +304,7 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns the two numbers of a `std::complex` of numbers with a fraction.
+    /// Returns a floating-point `std::complex` as an array of two scalars.
     fn complex(&self, members: &[u32]) -> Option<(Element, bool)> {
         let [member] = members else { return None };
         let Record::Struct { members, .. } = self.module.types.get(*member)? else {
@@ -324,7 +320,7 @@ impl<'m> Meanings<'m> {
         (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
     }
 
-    /// Recognizes SYCL types that consist of one or more numbers, and `std::complex`.
+    /// Recognizes SYCL types that consist of scalars, and `std::complex`.
     fn of_sycl(
         &mut self,
         name: &str,
@@ -354,7 +350,7 @@ impl<'m> Meanings<'m> {
         let ([member], true) = (members, wrapper.contains(&name)) else {
             return None;
         };
-        // Each wraps an array, the id one in a base class.
+        // Each of these types wraps an array, directly or in a base class.
         let (inner, known) = self.at_depth(*member, layouts, depth)?;
         if layouts.size(&inner) != Some(size) {
             return None;
@@ -381,7 +377,7 @@ impl<'m> Meanings<'m> {
     }
 }
 
-/// Returns the name of a struct in C++, as far as the code has it: `struct.ns::Pair.12` is `ns::Pair`.
+/// Returns the C++ name of a struct, as far as the code preserves it: `ns::Pair` for `struct.ns::Pair.12`.
 fn plain(name: &str) -> &str {
     let name = ["struct.", "class."]
         .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! C++ types as data. Symbols and debug information give them, and they are spelled only for display.
+//! C++ types as structured data, from symbols and debug information.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -9,17 +9,17 @@ use core::fmt;
 
 use super::types::{Access, Scalar};
 
-/// A C++ type, or another template argument.
+/// A C++ type, or a template argument that is not a type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CppType {
-    /// A number, class or enumeration by its qualified name, or the value of a template argument.
+    /// A scalar type, class or enumeration, identified by its qualified name, or the value of a template argument.
     Named {
         /// The name without the template arguments: `float`, `ns::Pair`, `42`.
         name: String,
         /// The template arguments.
         arguments: Vec<Self>,
     },
-    /// A constant type.
+    /// A `const` type.
     Const(Box<Self>),
     /// A pointer.
     Pointer(Box<Self>),
@@ -27,7 +27,7 @@ pub enum CppType {
     Reference {
         /// The referenced type.
         to: Box<Self>,
-        /// Whether it is an rvalue reference.
+        /// Whether this is an rvalue reference.
         is_rvalue: bool,
     },
     /// An array.
@@ -43,11 +43,11 @@ pub enum CppType {
 pub(super) const WORK_GROUP_MEMORY: &str = "sycl::ext::oneapi::experimental::work_group_memory";
 pub(super) const DYNAMIC_MEMORY: &str =
     "sycl::ext::oneapi::experimental::dynamic_work_group_memory";
-/// The name of an object without members.
+/// The spelling of the type of an object without members.
 pub(super) const EMPTY: &str = "struct {}";
-/// The name of bytes with unknown content, in an array.
+/// The element type of an array of bytes with unknown content.
 pub(super) const BYTES: &str = "bytes";
-/// The pixel type of an image that no source describes.
+/// The pixel type of an image whose actual pixel type is unknown.
 pub(super) const UNKNOWN_PIXEL: &str = "pixel";
 
 impl CppType {
@@ -60,7 +60,7 @@ impl CppType {
         }
     }
 
-    /// Returns an instance of a template, without arguments that are always the same.
+    /// Returns a template instance, without redundant arguments.
     #[must_use]
     pub fn instance(name: impl Into<String>, mut arguments: Vec<Self>) -> Self {
         let name = name.into();
@@ -90,7 +90,7 @@ impl CppType {
         Self::Pointer(Box::new(self))
     }
 
-    /// Returns this type as a constant.
+    /// Returns this type with `const`.
     #[must_use]
     pub fn constant(self) -> Self {
         Self::Const(Box::new(self))
@@ -103,7 +103,7 @@ impl CppType {
         Self::Array { of, count }
     }
 
-    /// Returns a SYCL accessor of a buffer.
+    /// Returns the SYCL accessor type for a buffer or for work-group memory.
     pub(super) fn accessor(of: Self, dimensions: Self, is_local: bool) -> Self {
         if is_local {
             return Self::instance("sycl::local_accessor", vec![of, dimensions]);
@@ -112,7 +112,7 @@ impl CppType {
         Self::instance(ACCESSOR, vec![of, dimensions, Self::named(mode)])
     }
 
-    /// Returns a SYCL accessor of an image.
+    /// Returns the SYCL accessor type for an image.
     pub(super) fn image(of: Option<Scalar>, dimensions: u8, access: Access) -> Self {
         let of = match of {
             Some(of) => {
@@ -130,7 +130,7 @@ impl CppType {
         Self::instance(ACCESSOR, arguments)
     }
 
-    /// Returns the name, if the type has one and is not a template instance.
+    /// Returns the name, or an empty string for a template instance or an unnamed type.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Named { name, arguments } if arguments.is_empty() => name,
@@ -143,7 +143,7 @@ impl CppType {
         self.name() == name
     }
 
-    /// Returns the template of which it is an instance, with the arguments.
+    /// Returns the template name and arguments of a template instance.
     pub(super) fn template(&self) -> Option<(&str, &[Self])> {
         match self {
             Self::Named { name, arguments } if !arguments.is_empty() => Some((name, arguments)),
@@ -159,7 +159,7 @@ impl CppType {
         }
     }
 
-    /// Returns whether the type, or the element of the array, is constant.
+    /// Returns whether the type, or the element type of an array, is `const`.
     pub(super) fn is_const(&self) -> bool {
         match self {
             Self::Const(_) => true,
@@ -168,13 +168,13 @@ impl CppType {
         }
     }
 
-    /// Returns the number of dimensions that it is as a template argument.
+    /// Interprets a template argument as a number of dimensions.
     pub(super) fn dimensions(&self) -> Option<u8> {
         let count = self.name().parse().ok();
         count.filter(|count| (1..=3).contains(count))
     }
 
-    /// Returns the number type that it is, except for `const`.
+    /// Returns the corresponding scalar type, ignoring `const`.
     pub(super) fn scalar(&self) -> Option<Scalar> {
         Some(match self.unqualified().name() {
             "bool" => Scalar::Bool,
@@ -194,7 +194,8 @@ impl CppType {
         })
     }
 
-    /// Returns the memory that it takes, which bounds what a small file can describe.
+    /// Returns the approximate length of the spelled-out type, in bytes. Limiting this length prevents a small file
+    /// from expanding to huge types.
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Named { name, arguments } => {
@@ -208,7 +209,6 @@ impl CppType {
         }
     }
 
-    /// Returns how deep its parts nest.
     pub(super) fn depth(&self) -> usize {
         match self {
             Self::Named { arguments, .. } => {
@@ -227,7 +227,7 @@ impl fmt::Display for CppType {
         match self {
             Self::Named { name, arguments } if arguments.is_empty() => f.write_str(name),
             Self::Named { name, arguments } => write!(f, "{name}<{}>", list(arguments)),
-            // The qualifier of a pointer follows it. Other qualifiers precede the type.
+            // A pointer's qualifier follows the `*`. Other qualifiers precede the type.
             Self::Const(of) if matches!(**of, Self::Pointer(_)) => write!(f, "{of}const"),
             Self::Const(of) => write!(f, "const {of}"),
             Self::Pointer(to) if matches!(**to, Self::Pointer(_)) => write!(f, "{to}*"),
@@ -248,7 +248,6 @@ impl fmt::Display for CppType {
     }
 }
 
-/// Formats types with commas between them.
 pub(super) fn list(types: &[CppType]) -> String {
     let types: Vec<String> = types.iter().map(ToString::to_string).collect();
     types.join(", ")
@@ -260,13 +259,13 @@ const WRITE: &str = "sycl::access_mode::write";
 const READ_WRITE: &str = "sycl::access_mode::read_write";
 const IMAGE: &str = "sycl::target::image";
 
-/// The targets of accessors that kernels take, by their numbers. The first is the default.
+/// Accessor targets by number. The first target is the default, so spellings omit it.
 const TARGETS: [(&str, Option<&str>); 3] = [
     ("2014", None),
     ("2017", Some(IMAGE)),
     ("2020", Some("sycl::target::image_array")),
 ];
-/// The modes of access, by their numbers.
+/// Access modes by number.
 const MODES: [(&str, &str); 6] = [
     ("1024", READ),
     ("1025", WRITE),
@@ -276,7 +275,7 @@ const MODES: [(&str, &str); 6] = [
     ("1029", "sycl::access_mode::atomic"),
 ];
 
-/// A parameter of a kernel as C++ declares it, or a capture of a lambda.
+/// A kernel parameter as declared in C++, or a lambda capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CppParameter {
     /// The type.

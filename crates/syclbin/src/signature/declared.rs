@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a C++ type means for a launch: numbers, pointers, vectors, and SYCL types. Structs and enumerations are looked
-//! up in the definitions.
+//! Converts C++ types to parameter types: scalars, pointers, vectors, and SYCL types. Structs and enumerations
+//! are looked up in the definitions.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -14,7 +14,7 @@ use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
 /// The maximum nesting depth of types. Deeper types are rejected.
 const MAX_DEPTH: usize = 32;
 
-/// SYCL templates that are not values.
+/// SYCL class templates whose instances are not plain values.
 const OBJECTS: [&str; 7] = [
     WORK_GROUP_MEMORY,
     DYNAMIC_MEMORY,
@@ -40,7 +40,7 @@ pub(super) enum Declared {
     Unknown(Unsupported),
 }
 
-/// The reason why an element is unknown.
+/// Why a C++ type has no known element.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     /// There is no definition of this struct or enumeration.
@@ -63,7 +63,7 @@ impl Definitions {
     ///
     /// # Errors
     ///
-    /// Returns the reason if it does not describe one.
+    /// Returns the reason if the type does not describe an element.
     pub fn element(&self, ty: &CppType) -> Result<Element, Unsupported> {
         Ok(self.element_of(ty)?)
     }
@@ -115,7 +115,7 @@ impl Definitions {
             ("sycl::marray", [of, count]) => {
                 array(of, count.name().parse().map_err(|_| Missing::Layout)?)
             }
-            // The C++ standard lays it out as an array: the real part, then the imaginary part.
+            // The C++ standard guarantees an array layout: the real part, then the imaginary part.
             ("std::complex", [of]) if matches!(of.scalar(), Some(Scalar::F32 | Scalar::F64)) => {
                 array(of, 2)
             }
@@ -129,7 +129,8 @@ impl Definitions {
         }
     }
 
-    /// Returns what is behind a pointer in memory. A struct there is only named: it may point back.
+    /// Returns the pointee of a pointer in memory. For a struct, returns only the name, because the struct may
+    /// contain a pointer to itself.
     fn shallow(&self, to: &CppType) -> Pointee {
         match self.pointee_element(to) {
             Pointee::Element(Element::Struct(_)) => {
@@ -142,8 +143,8 @@ impl Definitions {
         }
     }
 
-    /// Returns what is behind a pointer or in work-group memory. What the file does not describe has at most
-    /// a name.
+    /// Returns the pointee of a pointer parameter, or the content of work-group memory. If the file does not
+    /// describe the type, the result contains at most a name.
     fn pointee(&self, to: &CppType) -> Pointee {
         match to.unqualified() {
             CppType::Array { of, count } if !of.is(BYTES) => {
@@ -170,7 +171,8 @@ impl Definitions {
         }
     }
 
-    /// Returns the type of a parameter that C++ declares as `ty`. `layouts` are the structs in these definitions.
+    /// Returns the type of a parameter that C++ declares as `ty`. `layouts` contains the structs of these
+    /// definitions.
     pub(super) fn parameter(&self, ty: &CppType, layouts: &Layouts) -> Declared {
         let ty = ty.unqualified();
         match ty {
@@ -204,10 +206,11 @@ impl Definitions {
         object.map_or(Declared::Foreign, Declared::Type)
     }
 
-    /// Returns the parameter of a SYCL class that is not a value, or `None` if a Rust program cannot pass it.
+    /// Returns the parameter type of a SYCL class that is not a value, or `None` if a Rust program cannot pass
+    /// it.
     fn object(&self, name: &str, arguments: &[CppType], layouts: &Layouts) -> Option<Type> {
         Some(match (name, arguments) {
-            // A launch that gives the size counts the elements of `T[]`, which may be arrays.
+            // The launch sets the size of `T[]` in elements, which may themselves be arrays.
             (WORK_GROUP_MEMORY | DYNAMIC_MEMORY, [of @ CppType::Array { count: None, .. }]) => {
                 Type::LocalMemory {
                     element: self.pointee(of),
@@ -264,7 +267,7 @@ impl Definitions {
     }
 }
 
-/// Returns whether C++ leaves the size of this memory of a work-group to the launch.
+/// Returns whether the launch sets the size of this work-group memory.
 pub(super) fn is_unbounded(ty: &CppType) -> bool {
     let is_unbounded = |of: &CppType| matches!(of, CppType::Array { count: None, .. });
     { ty.unqualified().template() }.is_some_and(|(name, arguments)| {
@@ -272,7 +275,7 @@ pub(super) fn is_unbounded(ty: &CppType) -> bool {
     })
 }
 
-/// Returns an alternative to a type that a Rust program cannot pass, as the end of a sentence.
+/// Returns advice for a type that a Rust program cannot pass, as the end of a sentence.
 pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
     let template = ty.template().map_or("", |(name, _)| name);
     match (ty.name(), template) {
@@ -287,7 +290,6 @@ pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
     }
 }
 
-/// Returns the access mode of a pointer or accessor.
 pub(super) const fn access(read_only: bool) -> Access {
     if read_only {
         Access::Read

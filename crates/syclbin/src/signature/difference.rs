@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares signatures, to explain why stubs generated from one file cannot launch the kernels in another file.
 //!
-//! Parameter names may differ, as in C++ calls. Names of structs and members must match, because programs use them.
+//! Parameter names may differ, as in C++ calls. Names of structs and members must match, because
+//! programs use these names.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use core::mem::discriminant;
 
 use super::mangled::KernelName;
 use super::types::{Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
-use super::{KernelSignature, Parameter, Signatures, Unsupported};
+use super::{KernelSignature, Parameter, Signatures, Unsupported, counted};
 
 /// A requirement of the stubs that a file does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Difference {
     pub subject: String,
     /// The type in the file, such as `` `double` ``, or `None` if the file lacks the subject.
     pub file: Option<String>,
-    /// The type that the stubs were generated from.
+    /// The type in the file that the stubs were generated from.
     pub stubs: String,
 }
 
@@ -54,7 +55,8 @@ impl Signatures {
         let own: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
         let others = file.kernels.iter();
         let symbols: BTreeMap<&str, _> = others.map(|other| (&*other.symbol, other)).collect();
-        // The symbol of a function may contain its parameters. Then it changes with them.
+        // The symbol of a function may contain its parameter types and change with them, so kernels also match
+        // by name.
         let others = file.kernels.iter();
         let others = others.filter(|other| !own.contains(other.symbol.as_str()));
         let names: BTreeMap<String, _> = others.map(|other| (called(other), other)).collect();
@@ -96,7 +98,7 @@ impl Signatures {
 /// The type of a variable, and whether the sign of its integers is known.
 type Typed<'s> = (&'s Result<Element, Unsupported>, bool);
 
-/// Returns the name of a kernel in messages.
+/// Returns the name of a kernel for messages.
 fn called(kernel: &KernelSignature) -> String {
     let Some(name) = &kernel.name else {
         return kernel.symbol.clone();
@@ -107,12 +109,11 @@ fn called(kernel: &KernelSignature) -> String {
     }
 }
 
-/// How two types differ.
 #[derive(Clone)]
 enum Mismatch {
-    /// Their spelling shows it.
+    /// The types are spelled differently.
     Spelled,
-    /// Both contain a type of this name, and define it differently.
+    /// Both files define a type with the same name, but differently. The fields contain the definitions.
     Defined { file: String, stubs: String },
 }
 
@@ -122,11 +123,11 @@ fn equal(equal: bool) -> Compared {
     equal.then_some(()).ok_or(Mismatch::Spelled)
 }
 
-/// Compares two files. In each pair of arguments, the first belongs to the stubs.
+/// Compares two files. In each pair of arguments, the first argument belongs to the stubs.
 struct Comparison<'s> {
     stubs: &'s Layouts,
     file: &'s Layouts,
-    /// Structs may contain each other many times; each pair is compared once.
+    /// The result for each pair of structs, because a struct may occur many times.
     compared: BTreeMap<(StructId, StructId), Compared>,
     found: Vec<Difference>,
 }
@@ -233,7 +234,7 @@ impl Comparison<'_> {
     fn pointee(&mut self, stubs: &Pointee, file: &Pointee, sign_known: bool) -> Compared {
         match (stubs, file) {
             (Pointee::Element(a), Pointee::Element(b)) => self.element(a, b, sign_known),
-            // Both may be spelled the same.
+            // Both pointees may have the same spelling, so messages mark each pointee whose definition is unknown.
             (a @ Pointee::Unknown(_), b) | (a, b @ Pointee::Unknown(_)) if a != b => {
                 let file = pointer(b, self.file);
                 let stubs = pointer(a, self.stubs);
@@ -275,7 +276,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares two structs. A difference in a struct that both contain is described there.
+    /// Compares two structs. A difference in a nested struct is reported with the definition of that struct.
     fn structure(&mut self, stubs: StructId, file: StructId) -> Compared {
         let (Some(own), Some(other)) = (self.stubs.get(stubs), self.file.get(file)) else {
             return Err(Mismatch::Spelled);
@@ -304,15 +305,15 @@ impl Comparison<'_> {
 
 fn number(stubs: Scalar, file: Scalar, sign_known: bool) -> Compared {
     let integers = !stubs.is_float() && !file.is_float();
-    // A `bool` does not take every byte.
+    // A `bool` cannot hold every byte value.
     let unsure = !sign_known && integers && file != Scalar::Bool && stubs.size() == file.size();
     equal(stubs == file || unsure)
 }
 
 fn pointer(pointee: &Pointee, layouts: &Layouts) -> String {
     match pointee {
-        Pointee::Unknown(Some(name)) => format!("{name} * /* not described */"),
-        Pointee::Unknown(None) => "void * /* not described */".into(),
+        Pointee::Unknown(Some(name)) => format!("{name} * /* definition unknown */"),
+        Pointee::Unknown(None) => "void * /* pointee unknown */".into(),
         known => layouts.spell(&Element::Pointer(Box::new(known.clone()))),
     }
 }
@@ -325,7 +326,10 @@ fn declared(kernel: &KernelSignature) -> String {
     match (&kernel.parameters, &kernel.declaration) {
         (Err(reason), _) => unknown(reason),
         (Ok(_), Some(declaration)) => format!("`{declaration}`"),
-        (Ok(parameters), None) => format!("a function with {} parameters", parameters.len()),
+        (Ok(parameters), None) => {
+            let parameters = counted(parameters.len() as u64, "parameter");
+            format!("a function with {parameters}")
+        }
     }
 }
 

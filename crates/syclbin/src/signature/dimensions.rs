@@ -24,8 +24,8 @@ pub(super) fn of_parameters(types: &[CppType]) -> Option<u8> {
 
 const OF_RANGE: [&str; 4] = ["sycl::id", "sycl::item", "sycl::nd_item", "sycl::group"];
 
-/// Returns the number of dimensions in an annotation of the build, which contains a property as the source spells it:
-/// `decltype((nd_range_kernel<2>))`.
+/// Returns the number of dimensions in a build annotation, which contains a property as written in the source,
+/// such as `decltype((nd_range_kernel<2>))`.
 pub(super) fn of_property(text: &str) -> Option<u8> {
     let text = text.strip_prefix("syclbin: ")?;
     match text.split_once("nd_range_kernel<") {
@@ -34,7 +34,8 @@ pub(super) fn of_property(text: &str) -> Option<u8> {
     }
 }
 
-/// Returns the dimensions of the work-item or work-group that a function with this linkage name returns or belongs to.
+/// Returns the number of dimensions of the work-item or work-group class that a function with this linkage name returns
+/// or belongs to.
 pub(super) fn of_member(linkage: &str) -> Option<u8> {
     const FUNCTIONS: [&str; 4] = [
         "_ZNK4sycl3_V17nd_itemILi",
@@ -48,7 +49,7 @@ pub(super) fn of_member(linkage: &str) -> Option<u8> {
     number(&arguments.get(..2)?.replace('E', ">"))
 }
 
-/// Reads the first argument of a template.
+/// Parses the first template argument.
 fn number(arguments: &str) -> Option<u8> {
     let end = arguments.find([',', '>'])?;
     let number = arguments[..end].trim().parse().ok();

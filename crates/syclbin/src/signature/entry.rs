@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares the parameters of PTX kernels with their declaration, or infers them from the PTX alone.
 //!
-//! PTX records sizes, but no signs, and does not always distinguish pointers from integers. Unknown facts are
-//! marked, or prevent a signature.
+//! PTX records sizes, but no signs, and does not always distinguish pointers from integers. Unknown
+//! signs, pointees and members are marked as such. Any other ambiguity prevents a signature.
 
 use alloc::format;
 use alloc::vec;
@@ -14,8 +14,8 @@ use super::types::{
 };
 use super::{Unsupported, unsupported};
 
-/// Checks whether arguments of PTX can be a parameter of type `ty`. `None` stands for each argument that the
-/// compiler removed.
+/// Checks whether PTX arguments match a parameter of type `ty`. An argument that the compiler removed is
+/// `None`.
 pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> Result<(), Passed> {
     let [first, ranges @ ..] = passed else {
         return Ok(());
@@ -55,7 +55,7 @@ fn is_scalar(passed: Passed, scalar: Scalar) -> bool {
         Passed::Number { kind, bits } => {
             let same = match kind {
                 Kind::Float => scalar.is_float(),
-                // Where numbers of 16 bits are integers to the device.
+                // A 16-bit float may be passed as an integer.
                 Kind::Unsigned | Kind::Signed => !scalar.is_float() || bits == 16,
                 Kind::Bits => true,
             };
@@ -83,7 +83,7 @@ fn is_pointer(passed: Passed) -> bool {
     )
 }
 
-/// Returns whether the argument is work-group memory: a pointer, or an offset into it.
+/// Returns whether the argument can address work-group memory, as a pointer or as an offset.
 fn is_local(passed: Passed) -> bool {
     matches!(
         passed,
@@ -97,7 +97,7 @@ fn is_local(passed: Passed) -> bool {
     )
 }
 
-/// Returns the PTX form of a C++ type without a definition.
+/// Returns the type of a parameter whose C++ type has no definition, from its PTX type.
 pub(super) fn named(
     name: &str,
     passed: Passed,
@@ -121,7 +121,7 @@ pub(super) fn named(
     }
 }
 
-/// Returns a struct with only a known size.
+/// Returns a struct whose members are unknown.
 fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
     let field = Field {
         name: None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Infers the signature of a kernel, or the reason why it has no Rust function.
+//! Infers the signature of a kernel, or the reason why no Rust function can launch the kernel.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -19,7 +19,6 @@ use crate::property::{key, set};
 use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
-    /// Infers the signature of a kernel.
     pub(super) fn kernel(&mut self, symbol: &str, names: &mut Names) -> KernelSignature {
         let name = mangled::parse(symbol);
         let code = self.code.kernel(symbol);
@@ -58,7 +57,7 @@ impl Sources<'_> {
     ) -> Result<Vec<Parameter>, Unsupported> {
         let module = self.module;
         if code.is_none() {
-            // Compilers list exported functions among the names as well.
+            // Compilers also list exported functions among the kernel names.
             if module.metadata.get(set::EXPORTED_SYMBOLS, symbol).is_some() {
                 return Err(no_kernel("it is an exported function, not a kernel"));
             }
@@ -77,22 +76,23 @@ impl Sources<'_> {
         Ok(all)
     }
 
-    /// Returns whether a kernel calls `get_work_group_scratch_memory`. If the memory is an argument in `code`, which has
-    /// to be the last, that is removed.
+    /// Returns whether a kernel calls `get_work_group_scratch_memory`. If the memory is an argument in `code`,
+    /// removes this argument, which must be the last one.
     fn hide_scratch_memory(
         &self,
         symbol: &str,
         code: Option<&mut CodeKernel>,
     ) -> Result<bool, Unsupported> {
         let sets = &self.module.metadata;
-        // -1 stands for no such argument.
+        // `u32::MAX` means that the memory is not an argument.
         let argument = sets.get(set::IMPLICIT_LOCAL_ARG, symbol);
         let argument = argument.filter(|index| index.as_u32() != Some(u32::MAX));
         let is_used = || sets.get(set::DYNAMIC_LOCAL_MEMORY, symbol).is_some();
         let Some(argument) = argument else {
             return Ok(!matches!(self.code, Code::SpirV(_)) && is_used());
         };
-        // In PTX it is memory that the code finds by itself, whatever other targets of the module do.
+        // In PTX, scratch memory is never an argument, even if it is an argument for other targets of the
+        // module.
         let Some(code) = code.filter(|_| self.code.spirv().is_some()) else {
             return Ok(true);
         };
@@ -106,8 +106,8 @@ impl Sources<'_> {
         }
     }
 
-    /// Returns the dimensions of a kernel: from its source, from the symbol of a lambda, or as far as the compiler
-    /// recorded them.
+    /// Returns the number of dimensions of a kernel's range, from its description, the symbol of a lambda, or the
+    /// compiler's metadata.
     fn dimensions(&self, name: Option<&KernelName>, symbol: &str) -> Option<u8> {
         let described = self.described.kernels.get(symbol);
         let described = described.and_then(|kernel| kernel.dimensions);
@@ -161,8 +161,8 @@ fn required_local_size(
     Ok(Some(size.to_sycl(dimensions)))
 }
 
-/// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. Its size in
-/// bytes is set at launch. It is the last argument in SPIR-V, but not an argument in PTX
+/// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. The
+/// launch sets the size in bytes. The memory is the last argument in SPIR-V, but not an argument in PTX
 /// ([`crate::ptx::Kernel::uses_scratch_memory`]).
 fn scratch_memory() -> Parameter {
     Parameter {
@@ -185,7 +185,7 @@ pub(super) fn is_rounded_range(symbol: &str) -> bool {
         .any(|name| own.split('I').next().is_some_and(|own| own.contains(name)))
 }
 
-/// Returns the symbol of a class or lambda in the headers of SYCL, from its name in namespace `sycl`.
+/// Returns the part of `symbol` after the namespace `sycl`, if the symbol belongs to a class or lambda in SYCL headers.
 fn runtimes_own(symbol: &str) -> Option<&str> {
     let class = symbol.strip_prefix("_ZTS")?.trim_start_matches('Z');
     class
@@ -200,13 +200,12 @@ fn no_kernel(reason: &str) -> Unsupported {
     }
 }
 
-/// Returns the reason why a program cannot launch a kernel that belongs to the SYCL runtime.
+/// Returns why a program cannot launch a kernel that belongs to the SYCL runtime.
 fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
         Some(no_kernel(
-            "it is a variant of another kernel, which the SYCL runtime uses for rounded-up ranges; launch the \
-             original kernel",
+            "it is a variant of another kernel for the SYCL runtime's rounded-up ranges; launch the original kernel",
         ))
     } else if own.contains("eduction") {
         Some(Unsupported::new(
@@ -220,12 +219,12 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     }
 }
 
-/// Returns the parameters in a mangled symbol, with the names that the code has.
+/// Returns the parameters in a mangled symbol, with the names that the code records.
 fn declared_by_symbol(
     name: Option<&KernelName>,
     code: Option<&CodeKernel>,
 ) -> Option<Vec<CppParameter>> {
-    // The parameters in the symbol of a lambda are those of the function around it.
+    // In the symbol of a lambda, the parameters belong to the enclosing function.
     let name = name.filter(|name| name.lambdas.is_empty())?;
     let types = name.parameters.as_ref()?;
     let code = code.map(|code| &code.arguments);
@@ -241,8 +240,9 @@ fn declared_by_symbol(
 }
 
 impl KernelSignature {
-    /// Returns the reason why `include_syclbin!` generates no function for the kernel, or `None` if it does. A
-    /// kernel whose symbol has no [`name`](Self::name) also has no function, unless the program names it.
+    /// Returns the reason why `include_syclbin!` generates no function for the kernel, or `None` if it generates one.
+    /// The macro also generates no function if the kernel's [`name`](Self::name) is `None`, unless the program names
+    /// the kernel.
     #[must_use]
     pub fn left_out(&self) -> Option<Unsupported> {
         let parameters = match &self.parameters {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory maps: the positions of numbers and pointers in memory.
+//! Memory maps: which bytes of a type hold scalars or pointers.
 //!
-//! Two descriptions of the same memory agree if they have the same number or pointer at each position. Padding and
-//! unknown bytes match anything.
+//! Two descriptions of the same memory agree if each position holds a scalar of the same kind and size, or a pointer,
+//! in both. Padding and unknown bytes match anything.
 
 use alloc::vec::Vec;
 
@@ -10,19 +10,19 @@ use super::types::{Element, Layouts, Scalar};
 use crate::spirv::module::Module;
 use crate::spirv::module::types::{Record, TypeId};
 
-/// The maximum number of comparison steps, because types may nest and repeat each other. Kernels take at most four
-/// kilobytes of arguments, and an array of numbers is one step.
+/// The maximum number of steps to build a map. The limit bounds the work for hostile types, which may repeat nested
+/// types many times. Real kernels take at most four kilobytes of arguments, and an array of scalars is one step.
 const MAX_STEPS: usize = 1024;
 const MAX_DEPTH: usize = 32;
 
-/// A run of consecutive numbers or pointers of the same type.
+/// A run of consecutive scalars or pointers of the same kind and size.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Its first byte.
+    /// The offset of the first byte, in bytes.
     start: u64,
-    /// The first byte behind it.
+    /// The offset after the last byte, in bytes.
     end: u64,
-    /// Bytes of one.
+    /// The size of each scalar or pointer in bytes.
     size: u64,
     kind: Kind,
 }
@@ -34,7 +34,6 @@ enum Kind {
     Pointer,
 }
 
-/// The contents of memory, in order.
 #[derive(Debug, Default)]
 pub(super) struct MemoryMap {
     runs: Vec<Run>,
@@ -42,21 +41,18 @@ pub(super) struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// Returns the memory map of `element`.
     pub(super) fn of_element(element: &Element, layouts: &Layouts) -> Self {
         let mut memory = Self::default();
         memory.element(0, element, layouts, MAX_DEPTH);
         memory
     }
 
-    /// Returns the memory map of the type `ty` of the code.
     pub(super) fn of_code(ty: TypeId, module: &Module) -> Self {
         let mut memory = Self::default();
         memory.code(0, ty.0, module, MAX_DEPTH);
         memory
     }
 
-    /// Adds a number.
     pub(super) fn scalar(&mut self, start: u64, scalar: Scalar) {
         let kind = if scalar.is_float() {
             Kind::Float
@@ -66,7 +62,7 @@ impl MemoryMap {
         self.one(start, scalar.size(), kind);
     }
 
-    /// Returns the first byte at which `self` and `other` differ.
+    /// Returns the offset of the first byte at which `self` and `other` disagree.
     pub(super) fn difference(&self, other: &Self) -> Option<u64> {
         let (mut left, mut right) = (self.runs.iter().peekable(), other.runs.iter().peekable());
         while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
@@ -93,7 +89,6 @@ impl MemoryMap {
         None
     }
 
-    /// Returns how many steps it took to make it.
     pub(super) const fn steps(&self) -> usize {
         self.steps
     }
@@ -109,7 +104,8 @@ impl MemoryMap {
         }
     }
 
-    /// Repeats what was added since there were `from` runs: an element of `size` bytes at `start`.
+    /// Repeats an element of `size` bytes at `start`, whose runs begin at index `from`, until there are `count`
+    /// elements.
     fn repeat(&mut self, from: usize, start: u64, size: u64, count: u64) {
         if count == 0 {
             return self.runs.truncate(from);
@@ -201,13 +197,13 @@ impl MemoryMap {
                 self.code(start, *of, module, depth);
                 self.repeat(from, start, size(*of), u64::from(*count));
             }
-            // The compiler's padding.
+            // Arrays of bytes are compiler-generated padding.
             Some(Record::Array { of, .. }) if matches!(types.get(*of), Some(Record::Int(8))) => {}
             Some(Record::Array { of, count }) => {
                 self.code(start, *of, module, depth);
                 self.repeat(from, start, size(*of), count.unwrap_or(0));
             }
-            // For a union, the code contains only one member.
+            // The code contains only one member of a union.
             Some(Record::Struct { .. }) if module.type_name(TypeId(id)).starts_with("union.") => {}
             Some(Record::Struct { members, packed }) => {
                 let mut end = start;
@@ -219,7 +215,7 @@ impl MemoryMap {
                         return;
                     };
                     let align = if *packed { 1 } else { align };
-                    // Alignment counts from the beginning of the struct.
+                    // Alignment is relative to the start of the struct.
                     let Some(place) = (end - start).checked_next_multiple_of(align) else {
                         return;
                     };

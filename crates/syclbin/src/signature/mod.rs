@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel signatures: the name and parameters of each kernel, as a [`KernelSignature`].
 //!
-//! A build records them in the file (sets [`KERNELS`](crate::property::set::KERNELS) and
-//! [`VARIABLES`](crate::property::set::VARIABLES)), and [`kernels`] returns them unchanged. Signatures that a file
-//! does not record are inferred. The build infers them from these sources, and [`kernels`] from all but the first:
+//! A build records signatures in the file (sets [`KERNELS`](crate::property::set::KERNELS) and
+//! [`VARIABLES`](crate::property::set::VARIABLES)), and [`kernels`] returns them unchanged. For a kernel
+//! without a recorded signature, [`kernels`] infers one. The build infers signatures from these sources, and
+//! [`kernels`] from all but the first:
 //!
-//! 1. the debug information of a second compile: C++ [declarations](Declaration), structs, dimensions and lines,
-//! 2. the symbol: namespaces, template arguments and, unless it is `extern "C"`, C++ types,
-//! 3. the code. SPIR-V gives the actual arguments, the layout of structs, and the pointers that are never written
-//!    through. PTX, used only if a module has no SPIR-V, gives the sizes of the arguments. It may be inside a fat
-//!    binary,
-//! 4. the mask of arguments that the compiler removed.
+//! 1. The debug information of a second compile: C++ [declarations](Declaration), structs, dimensions and
+//!    lines.
+//! 2. The symbol: namespaces, template arguments and, unless the kernel is `extern "C"`, C++ types.
+//! 3. The code. SPIR-V contains the actual arguments, the layout of structs, and the pointers that are never
+//!    written through. PTX, used only if a module has no SPIR-V, contains the sizes of the arguments. The PTX
+//!    may be inside a fat binary.
+//! 4. The mask of arguments that the compiler removed.
 //!
 //! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant) come from the
 //! same sources.
 //!
-//! If the sources contradict each other, or an argument cannot be passed from Rust, the kernel has a reason instead
-//! of a signature. Unknown facts are marked as such, never silently guessed.
+//! If the sources contradict each other, or an argument cannot be passed from Rust, the signature contains a reason
+//! ([`Unsupported`]) instead of parameters. Unknown facts are marked as such, never silently guessed.
 
 mod code;
 pub(crate) mod cpp_type;
@@ -64,7 +66,7 @@ pub use variables::{DeviceGlobal, SpecializationConstant};
 pub struct Signatures {
     /// The kernels in file order, without duplicate symbols.
     pub kernels: Vec<KernelSignature>,
-    /// The structs.
+    /// The structs that the kernels and variables use.
     pub layouts: Layouts,
     /// The specialization constants in file order, without duplicate symbols.
     pub constants: Vec<SpecializationConstant>,
@@ -86,11 +88,11 @@ pub struct KernelSignature {
     pub location: Option<String>,
     /// The parameters in order, or the reason why they are unknown.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
-    /// The required work-group size, in work-items. It is in SYCL order, with one number per dimension, or three
-    /// numbers if only the code records the size.
+    /// The required work-group size, in work-items. The numbers are in SYCL order, one per dimension, or three if only
+    /// the code records the size.
     pub required_local_size: Option<Vec<u32>>,
-    /// The number of dimensions of its range: 1 to 3, or 0 for a single task. `None` if the file does not record
-    /// it.
+    /// The number of dimensions of the range: 1 to 3, or 0 for a single task. `None` if the file does not
+    /// record the number.
     pub dimensions: Option<u8>,
 }
 
@@ -100,16 +102,16 @@ pub struct KernelSignature {
 pub struct Parameter {
     /// The C++ name, or `None` if the file does not record it.
     pub name: Option<String>,
-    /// Its type.
+    /// The type.
     pub ty: Type,
     /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed, and
     /// tools that display the parameter should note this.
     pub sign_known: bool,
-    /// The required alignment of a pointer's address, if the code records it and it is more than 1. This is the C++
+    /// The required alignment of a pointer's address, if the code records an alignment greater than 1. This is the C++
     /// alignment of the pointee. `None` for `void *` and for types that are not pointers.
     pub align: Option<u64>,
-    /// Its arguments in the code, in order. An accessor has four arguments (pointer, access range, memory range,
-    /// id). All other parameters have one.
+    /// The arguments in the code, in order. An accessor consists of four arguments (pointer, access range,
+    /// memory range, id). All other parameters consist of one.
     pub arguments: Vec<Argument>,
 }
 
@@ -121,9 +123,9 @@ impl KernelSignature {
         kernel::is_rounded_range(&self.symbol)
     }
 
-    /// Returns the kernel in C++ syntax, if known: its declaration, or the captures and parameters of a lambda. The
-    /// line before it names the enclosing function of a lambda or class, the deduced `auto` types, the file and the
-    /// line.
+    /// Returns the kernel in C++ syntax, if known: its declaration, or the captures and parameters of a lambda.
+    /// A preceding comment names the enclosing function of a lambda or class, the deduced `auto` types, the
+    /// file and the line.
     #[must_use]
     pub fn cpp(&self) -> Option<String> {
         let declaration = self.declaration.as_ref()?;
@@ -173,7 +175,7 @@ impl KernelSignature {
 }
 
 impl Parameter {
-    /// Returns a placeholder for a removed argument without a description.
+    /// Creates a placeholder for an argument that the compiler removed and no declaration describes.
     fn removed() -> Self {
         Self {
             arguments: vec![Argument::Removed],
@@ -197,9 +199,9 @@ impl Parameter {
 /// An argument in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The launch passes it.
+    /// The launch passes the argument.
     Passed,
-    /// The compiler removed the unused argument. A launch skips it.
+    /// The compiler removed the unused argument. A launch must not pass it.
     Removed,
 }
 
@@ -219,7 +221,7 @@ impl Unsupported {
         }
     }
 
-    /// Returns what `of` says of itself, named as a part of the whole.
+    /// Prepends `of`, which names the affected part, to the reason.
     fn within(self, of: impl fmt::Display) -> Self {
         Self {
             reason: format!("{of}{}", self.reason),
@@ -227,7 +229,7 @@ impl Unsupported {
         }
     }
 
-    /// Returns whether user code never launches it as a kernel, because it belongs to the SYCL runtime or is a
+    /// Returns whether this is not a kernel for user code, because it belongs to the SYCL runtime or is a
     /// function that the compiler lists among the kernels.
     #[must_use]
     pub const fn is_no_kernel(&self) -> bool {
@@ -266,7 +268,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
                     (None, Some(sources)) => (sources.kernel(symbol, &mut names), rank),
                     (None, None) => continue,
                 };
-            // The same kernel in two modules is one kernel compiled for several targets. A recorded description
+            // Two modules may contain the same kernel, compiled for several targets. A recorded description
             // takes precedence, followed by the first module with readable code.
             match places.entry(symbol) {
                 Entry::Vacant(place) => {
@@ -302,4 +304,10 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
 
 fn unsupported<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
     Err(Unsupported::new(reason))
+}
+
+/// Returns a number with its noun in the singular or plural, for messages.
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs and enumerations in a file, by C++ name. Each name identifies one struct.
+//! The structs and enumerations in a file, by C++ name. Each name
+//! identifies one type.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -19,14 +20,14 @@ pub(super) struct Names {
     /// The number of memory comparison steps so far.
     pub(super) steps: Cell<usize>,
     described: BTreeMap<String, StructId>,
-    /// The strictest alignment that a description in the file has of a struct, by name and size.
+    /// The strictest alignment in any description of a struct, by name and size.
     strictest: BTreeMap<(String, u64), u64>,
-    /// Structs of one name that differ: both are named, and no kernel can take either.
+    /// Different structs with the same name, which no kernel can take, and the reason.
     conflicts: BTreeMap<StructId, Unsupported>,
 }
 
 impl Names {
-    /// Begins with structs of different names.
+    /// Creates the state with `layouts`, whose structs have different names.
     pub(super) fn new(layouts: Layouts) -> Self {
         Self {
             layouts,
@@ -34,8 +35,8 @@ impl Names {
         }
     }
 
-    /// Learns the alignments of structs from all modules: only kernels that take a struct or point to it know what
-    /// `alignas` says.
+    /// Collects the alignments of structs from all modules. A kernel's description records a struct's `alignas` only
+    /// if the kernel takes the struct or a pointer to it.
     pub(super) fn align(&mut self, modules: &[AbstractModule<'_>]) {
         for layout in modules.iter().flat_map(recorded::structs) {
             if layout.described {
@@ -46,7 +47,7 @@ impl Names {
         }
     }
 
-    /// Adds the structs of a description, and returns them in their order.
+    /// Adds the structs of a description, and returns their ids in the same order.
     pub(super) fn import(&mut self, layouts: Layouts) -> Vec<StructId> {
         let mut ids: Vec<StructId> = Vec::new();
         for mut layout in layouts.into_list() {
@@ -63,7 +64,6 @@ impl Names {
         ids
     }
 
-    /// Returns whether a struct has no members.
     pub(super) fn is_empty(&self, id: StructId) -> bool {
         let layout = self.layouts.get(id);
         layout.is_some_and(|layout| layout.fields.is_empty())
@@ -87,9 +87,9 @@ impl Names {
         id
     }
 
-    /// Returns the layouts, and for each struct that a conflict touches why it cannot be passed.
+    /// Returns the layouts, and the reason for each struct that cannot be passed because of a conflict.
     pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
-        // A struct follows the structs that it contains.
+        // A struct follows the structs that it contains, so a single pass is sufficient.
         for (id, layout) in self.layouts.iter() {
             let inner = layout
                 .fields
@@ -104,7 +104,7 @@ impl Names {
     }
 }
 
-/// The definitions of C++ names.
+/// Structs and enumerations by C++ name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definitions {
     layouts: Layouts,
@@ -123,7 +123,7 @@ impl Definitions {
         self.named.iter().map(|(name, element)| (&**name, element))
     }
 
-    /// Defines an enumeration with the underlying type `of`. Returns `None` if that is not an integer.
+    /// Defines an enumeration with the underlying type `of`. Returns `None` if `of` is not an integer.
     pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<()> {
         let of = of.scalar()?;
         let name = String::from(name);
@@ -137,7 +137,7 @@ impl Definitions {
         Some(())
     }
 
-    /// Defines a struct with members sorted by offset. Returns `None` if they do not fit.
+    /// Defines a struct with members sorted by offset. Returns `None` if the members do not fit.
     pub fn define_struct(
         &mut self,
         name: &str,
@@ -148,8 +148,8 @@ impl Definitions {
         let (mut end, mut fields) = (0, Vec::new());
         for member in members {
             while member.offset < end {
-                // C++ puts members into the padding behind a base class, which Rust cannot do with a field:
-                // the members of the base become members.
+                // C++ may place members in the padding after a base class, which Rust fields cannot express. So
+                // the members of the base class become members of the struct.
                 end = take_apart(&mut fields, &self.layouts)?;
             }
             end = member.offset.checked_add(self.layouts.size(&member.ty)?)?;
@@ -158,7 +158,7 @@ impl Definitions {
         if end > size || !align.is_power_of_two() {
             return None;
         }
-        // Another module of the same source may have it.
+        // Another module of the same source may have defined the struct.
         if let Some(Element::Struct(id)) = self.named.get(name) {
             self.layouts.align_as(*id, align);
             return Some(());
@@ -174,18 +174,17 @@ impl Definitions {
         Some(())
     }
 
-    /// Gives a struct the alignment `align`, if that is stricter and its size allows it.
+    /// Raises the alignment of a struct to `align`, if the size is a multiple of `align`.
     pub(super) fn align(&mut self, id: StructId, align: u64) {
         self.layouts.align_as(id, align);
     }
 
-    /// Returns the definition of `name`.
     pub(super) fn named(&self, name: &str) -> Option<&Element> {
         self.named.get(name)
     }
 }
 
-/// Replaces the last field, if it is a struct, with the fields of that, and returns where the last one ends.
+/// Replaces the last field, a struct, with the fields of that struct. Returns the offset where the last of these ends.
 fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
     let last = fields.pop_if(|last| matches!(last.ty, Element::Struct(_)))?;
     let layout = layouts.get(last.ty.structure()?)?;

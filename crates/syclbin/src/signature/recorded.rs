@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recorded descriptions of kernels and variables. A build makes them, and readers use them unchanged.
+//! Records descriptions of kernels and variables in a file, and reads them. A build creates the descriptions, and
+//! readers use them unchanged.
 //!
 //! Each value of the sets [`KERNELS`](crate::property::set::KERNELS) and
-//! [`VARIABLES`](crate::property::set::VARIABLES) is self-contained, so sets can be merged key by key. It starts with
-//! [`VERSION`], followed by the structs it needs and the description itself. A damaged value becomes the reason why its
-//! kernel has no signature. Reading it takes memory in proportion to its size.
+//! [`VARIABLES`](crate::property::set::VARIABLES) is self-contained, so sets can be merged key by key. A
+//! value starts with [`VERSION`], followed by the structs that the description uses and the description itself. For a
+//! damaged value, the reader returns a reason instead of the signature or type. Reading a value uses memory in
+//! proportion to the value's size.
 
 mod form;
 
@@ -25,15 +27,14 @@ use crate::model::AbstractModule;
 use crate::property::{Value, set};
 use form::{Coded, Reader, Writer};
 
-/// The version of the form.
+/// The version of the encoding.
 const VERSION: u8 = 1;
 
-/// Records a description of each kernel and variable of `module`. `described` is what debug information adds to the
-/// code.
+/// Records a description of each kernel and variable in `module`. `described` contains the debug information.
 ///
 /// # Errors
 ///
-/// When an image that is filed as SPIR-V cannot be read as such.
+/// Returns an error if an image is declared as SPIR-V but cannot be read.
 pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<(), Error> {
     let code = Code::of(module)?;
     let mut names = Names::new(described.definitions.layouts().clone());
@@ -63,7 +64,8 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
     Ok(())
 }
 
-/// Records in `module` why its kernel `symbol` cannot be launched. The runtime's own kernels keep their reason.
+/// Records in `module` why the kernel `symbol` cannot be launched. Does not overwrite the reason recorded for SYCL
+/// runtime kernels and for functions that are not kernels.
 pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     let mut names = Names::default();
     let described = kernel(module, symbol, &mut names);
@@ -79,7 +81,7 @@ pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
         .insert(set::KERNELS, symbol.to_string(), value);
 }
 
-/// Returns whether `module` has a description of each of its kernels and variables.
+/// Returns whether `module` contains a description of each of its kernels and variables.
 pub(super) fn is_complete(module: &AbstractModule<'_>) -> bool {
     let has = |set, name| module.metadata.get(set, name).is_some();
     let sets = [set::SPECIALIZATION_CONSTANTS, set::DEVICE_GLOBALS].into_iter();
@@ -90,7 +92,6 @@ pub(super) fn is_complete(module: &AbstractModule<'_>) -> bool {
         && variables.all(|key| has(set::VARIABLES, without_run_prefix(key)))
 }
 
-/// Returns the description that `module` has of the kernel `symbol`.
 pub(super) fn kernel(
     module: &AbstractModule<'_>,
     symbol: &str,
@@ -121,7 +122,6 @@ pub(super) fn kernel(
     })
 }
 
-/// Returns the description that `module` has of the variable `name`.
 pub(super) fn variable(
     module: &AbstractModule<'_>,
     name: &str,
@@ -147,7 +147,7 @@ pub(super) fn variable(
 pub(super) fn structs(module: &AbstractModule<'_>) -> impl Iterator<Item = Layout> {
     let sets = [set::KERNELS, set::VARIABLES].into_iter();
     let values = sets.flat_map(|set| module.metadata.entries(set));
-    // A damaged value becomes a reason where its kernel is read.
+    // `kernel` and `variable` report damaged values.
     let structs = values.filter_map(|(_, value)| begin(value).ok());
     structs.flat_map(|reader| reader.layouts.into_list())
 }
@@ -171,7 +171,7 @@ fn of_variable(ty: &Result<Known, Unsupported>, layouts: &Layouts) -> Value {
     writer.bytes.into()
 }
 
-/// Begins a value that needs the structs `needed`.
+/// Starts a value with the structs `needed` and all structs nested in them.
 fn begun(needed: impl Iterator<Item = StructId>, layouts: &Layouts) -> Writer {
     let mut all = BTreeSet::new();
     let mut left: Vec<StructId> = needed.collect();
@@ -200,7 +200,7 @@ fn damaged() -> Unsupported {
     Unsupported::new("its recorded description is damaged; build the file again")
 }
 
-/// Reads a value up to the end of its structs.
+/// Reads the version and the structs at the start of a value.
 fn begin(value: &Value) -> Result<Reader<'_>, Unsupported> {
     let bytes = value.as_bytes().unwrap_or_default();
     let (version, bytes) = bytes.split_first().ok_or_else(damaged)?;
@@ -214,7 +214,7 @@ fn begin(value: &Value) -> Result<Reader<'_>, Unsupported> {
     Ok(reader)
 }
 
-/// Reads a value: its structs, and with `rest` all that follows.
+/// Reads a value. `rest` reads everything after the structs.
 fn read<T>(
     value: &Value,
     rest: impl FnOnce(&mut Reader<'_>) -> Option<T>,
@@ -254,7 +254,7 @@ impl Element {
             Self::Vector { count, .. } => matches!(count, 1 | 2 | 3 | 4 | 8 | 16),
             Self::Array { of, .. } => of.is_sound(layouts),
             Self::Struct(id) => layouts.get(*id).is_some(),
-            // What is behind a pointer in memory has at most a name, if it is a struct.
+            // A struct behind a pointer in memory is recorded only by name.
             Self::Pointer(to) => match &**to {
                 Pointee::Element(to) => to.structure().is_none() && to.is_sound(layouts),
                 Pointee::Void | Pointee::Unknown(_) => true,
@@ -265,7 +265,8 @@ impl Element {
 }
 
 impl Layout {
-    /// Returns whether its members lie in it, one after the other. `layouts` are the structs it may hold.
+    /// Returns whether the members are in order and inside the struct. `layouts` contains the structs that may
+    /// be members.
     fn is_sound(&self, layouts: &Layouts) -> bool {
         let mut end = 0;
         self.align.is_power_of_two()

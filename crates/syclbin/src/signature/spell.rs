@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Formats declarations and types in C++ syntax, for display:
+//! Formats declarations and types in C++ syntax, for display, such as
 //! `void fill::iota(float start, float *out, int count)`.
 
 use alloc::format;
@@ -15,7 +15,7 @@ impl Layouts {
     #[must_use]
     pub fn describe(&self, id: StructId) -> String {
         let Some(layout) = self.get(id) else {
-            return "a struct of another file".into();
+            return "a struct from another file".into();
         };
         let mut text = format!("struct {} {{", layout.name);
         for field in &layout.fields {
@@ -55,8 +55,8 @@ impl Layouts {
         }
     }
 
-    /// Formats `ty` in C++ syntax, as far as the file describes it. `sign_known` is a field of the
-    /// [parameter](super::Parameter::sign_known).
+    /// Formats `ty` in C++ syntax, as far as the file describes the type. For `sign_known`, pass
+    /// [`Parameter::sign_known`](super::Parameter::sign_known).
     #[must_use]
     pub fn spell_type(&self, ty: &Type, sign_known: bool) -> String {
         let element = |element: &Element| match element {
@@ -121,7 +121,7 @@ impl Layouts {
     }
 }
 
-/// `double[3]` as `double` and `[3]`: the brackets at the end.
+/// Splits off the brackets at the end: `double[3]` into `double` and `[3]`.
 fn split_array(text: &str) -> (&str, &str) {
     let mut base = text;
     while let Some((rest, _)) = base
@@ -136,7 +136,7 @@ fn split_array(text: &str) -> (&str, &str) {
 /// The C++ declaration of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// The qualified name, with template arguments: `fill::iota`, `scale<int>`.
+    /// The qualified name with template arguments, such as `fill::iota` or `scale<int>`.
     pub name: String,
     /// The parameters, in order.
     pub parameters: Vec<DeclaredParameter>,
@@ -145,7 +145,7 @@ pub struct Declaration {
 /// A parameter in a C++ declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredParameter {
-    /// The type: `const float *`.
+    /// The type, such as `const float *`.
     pub ty: String,
     /// The name, or empty for an unnamed parameter.
     pub name: String,

@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Arguments that an accessor becomes: its pointer, two ranges, an id.
+/// The number of arguments of an accessor: a pointer, two ranges and an id.
 pub(super) const OF_ACCESSOR: usize = 4;
 
 /// The type of a parameter.
@@ -15,7 +15,7 @@ pub(super) const OF_ACCESSOR: usize = 4;
 /// major version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
-    /// A number.
+    /// A scalar.
     Scalar(Scalar),
     /// A C++ enumeration, passed as its underlying integer.
     Enum(Enum),
@@ -38,20 +38,21 @@ pub enum Type {
     Struct(StructId),
     /// A pointer to device memory.
     Pointer {
-        /// The pointee.
+        /// The type that the pointer points to, if known.
         pointee: Pointee,
-        /// Whether the kernel writes through it.
+        /// Whether the kernel writes through the pointer.
         access: Access,
     },
     /// Memory that a work-group shares (`work_group_memory`, `dynamic_work_group_memory`).
     LocalMemory {
         /// The element type.
         element: Pointee,
-        /// Its size in bytes. `None` if the launch sets the size: it is dynamic, or the file does not record it.
+        /// The size in bytes. `None` if the launch sets the size, because the size is dynamic or the file does not
+        /// record it.
         size: Option<u64>,
     },
-    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. It consists of four arguments in
-    /// the code: the pointer, two ranges and an id.
+    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. The parameter consists of four
+    /// arguments in the code: the pointer, two ranges and an id.
     LocalAccessor {
         /// The element type.
         element: Pointee,
@@ -59,41 +60,41 @@ pub enum Type {
         /// available.
         dimensions: Option<u8>,
     },
-    /// `sycl::accessor` for a buffer. It consists of four arguments in the code: the pointer, the access range, the
-    /// memory range and the id where access begins.
+    /// `sycl::accessor` for a buffer. The parameter consists of four arguments in the code: the pointer, the access
+    /// range, the memory range and the id where access begins.
     Accessor {
         /// The element type of the buffer.
         element: Pointee,
         /// The number of dimensions, 1 to 3.
         dimensions: u8,
-        /// Whether the kernel writes through it.
+        /// Whether the kernel writes through the accessor.
         access: Access,
     },
     /// `sycl::accessor` for an image (`sycl::target::image`), passed as one argument. An image array
     /// (`sycl::target::image_array`) is an image with one more dimension.
     Image {
         /// The type of the pixel components in the kernel: `float`, `int` or `unsigned int`. `None` if the file
-        /// does not record it.
+        /// does not record the type.
         element: Option<Scalar>,
         /// The number of dimensions, 1 to 3.
         dimensions: u8,
-        /// Whether the kernel writes it. A kernel that writes an image does not read it.
+        /// Whether the kernel writes the image instead of reading it.
         access: Access,
     },
     /// `sycl::sampler`.
     Sampler,
-    /// `sycl::kernel_handler`: a pointer to the values of specialization constants, or null if they are set in the
-    /// code.
+    /// `sycl::kernel_handler`: a pointer to the values of specialization constants, or null if the code
+    /// contains the values.
     KernelHandler,
     /// A parameter that callers do not pass: an object without members, or a removed argument without a
-    /// description. If the code expects it, any byte is valid.
+    /// description. If the code still expects an argument, any byte is valid.
     Unused,
 }
 
 /// The type of an element in memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Element {
-    /// A number.
+    /// A scalar.
     Scalar(Scalar),
     /// An enumeration, stored as its underlying integer.
     Enum(Enum),
@@ -113,7 +114,7 @@ pub enum Element {
     },
     /// A struct.
     Struct(StructId),
-    /// An 8-byte pointer and its pointee: a number, an enumeration, a vector, `void`, or an unknown type. A pointee
+    /// An 8-byte pointer, and its pointee: a scalar, an enumeration, a vector, `void`, or an unknown type. A pointee
     /// struct is recorded only by name.
     Pointer(Box<Pointee>),
     /// Bytes with unknown content: a union, bit-fields, or a type without a description.
@@ -134,7 +135,7 @@ pub enum Pointee {
 /// A C++ enumeration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Enum {
-    /// Its C++ name: `ns::Mode`.
+    /// The C++ name, such as `ns::Mode`.
     pub name: String,
     /// The underlying integer type.
     pub of: Scalar,
@@ -149,7 +150,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A number type. `long` has 64 bits, as on every platform except Windows. If the code uses another size, the
+/// A scalar type. `long` has 64 bits, as on every platform except Windows. If the code uses another size, the
 /// kernel is reported as contradictory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scalar {
@@ -201,7 +202,7 @@ impl Type {
         })
     }
 
-    /// Returns the parameter that passes `element` by value, if there is one.
+    /// Returns the parameter type that passes `element` by value, if possible.
     pub(super) fn by_value(element: Element) -> Option<Self> {
         Some(match element {
             Element::Scalar(scalar) => Self::Scalar(scalar),
@@ -213,7 +214,7 @@ impl Type {
         })
     }
 
-    /// Returns the pointee of the memory that is passed.
+    /// Returns the pointee of a pointer, a buffer accessor or work-group memory.
     #[must_use]
     pub const fn pointee(&self) -> Option<&Pointee> {
         match self {
@@ -225,7 +226,7 @@ impl Type {
         }
     }
 
-    /// Returns the number of its arguments in the code.
+    /// Returns the number of arguments in the code.
     pub(super) const fn arguments(&self) -> usize {
         match self {
             Self::Accessor { .. } | Self::LocalAccessor { .. } => OF_ACCESSOR,
@@ -233,7 +234,7 @@ impl Type {
         }
     }
 
-    /// Returns the number of dimensions of an accessor, if known.
+    /// Returns the number of dimensions of a buffer, image or local accessor, if known.
     #[must_use]
     pub const fn dimensions(&self) -> Option<u8> {
         match self {
@@ -243,14 +244,14 @@ impl Type {
         }
     }
 
-    /// Returns the size of the ranges and of the id that an accessor passes.
+    /// Returns the size in bytes of each range and of the id that an accessor passes.
     pub(super) fn range_size(&self) -> Option<u64> {
-        // One of no dimensions passes a range of one.
+        // A zero-dimensional accessor passes a one-dimensional range.
         let dimensions = self.dimensions()?.max(1);
         Some(u64::from(dimensions) * 8)
     }
 
-    /// Returns whether the kernel may write to the memory that is passed.
+    /// Returns how the kernel accesses a pointer, buffer or image.
     #[must_use]
     pub const fn access(&self) -> Option<Access> {
         match self {
@@ -261,7 +262,7 @@ impl Type {
         }
     }
 
-    /// Returns the struct that it is, contains or points to.
+    /// Returns the struct that the type is, contains or points to.
     #[must_use]
     pub fn structure(&self) -> Option<StructId> {
         match self.pointee() {
@@ -271,7 +272,7 @@ impl Type {
         }
     }
 
-    /// Gives a struct the number that `ids` has for it.
+    /// Replaces the struct id with its entry in `ids`.
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {
             Self::Struct(id) => *id = ids[id.0],
@@ -290,7 +291,7 @@ impl Type {
 }
 
 impl Element {
-    /// Returns the struct it is or consists of.
+    /// Returns the struct, if this is a struct or an array of structs.
     pub(super) fn structure(&self) -> Option<StructId> {
         match self {
             Self::Struct(id) => Some(*id),
@@ -299,7 +300,7 @@ impl Element {
         }
     }
 
-    /// Returns what an array holds, through all nested arrays.
+    /// Returns the innermost element type of nested arrays, or the element itself.
     pub(super) fn innermost(self) -> Self {
         match self {
             Self::Array { of, .. } => of.innermost(),
@@ -307,7 +308,6 @@ impl Element {
         }
     }
 
-    /// Gives a struct the number that `ids` has for it.
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {
             Self::Struct(id) => *id = ids[id.0],
@@ -318,7 +318,7 @@ impl Element {
 }
 
 impl Scalar {
-    /// Returns its size in bits.
+    /// Returns the size in bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -329,19 +329,19 @@ impl Scalar {
         }
     }
 
-    /// Returns its size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub const fn size(self) -> u64 {
         (self.bits() / 8) as u64
     }
 
-    /// Returns whether it is a floating-point number.
+    /// Returns whether the type is a floating-point type.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
-    /// Returns its C++ name, without typedefs.
+    /// Returns the C++ name of the type itself rather than a typedef.
     #[must_use]
     pub const fn cpp(self) -> &'static str {
         match self {
@@ -361,7 +361,6 @@ impl Scalar {
         }
     }
 
-    /// Returns the integer of that many bits.
     pub(super) fn integer(bits: u32, signed: bool) -> Option<Self> {
         let all = if signed {
             [Self::I8, Self::I16, Self::I32, Self::I64]
@@ -385,29 +384,30 @@ pub struct StructId(pub(super) usize);
 /// The layout of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
-    /// Its name. If it is [`described`](Self::described), the C++ spelling: `ns::Pair<int, 2>`. Otherwise, the name
-    /// in the code without template arguments, which may be empty or shared by several structs.
+    /// The name. If the struct is [`described`](Self::described), this is the C++ spelling, such as
+    /// `ns::Pair<int, 2>`. Otherwise, it is the name in the code without template arguments. Such a name may be empty,
+    /// or shared by several structs.
     pub name: String,
-    /// Its size in bytes, including trailing padding.
+    /// The size in bytes, including trailing padding.
     pub size: u64,
-    /// Its alignment in bytes. For a type with `alignas` that is used only inside other structs, the actual
+    /// The alignment in bytes. For a type with `alignas` that is used only inside other structs, the actual
     /// alignment may be larger.
     pub align: u64,
-    /// Its members, sorted by offset.
+    /// The members, sorted by offset.
     pub fields: Vec<Field>,
-    /// Whether it was read from a C++ description. If not, it was derived from the code: members have no names,
-    /// padding appears as bytes, and [`Field::sign_known`] may be false.
+    /// Whether the layout was read from a C++ description. If not, it was derived from the code: members have
+    /// no names, padding appears as bytes, and [`Field::sign_known`] may be false.
     pub described: bool,
 }
 
 /// A member of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Field {
-    /// Its name, or `None` if the file does not record it. A base class is a member with the name of the class.
+    /// The name, or `None` if the file does not record it. A base class is a member named after the class.
     pub name: Option<String>,
-    /// Its offset in the struct, in bytes.
+    /// The offset in the struct, in bytes.
     pub offset: u64,
-    /// Its type.
+    /// The type.
     pub ty: Element,
     /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
@@ -421,7 +421,6 @@ pub struct Layouts {
 }
 
 impl Layout {
-    /// Gives the structs it holds the numbers that `ids` has for them.
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         for field in &mut self.fields {
             field.ty.renumber(ids);
@@ -436,7 +435,7 @@ impl Layouts {
         self.list.get(id.0)
     }
 
-    /// Returns all structs.
+    /// Returns all structs. A struct follows the structs that it contains.
     pub fn iter(&self) -> impl Iterator<Item = (StructId, &Layout)> {
         let numbered = self.list.iter().enumerate();
         numbered.map(|(index, layout)| (StructId(index), layout))
@@ -454,7 +453,7 @@ impl Layouts {
         self.list.is_empty()
     }
 
-    /// Adds a struct, or finds the equal one.
+    /// Adds a struct and returns its id, or returns the id of an equal struct.
     pub(super) fn insert(&mut self, layout: Layout) -> StructId {
         if let Some(id) = self.places.get(&layout) {
             return *id;
@@ -465,7 +464,7 @@ impl Layouts {
         id
     }
 
-    /// Aligns a struct to `align`, if that is stricter and its size allows it.
+    /// Raises the alignment of a struct to `align`, if the size is a multiple of `align`.
     pub(super) fn align_as(&mut self, id: StructId, align: u64) {
         if let Some(layout) = self.list.get_mut(id.0)
             && align > layout.align
@@ -477,12 +476,11 @@ impl Layouts {
         }
     }
 
-    /// Returns all structs.
     pub(super) fn into_list(self) -> Vec<Layout> {
         self.list
     }
 
-    /// Returns the size of `element` in bytes, or `None` if it exceeds 64 bits.
+    /// Returns the size of `element` in bytes, or `None` if the size exceeds 64 bits.
     #[must_use]
     pub fn size(&self, element: &Element) -> Option<u64> {
         match element {
@@ -503,7 +501,7 @@ impl Layouts {
     #[must_use]
     pub fn align(&self, element: &Element) -> u64 {
         match element {
-            // As far as a device aligns a vector.
+            // Vectors are aligned to their size, up to 64 bytes.
             Element::Vector { .. } => self.size(element).unwrap_or(1).clamp(1, 64),
             Element::Scalar(_) | Element::Enum(_) => self.size(element).unwrap_or(1),
             Element::Array { of, .. } => self.align(of),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Variables that the host can access, with their types: specialization constants and device globals.
 //!
-//! The property sets record the size of each variable. The type is recorded by the compiler (set
-//! [`VARIABLES`](crate::property::set::VARIABLES)), or else inferred from the SPIR-V. All three must agree.
+//! The property sets record the size of each variable. The type is recorded by the build (set
+//! [`VARIABLES`](crate::property::set::VARIABLES)), or else inferred from debug information and the code. All
+//! these sources must agree.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -16,7 +17,7 @@ use super::memory_map::MemoryMap;
 use super::merge::Sources;
 use super::names::Names;
 use super::types::{Element, Field, Layout, Layouts, Scalar, StructId};
-use super::{Unsupported, recorded, unsupported};
+use super::{Unsupported, counted, recorded, unsupported};
 use crate::failed_assert;
 use crate::metadata::{
     self, Malformed, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
@@ -29,12 +30,12 @@ use crate::spirv::module::types::Record;
 /// A specialization constant, with its type and default value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecializationConstant {
-    /// The key in the property set, without the run prefix: `_ZL6radius`.
+    /// The key in the property set without the run prefix, such as `_ZL6radius`.
     pub symbol: String,
     /// The qualified C++ name, if the symbol can be demangled. Unnamed namespaces are left out.
     pub name: Option<KernelName>,
-    /// Its type, or the reason why it is unknown. If the type was not recorded, scalars of one type without gaps
-    /// are an array, and other groups of scalars are a struct without a C++ description.
+    /// The type, or the reason why it is unknown. If the file does not record the type, scalars of one type without
+    /// gaps become an array, and other groups of scalars become a struct without a C++ description.
     pub ty: Result<Element, Unsupported>,
     /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
@@ -45,11 +46,11 @@ pub struct SpecializationConstant {
 /// A variable that persists between launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceGlobal {
-    /// The unique identifier, without the run prefix: `_Z5table`.
+    /// The unique identifier without the run prefix, such as `_Z5table`.
     pub id: String,
     /// The qualified C++ name, if the identifier can be demangled. Unnamed namespaces are left out.
     pub name: Option<KernelName>,
-    /// Its type, or the reason why it is unknown.
+    /// The type, or the reason why it is unknown.
     pub ty: Result<Element, Unsupported>,
     /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
@@ -67,11 +68,11 @@ pub(super) struct Variables {
 
 struct Variable {
     name: String,
-    /// In bytes, where the set gives it.
+    /// The size in bytes, if the property sets record it.
     size: Option<u64>,
     ty: Result<Known, Unsupported>,
     default: Option<Vec<u8>>,
-    /// Whether two modules have it with different sizes.
+    /// Whether two modules record different sizes.
     contradicted: bool,
 }
 
@@ -96,7 +97,7 @@ impl Variable {
     }
 }
 
-/// Variables in the order of the file, each name once.
+/// Variables in file order, without duplicate names.
 #[derive(Default)]
 struct List {
     list: Vec<Variable>,
@@ -110,11 +111,12 @@ impl List {
             self.list.push(variable);
             return;
         };
-        // The same variable in two modules is one variable of the source. The first that has its type counts.
+        // Two modules may contain the same variable of the source. The first known type is used.
         let first = &mut self.list[*place];
         match (first.size, variable.size) {
             (Some(a), Some(b)) if a != b => {
-                let reason = format!("its size is {a} bytes in one module and {b} in another");
+                let a = counted(a, "byte");
+                let reason = format!("its size is {a} in one module and {b} in another");
                 first.ty = unsupported(reason);
                 first.contradicted = true;
             }
@@ -125,7 +127,7 @@ impl List {
         }
     }
 
-    /// Returns the variables, except for types that touch a conflict.
+    /// Returns the variables. If a type contains a conflicting struct, the reason replaces the type.
     fn finish(
         self,
         conflicts: &BTreeMap<StructId, Unsupported>,
@@ -145,7 +147,7 @@ impl List {
 }
 
 impl Variables {
-    /// Adds the variables of a module. What has no recorded description is inferred from `sources`.
+    /// Adds the variables of a module. Types without a recorded description are inferred from `sources`.
     pub(super) fn add(
         &mut self,
         module: &AbstractModule<'_>,
@@ -196,7 +198,7 @@ impl Variables {
         }
     }
 
-    /// The variables of all modules. `conflicts` are structs that cannot be passed.
+    /// Returns the variables of all modules. `conflicts` contains the structs that cannot be passed.
     pub(super) fn finish(
         self,
         conflicts: &BTreeMap<StructId, Unsupported>,
@@ -231,7 +233,7 @@ fn apart(ty: Result<Known, Unsupported>) -> (Result<Element, Unsupported>, bool)
     }
 }
 
-/// Returns the recorded type of a variable, or the type that `infer` gives.
+/// Returns the recorded type of a variable, or else the type that `infer` returns.
 fn described(
     module: &AbstractModule<'_>,
     name: &str,
@@ -248,7 +250,6 @@ fn described(
     }
 }
 
-/// The type of a specialization constant with these parts.
 fn specialization_constant(
     name: &str,
     size: u64,
@@ -268,7 +269,6 @@ fn specialization_constant(
     }
 }
 
-/// The type of a device global.
 fn device_global(
     key: &str,
     global: metadata::DeviceGlobal,
@@ -289,7 +289,8 @@ fn device_global(
     };
     if in_code == Some(None) {
         return unsupported(format!(
-            "the file records {size} bytes, but its size in the code differs"
+            "the file records a size of {}, but the size in the code differs",
+            counted(size, "byte")
         ));
     }
     if let Some(described) = sources.described_variable(name, size, names) {
@@ -315,7 +316,7 @@ fn part(id: u32, spirv: &Module) -> Option<Option<(Scalar, bool)>> {
     })
 }
 
-/// Returns whether the parts of a constant that the code reads are where `text` has the same.
+/// Checks that the parts of a constant that the code reads match the declared memory map.
 fn agree_with_parts(
     declared: &MemoryMap,
     parts: &[SpecConstantDescriptor],
@@ -331,12 +332,12 @@ fn agree_with_parts(
     match declared.difference(&in_code) {
         None => Ok(()),
         Some(at) => unsupported(format!(
-            "it is declared as `{text}`, but the code differs at byte {at}"
+            "it is declared as `{text}`, but the constants in the code have a different layout at byte offset {at}"
         )),
     }
 }
 
-/// Returns the type of a constant of `size` bytes, from the types that its parts have in the code.
+/// Returns the type of a constant of `size` bytes, from the types of its parts in the code.
 fn of_parts(
     parts: &[SpecConstantDescriptor],
     size: u64,
@@ -353,7 +354,7 @@ fn of_parts(
             Some(Some((scalar, known))) if scalar.size() == own => (Element::Scalar(scalar), known),
             Some(_) => {
                 return unsupported(format!(
-                    "its type in the code does not match the {own} bytes at byte {offset}"
+                    "its type in the code does not match the {own}-byte part at byte offset {offset}"
                 ));
             }
             None => (Element::Bytes(own), true),
@@ -378,7 +379,7 @@ fn of_parts(
         && rest.iter().all(|field| field.ty == first.ty)
     {
         let of = Element::Scalar(scalar);
-        // Parts do not overlap, so gaps cannot exist.
+        // Parts do not overlap and fill the whole size, so there are no gaps.
         return Ok(match fields.len() {
             1 => (of, known),
             count => {

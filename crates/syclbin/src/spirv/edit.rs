@@ -11,11 +11,11 @@ use crate::error::Error;
 /// The index of the id bound in the header.
 const BOUND: usize = 3;
 
-/// A module.
+/// An editable module.
 #[derive(Clone, Debug)]
 pub struct Module {
     header: [u32; HEADER_WORDS],
-    /// Its instructions, in order.
+    /// The instructions, in order.
     pub instructions: Vec<Instruction>,
     /// Instructions to insert at the end of their sections.
     added: Vec<Instruction>,
@@ -26,7 +26,7 @@ pub struct Module {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Its number in the specification.
+    /// The number of the instruction in the specification.
     pub opcode: u16,
     /// All words after the first.
     pub operands: Vec<u32>,
@@ -37,7 +37,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if `words` are not instructions.
+    /// Returns an error if `words` are not a header and valid instructions.
     pub fn parse(words: &[u32]) -> Result<Self, Error> {
         let header = words.first_chunk();
         let header = header.ok_or_else(|| words::error(0, "the header is truncated"))?;
@@ -124,8 +124,7 @@ impl Module {
         self.added.push(Instruction::new(opcode, operands));
     }
 
-    /// Returns the id of a type or constant, after adding it if necessary. `operands` lists its operands without the
-    /// result.
+    /// Returns the id of a type or constant, after adding it if necessary. `operands` excludes the result.
     ///
     /// # Errors
     ///
@@ -141,7 +140,7 @@ impl Module {
                 key.insert(0, instruction.opcode.into());
                 Some((key, id))
             });
-            // Of equal declarations, the first wins.
+            // If declarations are equal, the first one wins.
             known.collect::<Vec<_>>().into_iter().rev().collect()
         });
         let key = [&[u32::from(opcode)], operands].concat();
@@ -183,15 +182,15 @@ impl Instruction {
         grammar::ids(self.opcode, &self.operands)
     }
 
-    /// Returns the id that it defines.
+    /// Returns the id that the instruction defines.
     #[must_use]
     pub fn result(&self) -> Option<u32> {
         self.operand(self.ids().ok()?.result?)
     }
 }
 
-/// Returns the section of a module that an instruction belongs to. The specification prescribes their order in
-/// section 2.4, "Logical Layout of a Module".
+/// Returns the number of the module section that an instruction belongs to. Sections are numbered in the order that the
+/// specification prescribes in section 2.4, "Logical Layout of a Module".
 #[must_use]
 pub fn section(opcode: u16) -> u8 {
     match opcode {

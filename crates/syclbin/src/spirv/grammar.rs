@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The SPIR-V grammar, which determines the operands that are ids. The numbers are from the SPIR-V specification
-//! and its extension registry.
+//! The SPIR-V grammar, which determines which operands of an instruction are ids. Opcodes and operand patterns are from
+//! the SPIR-V specification and its extension registry.
 
 use alloc::vec::Vec;
 
@@ -118,14 +118,13 @@ const fn rows() -> [u8; 8192] {
     rows
 }
 
-/// Returns the pattern of an opcode.
 fn pattern_of(opcode: u16) -> Option<&'static str> {
     let row = ROWS.get(usize::from(opcode))?;
     let (pattern, _) = PATTERNS.get(usize::from(*row))?;
     Some(pattern)
 }
 
-/// Memory operands that are followed by a literal, and those that are followed by an id.
+/// The memory operand bit that is followed by a literal, and the bits that are followed by an id.
 const MEMORY_LITERALS: u32 = 0x2;
 const MEMORY_IDS: [u32; 4] = [0x8, 0x10, 0x1_0000, 0x2_0000];
 
@@ -136,7 +135,7 @@ pub struct Ids {
     pub ty: Option<usize>,
     /// The result.
     pub result: Option<usize>,
-    /// All others.
+    /// All other ids.
     pub uses: Vec<usize>,
 }
 
@@ -152,7 +151,7 @@ impl Ids {
     }
 }
 
-/// The reason why the ids of an instruction are unknown.
+/// Why the ids of an instruction are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// The instruction is not in the table.
@@ -161,17 +160,17 @@ pub enum Unknown {
     Operands,
 }
 
-/// Returns the ids of an instruction, without the labels of a switch's cases.
+/// Returns the ids of an instruction, except the labels in the cases of a switch.
 ///
 /// # Errors
 ///
-/// Returns an error if the instruction is not in the table, or if its operands do not match.
+/// Returns an error if the instruction is not in the table, or if its operands do not match the pattern.
 pub fn ids(opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
     read(opcode, operands, None)
 }
 
-/// Returns the ids of an instruction. `has_wide_cases` returns whether the switch cases for a selector have two
-/// words.
+/// Returns the ids of an instruction. `has_wide_cases` returns whether the case literals for a selector occupy
+/// two words.
 ///
 /// # Errors
 ///
@@ -309,8 +308,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether identical instructions with this opcode can be merged. This holds for types, constants and their
-/// components.
+/// Returns whether identical instructions with this opcode can be merged. Types, constants, strings and imports of
+/// instruction sets can.
 pub fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
     const TYPE_UNTYPED_POINTER: u16 = 4417;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Features that kernels of a program use and that some devices lack or some drivers compile to wrong code.
+//! Finds kernels that use features which some devices lack or some drivers miscompile.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -18,22 +18,21 @@ const WORKGROUP: u64 = 2;
 /// Features that a kernel uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelUses {
-    /// Whether it, or a function that it calls, uses a collective operation on a work-group, such as a sum.
+    /// Whether the kernel, or a function that it calls, uses a collective operation of a work-group, such as a
+    /// sum.
     pub work_group_functions: bool,
-    /// Whether it takes a struct by value that is, or contains, a packed struct with a misaligned member.
+    /// Whether the kernel takes a by-value struct that is, or contains, a packed struct with a misaligned member.
     pub unaligned_argument: bool,
-    /// Whether it takes an image or a sampler.
+    /// Whether the kernel takes an image or a sampler.
     pub images: bool,
 }
 
-/// A function: the index of its module, and its id.
+/// A function, identified by the index of its module and its id in that module.
 type Function = (usize, u32);
 
-/// The functions of a program.
 #[derive(Default)]
 struct Functions {
     kernels: Vec<(Function, String)>,
-    /// The callers of each function.
     callers: BTreeMap<Function, Vec<Function>>,
     /// Declarations of functions that other modules define, with their names.
     imports: Vec<(Function, String)>,
@@ -66,13 +65,12 @@ impl KernelUses {
 }
 
 impl Functions {
-    /// Adds the functions of a module.
     fn read(&mut self, number: usize, words: &[u32]) {
         let mut constants = BTreeMap::new();
         let mut types = TypeTable::default();
         let mut packed = BTreeSet::new();
         let mut images = BTreeSet::new();
-        // Parameters that are pointers to a value.
+        // Parameters that are values passed by pointer.
         let mut by_value = BTreeSet::new();
         let mut function = (number, 0);
         for instruction in instructions(words).map_while(Result::ok) {
@@ -123,7 +121,7 @@ impl Functions {
         }
     }
 
-    /// Returns the functions that use a collective operation on a work-group, directly or through calls.
+    /// Returns the functions that use a collective operation of a work-group, directly or through calls.
     fn reaching_work_groups(&self) -> BTreeSet<Function> {
         let mut imports = BTreeMap::<Function, Vec<Function>>::new();
         for (import, name) in &self.imports {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! SPIR-V: its words, the types and kernels of a module, the parts that a kernel needs, the pointers that it only
-//! reads, and features that some drivers lack.
+//! Reads, trims and edits SPIR-V modules. Also finds pointers that kernels only read through, and features that
+//! some drivers lack.
 
 pub(crate) mod edit;
 pub(crate) mod grammar;

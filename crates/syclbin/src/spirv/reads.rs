@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Proves that functions only read through a pointer.
+//! Proves that functions only read through their pointer parameters.
 //!
 //! A pointer counts as written unless every use of it, and of every pointer derived from it, is known to only read.
 //! So a pointer that is stored, converted to an integer, or passed to unknown code counts as written.
@@ -11,7 +11,8 @@ use super::grammar;
 use crate::portable::is_debug_info;
 use crate::spirv::words::{Instruction, instructions, op, string};
 
-/// Loads and comparisons. They do not write through their operands, and their results are not derived pointers.
+/// Loads and comparisons. These instructions do not write through their operands, and their results are not derived
+/// pointers.
 const READS: [u16; 6] = [op::LOAD, 401, 402, 403, 4457, 5575];
 /// `OpenCL.std` functions that only read: vector loads and prefetches.
 const READING_FUNCTIONS: [u32; 5] = [171, 173, 174, 179, 185];
@@ -51,9 +52,8 @@ pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
 struct Flow<'w> {
     /// The pointers that each pointer may be derived from.
     origins: BTreeMap<u32, Vec<u32>>,
-    /// The ids that an instruction writes through, or may write through.
+    /// The ids that an instruction may write through.
     written: Vec<u32>,
-    /// The parameters of each function.
     parameters: BTreeMap<u32, Vec<u32>>,
     /// The functions with a body.
     defined: BTreeSet<u32>,
@@ -92,7 +92,7 @@ impl<'w> Flow<'w> {
                 [_, result, pointer, ..],
             ) => self.computed(*result, &[*pointer]),
             (op::SELECT, [_, result, _, values @ ..]) => self.computed(*result, values),
-            // Some values are labels, which do no harm because they are not pointers.
+            // Labels among the operands are harmless, because labels are not pointers.
             (op::PHI, [_, result, values @ ..]) => self.computed(*result, values),
             (opcode, operands) => match grammar::ids(opcode, operands) {
                 Ok(ids) => self.written.extend(ids.uses.iter().map(|at| operands[*at])),

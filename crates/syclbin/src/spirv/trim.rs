@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Trims a module to selected kernels, so that a driver does not compile the others.
+//! Trims a module to selected kernels, so that a driver does not compile the other kernels.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -13,13 +13,13 @@ use crate::portable::lift::scan::is_host_metadata;
 use crate::portable::without_debug_info;
 use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
 
-/// Marks functions that other modules may call through a pointer.
+/// The decoration of functions that other modules may call through a pointer.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
 
 /// Returns the module with only these entry points and everything reachable from them. Ids do not change. Debug
 /// information is removed.
 ///
-/// Unreachable exports are removed too. To link with a module that imports them, use the untrimmed module.
+/// Unreachable exports are removed too. To link with a module that imports such exports, use the untrimmed module.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     for name in entry_points {
         let mut instructions = words::instructions(&words).map_while(Result::ok);
         if !instructions.any(|i| entry_point(&i).is_some_and(|found| found == *name)) {
-            let problem = format!("it has no entry point {name}");
+            let problem = format!("it does not contain the entry point {name}");
             return Err(Error::new(
                 "SPIR-V module",
                 0,
@@ -42,14 +42,13 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     Ok(words::bytes(reachable(words, is_kept, &[])?))
 }
 
-/// Returns the name of an entry point.
 fn entry_point(instruction: &Instruction<'_>) -> Option<String> {
     let name = instruction.operands.get(2..)?;
     (instruction.opcode == op::ENTRY_POINT).then(|| string(name).0)
 }
 
-/// Returns the module reduced to the entry points that `is_kept` accepts, the ids in `roots`, and everything that these
-/// need. Debug information is removed.
+/// Returns the module reduced to the entry points that `is_kept` accepts, the ids in `roots`, and everything reachable
+/// from both. Debug information is removed.
 ///
 /// # Errors
 ///
@@ -69,7 +68,7 @@ pub fn reachable(
     }
     let kernels: BTreeSet<u32> = entries.values().copied().collect();
     let live = module.reachable(&kernels, roots)?;
-    // Some drivers reject the capabilities for variables, even if no variable is left.
+    // Some drivers reject the capabilities of Intel's extensions for variables, so they are kept only if needed.
     let describes_variables = module.declarations.iter().any(|instruction| {
         let target = instruction.operands.first();
         instruction.opcode == op::DECORATE
@@ -123,7 +122,7 @@ pub fn reachable(
     Ok(out)
 }
 
-/// Where an id is defined: by the declaration with this index, or as the function with these words.
+/// The definition of an id: the index of a declaration, or the words of a function.
 enum Definition {
     Declaration(usize),
     Function(Range<usize>),
@@ -199,10 +198,10 @@ impl<'w> Module<'w> {
         })
     }
 
-    /// Returns the ids that are needed by these kernels and roots, or by instructions that cannot be removed.
+    /// Returns the ids that the kernels, the roots, and all instructions that cannot be removed need.
     fn reachable(&self, kernels: &BTreeSet<u32>, roots: &[u32]) -> Result<BTreeSet<u32>, Error> {
         let mut next: Vec<u32> = kernels.iter().chain(roots).copied().collect();
-        // The ids that the annotations of an id need.
+        // For each id, the ids that its annotations need.
         let mut annotations: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for instruction in &self.declarations {
             let operands = instruction.operands;
@@ -257,7 +256,6 @@ impl<'w> Module<'w> {
         Ok(live)
     }
 
-    /// Adds all ids of an instruction.
     fn needs(&self, instruction: &Instruction<'_>, next: &mut Vec<u32>) -> Result<(), Error> {
         let ids = self.ids(instruction)?;
         let places = ids.ty.into_iter().chain(ids.result).chain(ids.uses);

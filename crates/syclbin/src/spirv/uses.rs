@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the imports of a module, and features that some drivers cannot compile.
+//! Finds a module's imports, and features that some drivers cannot compile.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -15,7 +15,7 @@ const CROSS_DEVICE: u32 = 0;
 /// Features that a module uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// The capabilities that it declares.
+    /// The numbers of the declared capabilities.
     pub capabilities: BTreeSet<u32>,
     /// Whether a variable in global memory has an initial value. DPC++ compiles tables of constants to such variables.
     pub initialized_variable: bool,
@@ -61,7 +61,7 @@ fn scope_at(opcode: u16) -> Option<usize> {
     }
 }
 
-/// Returns the unresolved imports of the module `bytes`. A driver may terminate the process if it gets a module
+/// Returns the unresolved imports of the module `bytes`. A driver may terminate the process if it loads a module
 /// with unresolved imports, so check before loading.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
 /// The kind of an unresolved import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Import {
-    /// The value of a specialization constant, which the compiler left unlowered.
+    /// The value of a specialization constant that the compiler did not lower.
     SpecializationConstant,
     /// A function of DPC++'s device library, such as the one that reports a failed `assert`.
     DeviceLibrary,
@@ -102,10 +102,10 @@ impl Import {
 }
 
 /// The function in DPC++'s device library that a failed `assert` calls. Drivers with the OpenCL extension
-/// `cl_intel_devicelib_assert` provide it: it prints a message and ends the process.
+/// `cl_intel_devicelib_assert` provide this function, which prints a message and terminates the process.
 pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
 
-/// Returns whether `target` is a 64-bit SPIR-V triple, or empty, because other writers may omit it. This check is
+/// Returns whether `target` is a 64-bit SPIR-V triple, or empty, because some writers omit it. This check is
 /// necessary because compilers declare every image without an architecture as SPIR-V.
 #[must_use]
 pub fn is_target(target: &str) -> bool {

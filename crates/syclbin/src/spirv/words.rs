@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads and writes the words of a SPIR-V module: opcodes, instructions and strings, without interpreting them. Shared
-//! with `syclbin-clang`. Numbers and names are from the SPIR-V specification, section 3.
+//! Reads and writes the words of a SPIR-V module: opcodes, instructions and strings, without interpreting them.
+//! `syclbin-clang` also uses this module. Numbers and names are from the SPIR-V specification, section 3.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
 use alloc::string::String;
@@ -109,7 +109,7 @@ pub const HEADER_WORDS: usize = 5;
 /// An instruction. The operands are all words after the first, including the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction<'w> {
-    /// The index of its first word.
+    /// The index of the first word in the module.
     pub at: usize,
     pub opcode: u16,
     pub operands: &'w [u32],
@@ -155,13 +155,12 @@ pub fn instructions_from(
     core::iter::from_fn(move || {
         let at = next;
         let first = *words.get(at)?;
-        // A zero-length instruction would end before its operands start.
+        // A zero-length instruction ends before its operands start, so it is rejected.
         next = at + (first >> 16) as usize;
         let Some(operands) = words.get(at + 1..next) else {
             next = words.len();
             return Some(Err(error(at, "an instruction extends beyond the module")));
         };
-        // The low half is the opcode.
         let opcode = (first & 0xffff) as u16;
         Some(Ok(Instruction {
             at,

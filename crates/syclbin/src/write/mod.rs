@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes a [`Syclbin`] to bytes. The output is deterministic.
+//! Encodes a [`Syclbin`] as bytes, in any container. The output is deterministic.
 
 mod v1;
 mod v2;
@@ -73,7 +73,7 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
 
     let mut parts = v1::parts(file)?;
     if container == Container::OffloadBinary2 {
-        // Pads like the reference runtime, although its reader accepts files without this padding.
+        // Pads like the reference runtime, although the runtime also loads files without this padding.
         let size: usize = parts.iter().map(|part| part.len()).sum();
         parts.push(vec_of_zeros(size.next_multiple_of(8) - size));
     }
@@ -107,7 +107,7 @@ fn count(number: usize, what: &'static str) -> Result<u32, Error> {
     u32::try_from(number).map_err(|_| Error::Count(number, what))
 }
 
-/// Returns the text of property sets. Errors name their owner.
+/// Returns the text form of `sets`. `record` names the owner of the sets in errors.
 fn text(
     sets: &crate::property::PropertySets<'_>,
     record: impl FnOnce() -> String,
@@ -118,7 +118,7 @@ fn text(
     })
 }
 
-/// The part of a file that the container cannot hold.
+/// An error for content that the container cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -132,32 +132,32 @@ pub enum Error {
     },
     /// Strings or entries that only other containers can hold.
     #[error(
-        "{record}: {what} cannot be stored in container {}; remove it or write {}",
+        "{record}: {what} cannot be stored in container {}; remove it, or use container {}",
         container.name(),
         Container::Version2.name()
     )]
     Container {
-        /// The record that contains it.
+        /// The record that contains the string or entry.
         record: String,
         /// A description of the string or entry.
         what: String,
-        /// The container that cannot hold it.
+        /// The container that cannot hold the string or entry.
         container: Container,
     },
-    /// Strings that version 2 would confuse with SYCLBIN's own strings.
+    /// Strings that readers of version 2 would confuse with SYCLBIN's own strings.
     #[error(
-        "{record}: {what} has a special meaning in container v2; remove it or write another container"
+        "{record}: {what} has a special meaning in container v2; remove it, or use another container"
     )]
     Reserved {
-        /// The record that contains them.
+        /// The record that contains the strings.
         record: String,
         /// A description of the strings.
         what: String,
     },
-    /// A string that contains a terminating NUL: a key, or a value in a version 1 OffloadBinary.
-    #[error("the string `{0}` contains a NUL, which would terminate it")]
+    /// A NUL inside a NUL-terminated string: a key, or a value in a version 1 OffloadBinary.
+    #[error("the string `{0}` contains a NUL, which would truncate it")]
     Nul(String),
-    /// More records than 32 bits can count.
-    #[error("{0} {1} exceed the limit of the format")]
+    /// More records than a 32-bit field can count. Contains the number and the kind of records.
+    #[error("{0} {1} exceed the format's limit")]
     Count(usize, &'static str),
 }

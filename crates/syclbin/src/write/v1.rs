@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 1: headers, metadata table, binary table.
+//! Writes version 1, which consists of headers, a metadata table and a binary table.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -10,7 +10,7 @@ use super::{Error, count, text};
 use crate::model::{Image, Syclbin};
 use crate::raw::v1;
 
-/// Returns the bytes of a file: everything before the binary table, followed by the code of each image.
+/// Returns the parts of a file: everything before the binary table, and then the code of each image.
 pub(super) fn parts<'f>(file: &'f Syclbin<'_>) -> Result<Vec<Cow<'f, [u8]>>, Error> {
     let images = |native| {
         let all = file.modules.iter().enumerate();
@@ -18,7 +18,7 @@ pub(super) fn parts<'f>(file: &'f Syclbin<'_>) -> Result<Vec<Cow<'f, [u8]>>, Err
             .filter(move |(_, image): &(usize, &Image<'_>)| image.native == native)
     };
 
-    // Metadata is in the order of the reference writers: global, modules, IR, native.
+    // Metadata is in the same order as in the reference writers' output: global, modules, IR, native.
     let mut metadata = String::new();
     let mut add = |text: String| {
         let offset = metadata.len() as u64;

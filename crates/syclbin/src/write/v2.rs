@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Version 2: an entry for the global metadata, then for each module its metadata and its images.
+//! Writes version 2: an entry for the global metadata, and then, for each module, an entry for its metadata and one for
+//! each of its images.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -44,7 +45,7 @@ fn image_entry<'f>(
 ) -> Result<Outgoing<'f>, Error> {
     let record = || format!("an image of abstract module {}", number.1);
     let metadata = text(&image.metadata, record)?;
-    // Copies of the metadata, for tools that only support OffloadBinary.
+    // Strings that repeat some metadata, for tools that only support OffloadBinary.
     let mut own = Vec::from([number.clone()]);
     let role = match image.kind() {
         ImageKind::Ir { ty, target } => {
@@ -65,7 +66,7 @@ fn image_entry<'f>(
     Ok(entry)
 }
 
-/// Checks that no string repeats a key of its entry, because readers use the first occurrence.
+/// Checks that no string in `extra` repeats a key that SYCLBIN uses in the entry. Readers use the first occurrence.
 fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> Result<(), Error> {
     let own = own.iter().map(|(name, _)| *name);
     let mut own = own.chain([key::FORMAT_VERSION, key::ROLE]);

@@ -225,7 +225,7 @@ fn broken_rules_of_version_2_are_named() {
         ),
         (
             vec![entry(GLOBAL, b""), entry(&index("+0"), b"")],
-            "`am_index` is `+0`, not the number of one of the 2 entries",
+            "`am_index` is `+0`; expected a decimal number less than the entry count 2",
         ),
         (
             vec![entry(GLOBAL, b""), entry(&index("2"), b"")],
@@ -251,7 +251,7 @@ fn broken_rules_of_version_2_are_named() {
                 &[("sycl_format_version", "3"), ("role", "global_metadata")],
                 b"",
             )],
-            "format version `3` is not 2",
+            "format version `3` is not supported, only 2 is",
         ),
         (
             vec![
@@ -269,7 +269,7 @@ fn broken_rules_of_version_2_are_named() {
             ],
             "range 0x8+0xffffffffffffffff exceeds the image of 0xb bytes",
         ),
-        (vec![], "it has no entries"),
+        (vec![], "the OffloadBinary contains no entries"),
         (
             vec![Entry {
                 image_kind: ImageKind::BITCODE,

@@ -89,7 +89,7 @@ fn damaged_fatbinary_error_says_where() {
         ),
         (
             changed(31, 1),
-            "an entry extends beyond its end (at offset 0x18)",
+            "an entry extends beyond the end of the fat binary (at offset 0x18)",
         ),
         (
             shown(&test_files::bytes("nvidia/plain.fatbin")[..12]).concat(),
@@ -108,7 +108,7 @@ fn damaged_fatbinary_error_says_where() {
     assert!(
         shown(&bytes)
             .concat()
-            .contains("shorter than its recorded size")
+            .contains("shorter than its recorded compressed size")
     );
 }
 

@@ -167,7 +167,7 @@ fn pointee_without_definition_is_no_match() {
     let other = file(vec![c("void f(P *x)", &[])]);
     assert_eq!(
         differences(&stubs, &other),
-        ["kernel f: parameter 0 `x`: expected `P *`, found `P * /* not described */`"]
+        ["kernel f: parameter 0 `x`: expected `P *`, found `P * /* definition unknown */`"]
     );
 }
 

@@ -205,7 +205,7 @@ fn declaration_that_contradicts_ptx_is_refused() {
         (
             "saxpy",
             "void saxpy(float a)",
-            "its 1 parameters correspond to 1 arguments",
+            "its declaration with 1 parameter requires 1 argument,",
         ),
         (
             "saxpy",
@@ -235,7 +235,7 @@ fn declaration_that_contradicts_ptx_is_refused() {
         (
             "wide",
             "void wide(sycl::accessor<int, 1, sycl::access_mode::read> a)",
-            "its 1 parameters correspond to 4 arguments",
+            "its declaration with 1 parameter requires 4 arguments,",
         ),
     ] {
         let found = read(entries(), &[(name, declaration)]);

@@ -308,13 +308,14 @@ fn recorded_layout_that_contradicts_code_is_refused() {
         assert!(particle.contains(from));
         let reason = kinetic(&particle.replace(from, to)).unwrap_err();
         let expected = format!(
-            "parameter proto: it is declared as `Particle`, but the code differs at byte {at}"
+            "parameter proto: it is declared as `Particle`, but the type in the code has a different layout at byte \
+             offset {at}"
         );
         assert!(reason.starts_with(&expected), "{to}: {reason}");
     }
     let reason = kinetic(&particle.replace("size 48", "size 64")).unwrap_err();
     assert!(
-        reason.contains("with 64 bytes, but the code expects 48 bytes"),
+        reason.contains("(64 bytes), but the code expects 48 bytes"),
         "{reason}"
     );
 }

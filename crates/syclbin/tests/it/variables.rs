@@ -154,7 +154,7 @@ fn global_size_that_contradicts_code_is_refused() {
     let value = syclbin::metadata::Property::to_value(&global);
     sets.insert(set::DEVICE_GLOBALS, "rtc_0$_Z5table", value);
     let found = globals(&signature::kernels(&file).unwrap());
-    let reason = "table: the file records 20 bytes, but its size in the code differs";
+    let reason = "table: the file records a size of 20 bytes, but the size in the code differs";
     assert_eq!(found[1], reason);
 }
 
@@ -177,7 +177,7 @@ fn constants_of_one_part_are_numbers() {
             "on: bool",
             "ns::gain: double",
             "ns::unread: its type is unknown, because the code does not read it",
-            "plain: its type in the code does not match the 8 bytes at byte 0",
+            "plain: its type in the code does not match the 8-byte part at byte offset 0",
         ]
     );
     let default = |index: usize| file.constants[index].default.clone().unwrap();
@@ -280,7 +280,8 @@ fn recorded_type_that_contradicts_constant_is_refused() {
     let declared = Declared::default().variable("s", "float[2]");
     declared.record(&mut module);
     let file = signatures(vec![module]);
-    let reason = "s: it is declared as `float[2]`, but the code differs at byte 4";
+    let reason = "s: it is declared as `float[2]`, but the constants in the code have a different layout at byte \
+                  offset 4";
     assert_eq!(constants(&file), [reason]);
 }
 
@@ -349,7 +350,7 @@ fn many_variables_of_large_struct_end() {
             .insert(set::DEVICE_GLOBALS, name.clone(), value);
     }
     let file = signatures(vec![module]);
-    let reason = "the file records 12 bytes, but its size in the code differs";
+    let reason = "the file records a size of 12 bytes, but the size in the code differs";
     let mut reasons = file
         .globals
         .iter()

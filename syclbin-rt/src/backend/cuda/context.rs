@@ -10,11 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::*;
 
-/// An owned context of a device.
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
     pub(crate) handle: CUcontext,
-    /// The error that destroyed it.
+    /// The error that destroyed the context.
     lost: OnceLock<Failure>,
     pub(crate) queues: LiveQueues<Stream>,
     pub(crate) pool: Pool,
@@ -32,8 +31,7 @@ unsafe impl Sync for Context {}
 static IN_USE: Mutex<Vec<(&'static DriverDevice, Arc<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// Returns the context that everything on `device` shares: the device's primary context, which other CUDA libraries
-    /// in the process also use.
+    /// Returns the primary context of `device`, which other CUDA libraries in the process also use.
     ///
     /// # Errors
     ///
@@ -73,13 +71,12 @@ impl Context {
         })
     }
 
-    /// Returns whether a kernel has destroyed the context.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
 
-    /// Makes this the current context of the thread and returns the driver functions. The previous context is not
-    /// restored; NVIDIA's runtime library does not restore it either.
+    /// Makes this the thread's current context, and returns the driver functions. Like NVIDIA's runtime library, it
+    /// does not restore the previous context.
     ///
     /// # Errors
     ///
@@ -93,7 +90,7 @@ impl Context {
         let mut current = std::ptr::null_mut();
         // SAFETY: one handle is written.
         let code = unsafe { (functions.cuCtxGetCurrent.pass())(&raw mut current) };
-        // Queried each time, because other libraries may have set theirs. Setting it costs more than querying it.
+        // Query first: other libraries may have changed the context, and setting it costs more than querying.
         if code != 0 || current != self.handle {
             // SAFETY: the context is not lost, so it is alive.
             let code = unsafe { (functions.cuCtxSetCurrent.pass())(self.handle) };
@@ -121,18 +118,18 @@ impl Context {
         }
     }
 
-    /// Waits for everything in `stream`, which ends with a copy from or to borrowed host memory.
+    /// Waits for everything in `stream`, whose last command copies from or to borrowed host memory.
     ///
-    /// If waiting fails, the copy may still be running, so the wait is repeated. This also applies if the context was
-    /// lost meanwhile, because a context is not reset while one of its objects exists. Once the driver returns the
-    /// error that destroyed the context, the copy has stopped.
+    /// If waiting fails, the copy may still be running, so this waits again until the driver returns the error that
+    /// destroyed the context, which stops the copy. Waiting is possible even if the context has been lost in the
+    /// meantime, because a context is not reset while one of its objects exists.
     ///
     /// # Safety
     ///
     /// The stream must be a live stream of this context, or null for the context's default stream.
     pub(crate) unsafe fn settle(&self, stream: CUstream) -> Result<()> {
         const TIMES: usize = 100;
-        // The context is already current, because this thread has just enqueued the copy.
+        // Even if `enter` fails, the context is current, because this thread has just enqueued the copy.
         let functions = match self.enter() {
             Ok(functions) => functions,
             Err(_) => self.device.functions,
@@ -143,7 +140,7 @@ impl Context {
             self.check("cuStreamSynchronize", code)
         };
         let waited = wait();
-        // Retrying may stop eventually: for host memory that is not pinned, the copy had finished when the call that
+        // Giving up eventually is sound: a copy of host memory that is not pinned had finished when the call that
         // enqueued it returned (CUDA driver API, "API synchronization behavior").
         let _ = waited.is_ok() || (0..TIMES).any(|_| self.is_lost() || wait().is_ok());
         waited
@@ -180,7 +177,7 @@ impl Drop for Context {
             return;
         };
         self.pool.clear(functions);
-        // SAFETY: it was retained once. Everything created in it keeps it alive, and is therefore gone.
+        // SAFETY: the context was retained once. Everything created in it would keep this value alive.
         unsafe { (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device) };
     }
 }

@@ -10,9 +10,8 @@ use super::*;
 /// The driver function that copies memory. With unified addressing, it infers from each address whether the memory is
 /// on the host or the device.
 pub(crate) const COPY: &str = "cuMemcpyAsync";
-/// The reported name of the functions that fill memory. There are six; this is the most frequently used.
+/// Errors report this name, the most frequently used, for all six functions that fill memory.
 pub(crate) const FILL: &str = "cuMemsetD32Async";
-/// The driver function that looks up a variable.
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Copies for Queue {
@@ -67,7 +66,7 @@ impl Copies for Queue {
         Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
     }
 
-    /// The driver copies between devices if both regions are in device memory.
+    /// Returns whether both regions are in device memory: only then does the driver copy between devices.
     fn has_peer(&self, from: &Region, to: &Region) -> bool {
         [from, to].into_iter().all(|region| {
             let memory = region.memory.raw().cuda();
@@ -75,13 +74,13 @@ impl Copies for Queue {
         })
     }
 
-    /// The driver picks the route: directly if the devices can reach each other, otherwise through pinned host memory
-    /// of its own.
+    /// The driver picks the route: directly if the devices can reach each other, otherwise through its own pinned
+    /// host memory.
     fn copy_to_peer(&self, from: &Region, other: &AnyQueue, to: &Region) -> Result<()> {
         let (other, size) = (other.cuda()?, from.bytes());
         let (source, target) = (self.address_of(from)?, other.address_of(to)?);
         let (here, there) = (&self.stream.context, &other.stream.context);
-        // There is no memory to copy to in a lost context.
+        // Fail if the target's context is lost.
         there.enter()?;
         self.enable_peer_access(there)?;
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
@@ -119,7 +118,7 @@ impl Variables for Queue {
         memory: &Arc<AnyMemory>,
     ) -> Result<()> {
         let address = self.address(memory, 0, 0)?;
-        // Retained first: the program must never contain a pointer to freed memory.
+        // Retain the memory first: the program must never contain a pointer to freed memory.
         downcast::<Program>(program.clone())?.keep(memory);
         self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
@@ -142,8 +141,8 @@ impl Variables for Queue {
 }
 
 impl Queue {
-    /// Returns the address of the byte at `offset`. Fails unless the memory belongs to this context and has `size`
-    /// bytes from there.
+    /// Returns the address of the byte at `offset`. Fails unless `size` bytes follow and the memory belongs to this
+    /// context.
     fn address(&self, memory: &AnyMemory, offset: usize, size: usize) -> Result<CUdeviceptr> {
         memory.check(self.context_address(), offset, size)?;
         Ok(memory.raw().cuda()?.pointer + offset as u64)
@@ -169,7 +168,6 @@ impl Queue {
         }
     }
 
-    /// Returns the address and size of the variable.
     fn find_variable(&self, program: &AnyProgram, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let program: Arc<Program> = downcast(program.clone())?;
         if !Arc::ptr_eq(&self.stream.context, &program.context) {
@@ -199,7 +197,7 @@ impl Queue {
         copied.and(settled)
     }
 
-    /// Starts to copy `size` bytes once all commands in `after` have finished.
+    /// Starts copying `size` bytes once all commands in `after` have finished.
     ///
     /// # Safety
     ///
@@ -246,7 +244,7 @@ impl Queue {
 /// and own the stream.
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "the value of a step has as many bytes as its width says"
+    reason = "a step's value fits into its width"
 )]
 unsafe fn set(
     context: &Context,
@@ -279,7 +277,7 @@ unsafe fn set(
     }
 }
 
-/// The largest pattern in bytes, as on OpenCL.
+/// The maximum length of a pattern in bytes, as in OpenCL.
 const LARGEST: usize = 128;
 
 /// A single driver call that writes copies of a word.
@@ -291,7 +289,6 @@ pub(crate) struct Step {
     /// The size of the word in bytes: 1, 2 or 4.
     pub(crate) width: usize,
     pub(crate) value: u32,
-    /// The number of words.
     pub(crate) count: usize,
 }
 
@@ -306,7 +303,7 @@ pub(crate) fn steps(
         return None;
     }
     let pattern = shortest(pattern);
-    // The widest word that divides the pattern and is aligned at the address.
+    // The widest word whose size divides the pattern length and the address.
     let fits = |width: &usize| {
         pattern.len().is_multiple_of(*width) && address.is_multiple_of(*width as u64)
     };

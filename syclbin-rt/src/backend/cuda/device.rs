@@ -11,31 +11,29 @@ use syclbin::ptx::Version;
 use super::CUdevice_attribute as Attribute;
 use super::*;
 
-/// File names of the library, in the order they are tried. The driver installs the first. On Linux, the second may also
-/// be a stub from the CUDA toolkit, whose functions only return errors.
+/// File names of the library, tried in this order. The driver is installed under the first name. On Linux, the second
+/// may also name a stub from the CUDA toolkit, whose functions only return errors.
 const NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
 } else {
     &["libcuda.so.1", "libcuda.so"]
 };
 
-/// The driver.
 pub(crate) struct Library {
-    /// The file name that it was loaded by.
+    /// The file name under which the library was found.
     name: &'static str,
     functions: Functions,
     /// The CUDA version that the driver supports: 12040 is CUDA 12.4.
     version: c_int,
-    /// Whether the driver reports any device.
     has_devices: bool,
-    /// Filled by [`Library::devices`]: a device keeps its identity however often the devices are listed.
+    /// Filled once by [`Library::devices`], because devices compare by identity.
     devices: OnceLock<Vec<DriverDevice>>,
 }
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
 
 impl Library {
-    /// Loads this machine's driver.
+    /// Loads NVIDIA's driver.
     ///
     /// # Errors
     ///
@@ -72,11 +70,11 @@ impl Library {
     }
 }
 
-/// Loads the library, and returns the name that it was loaded by.
+/// Loads the library, and returns the file name under which it was found.
 ///
 /// # Errors
 ///
-/// Fails if no name can be loaded.
+/// Fails if none of the files can be loaded.
 fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> {
     let mut first = None;
     for name in NAMES {
@@ -87,12 +85,12 @@ fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> 
             Err(error) => first.get_or_insert((*name, error.to_string())),
         };
     }
-    // The driver installs the first name, so its error is the useful one.
+    // Report the error for the first name, because the driver installs the file under this name.
     let (name, reason) = first.unwrap_or_default();
     Err(LibraryError::NoCudaDriver { name, reason })
 }
 
-/// The number of threads that execute in lockstep.
+/// The number of threads in a warp, which execute in lockstep.
 pub(crate) const WARP: usize = 32;
 
 /// A CUDA device, which lives until the process ends.
@@ -135,7 +133,7 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    /// Returns the devices. A list that is not empty is cached, because devices compare by identity.
+    /// Returns the devices. Caches the list unless it is empty, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
@@ -184,7 +182,6 @@ impl Library {
     }
 }
 
-/// Queries an attribute of a device.
 fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
     let (call, mut value) = ("cuDeviceGetAttribute", 0);
     // SAFETY: the driver reported the device; one number is written.
@@ -194,7 +191,6 @@ fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -
     usize::try_from(value).map_err(|_| invalid(call))
 }
 
-/// Queries everything that the crate needs to know about a device.
 fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
     let mut bytes = [0u8; 256];
     let mut memory = 0usize;
@@ -218,11 +214,11 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     let most_local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     let abilities = Abilities {
         sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
-        // Without concurrent access, the host must not touch such memory while any kernel runs.
+        // Without concurrent access, the host must not touch managed memory while any kernel runs.
         managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
         pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
-        // Only then are host and device pointers the same.
+        // Host and device use the same pointers only with both attributes.
         host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
     };
@@ -253,7 +249,7 @@ struct Abilities {
 }
 
 impl Abilities {
-    /// Returns the facts that follow from the abilities and the driver's version.
+    /// Returns the facts that follow from these attributes and the driver's version.
     fn facts(&self, driver: c_int) -> Facts {
         let driver = u32::try_from(driver).unwrap_or_default();
         let ptx = Version::of_driver(driver);
@@ -283,10 +279,10 @@ impl Abilities {
         }
     }
 
-    /// Returns the SYCL aspects: those of every NVIDIA GPU that drivers still support, and those that a compute
-    /// capability introduced. Aspects for CUDA features that this crate does not offer are left out.
+    /// Returns the SYCL aspects that all supported NVIDIA GPUs have, and those that the attributes imply. Leaves
+    /// out CUDA features that this crate does not offer.
     fn aspects(&self) -> BTreeSet<Aspect> {
-        // From 6.0 on, atomic operations are also atomic for the host and other devices.
+        // Since compute capability 6.0, atomic operations are also atomic for the host and other devices.
         let system_atomics = self.sm >= 60;
         let conditions: [(bool, &[Aspect]); 9] = [
             (self.sm >= 53, &[Aspect::FP16]),

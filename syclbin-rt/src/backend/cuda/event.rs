@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events, which track one command of a queue each.
+//! CUDA events, each of which tracks one enqueued command.
 
 use std::sync::Arc;
 
 use super::*;
 
-/// A command in a queue, identified by its number.
+/// A command in a queue, identified by its sequence number.
 ///
-/// No driver event is recorded until someone queries this event. Recorded late, the driver event completes only after
-/// everything that was enqueued before it, unless the queue has profiling enabled.
+/// Without profiling, a driver event is recorded only when this event is queried. That driver event completes only
+/// after all commands that were enqueued before the query.
 pub(crate) struct Event {
     stream: Arc<Stream>,
-    /// The driver call that enqueued the command.
     call: &'static str,
     number: u64,
     timed: Option<Arc<Timed>>,
@@ -20,7 +19,7 @@ pub(crate) struct Event {
 /// The times of a command, on a queue with profiling.
 pub(crate) struct Timed {
     pub(crate) base: Arc<Base>,
-    /// When the command was enqueued, by the host's clock.
+    /// The host time at which the command was enqueued, in nanoseconds.
     pub(crate) queued: i64,
     pub(crate) started: Mark,
     pub(crate) ended: Arc<Mark>,
@@ -45,7 +44,8 @@ impl Event {
         &self.stream
     }
 
-    /// Returns a mark at the command's end or later, or `None` if the command is known to have ended.
+    /// Returns a mark that is reached when the command ends or later, or `None` if the command is known to have
+    /// ended.
     pub(crate) fn mark(&self) -> Result<Option<Arc<Mark>>> {
         if let Some(timed) = &self.timed {
             return Ok(Some(Arc::clone(&timed.ended)));
@@ -54,7 +54,7 @@ impl Event {
         Ok(mark.map(|(_, mark)| mark))
     }
 
-    /// Attributes a failure to the call that enqueued the command, because any later call may have reported it.
+    /// Attributes a failure to the call that enqueued the command, in case a later call reported it.
     fn failed(&self, failure: Failure) -> Failure {
         failure.of_call(self.call)
     }
@@ -83,7 +83,7 @@ impl DriverEvent for Event {
     }
 
     fn has_ended(&self) -> bool {
-        // NVIDIA's documentation does not guarantee that a lost context stops all of its commands.
+        // An error does not prove the end: NVIDIA does not guarantee that a lost context stops all of its commands.
         self.wait().is_ok()
     }
 
@@ -96,11 +96,11 @@ impl DriverEvent for Event {
     }
 
     /// The device reports only start and end. The times of queueing and submission come from the host's clock, which is
-    /// not synchronized with the device's, so they are clamped to the start.
+    /// not synchronized with the device's, so these times are never later than the start.
     fn times(&self) -> Result<Times> {
         let timed = self.timed.as_ref().ok_or(invalid("cuEventElapsedTime"))?;
         let started = timed.base.time_of(&timed.started)?;
-        // Precise even if the command began long after the base event that its start is compared with.
+        // Measured from the start rather than from the base event, because long spans lose precision.
         let ended = started.saturating_add(timed.ended.since(&timed.started)?);
         let queued = timed.queued.min(started);
         let nanoseconds = |time: i64| u64::try_from(time).unwrap_or_default();
@@ -120,8 +120,8 @@ impl DriverEvent for Event {
         }))
     }
 
-    /// `cuLaunchHostFunc` never calls back after an error, which would leave the task asleep forever. So a thread waits
-    /// instead: one for each queue whose events are polled.
+    /// `cuLaunchHostFunc` never calls back after an error, which would leave the task asleep forever. So each queue
+    /// whose events are polled has a thread that waits.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| self.failed(failure))? {
             Some(mark) => Ok(self.stream.notify(mark, completion.clone())),

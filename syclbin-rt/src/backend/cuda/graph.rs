@@ -7,10 +7,9 @@ use bytemuck::Zeroable;
 
 use super::*;
 
-/// The driver function that enqueues a graph.
 const LAUNCH: &str = "cuGraphLaunch";
 
-/// An owned graph, in which each command depends on the previous one.
+/// An owned graph, whose commands run one after the other.
 pub(crate) struct Graph {
     queue: Arc<Queue>,
     graph: CUgraph,
@@ -50,7 +49,7 @@ impl Graph {
         &self.queue.stream.context
     }
 
-    /// Records a command that runs after the last recorded one.
+    /// Records a command, to run after the previous one.
     fn add(
         &mut self,
         call: &'static str,
@@ -123,7 +122,7 @@ impl AnyGraph for Graph {
                 CUmemorytype::CU_MEMORYTYPE_DEVICE
             })
         };
-        // A single row, without a pitch: devices limit the pitch to two gigabytes.
+        // A single row does not need a pitch, which devices limit to two gigabytes.
         let node = CUDA_MEMCPY3D {
             srcMemoryType: kind(from)?,
             srcDevice: source,
@@ -149,7 +148,7 @@ impl AnyGraph for Graph {
         let steps = steps(self.queue.address_of(region)?, region.bytes(), pattern);
         let context = self.context().handle;
         for step in steps.ok_or(invalid(FILL))? {
-            // A single row of words, or one word per row.
+            // Either a single row of words, or rows of one word.
             let (width, height) = if step.pitch == step.width {
                 (step.count, 1)
             } else {
@@ -196,7 +195,7 @@ impl AnyGraph for Graph {
         context.check(call, code)?;
         let known = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.replace(ready) {
-            // SAFETY: it is owned, and the driver keeps it while it runs.
+            // SAFETY: `before` is owned, and the driver keeps it until its runs have finished.
             unsafe { (functions.cuGraphExecDestroy.pass())(before) };
         }
         Ok(())
@@ -217,7 +216,7 @@ impl AnyGraph for Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // The objects that the graph uses may be dropped next. If the wait fails, the graph is leaked.
+        // Wait, because the objects that the graph uses may be dropped next. If the wait fails, leak the graph.
         if self.queue.finish().is_ok()
             && let Ok(functions) = self.context().enter()
         {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A kernel that several threads can launch: one lock covers setting the arguments and enqueueing.
+//! A CUDA kernel that several threads can launch, because one lock covers setting the arguments and enqueueing.
 //!
-//! Also divides ranges into work-groups (blocks) of equal size, because a CUDA launch specifies the number of blocks.
+//! This module also divides ranges into work-groups (blocks) of equal size, because a CUDA launch specifies the
+//! number of blocks.
 
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::CUfunction_attribute as Attribute;
 use super::*;
 
-/// A kernel that several threads can launch, with what the driver reports about it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
@@ -18,7 +18,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`. If `slots` is `None`, queries the parameters from the driver.
+    /// Finds the kernel `symbol`. `parameters` are those in the PTX, if known.
     pub(crate) fn new(
         program: Arc<Program>,
         symbol: &CStr,
@@ -59,8 +59,8 @@ impl Kernel {
         })
     }
 
-    /// Restricts the work-group sizes that are chosen automatically to the limits in the file, which the code does not
-    /// contain.
+    /// Limits automatically chosen work-group sizes to the maximum that the file declares, because the device code
+    /// does not contain this maximum.
     pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
         let bounds = &mut self.handles.bounds;
         bounds.all_items = bounds.all_items.min(all_items);
@@ -148,10 +148,9 @@ impl DriverKernel for Kernel {
     }
 }
 
-/// Finds the kernel `symbol`.
 fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
     let mut function = std::ptr::null_mut();
-    // SAFETY: the module is loaded, the name NUL-terminated; one handle is written.
+    // SAFETY: the module is loaded, and the name is NUL-terminated; one handle is written.
     unsafe {
         let (found, name) = (&raw mut function, symbol.as_ptr());
         call!(program.context => cuModuleGetFunction(found, program.handle, name))
@@ -159,7 +158,6 @@ fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
     Ok(function)
 }
 
-/// Queries an attribute of a kernel.
 fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -> Result<usize> {
     let mut value: c_int = 0;
     // SAFETY: the kernel is alive; one number is written.
@@ -170,8 +168,8 @@ fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -
 /// The maximum total size of a kernel's parameters, in bytes (PTX ISA, "Kernel function parameters").
 const MAX_PARAMETER_BYTES: usize = 32_764;
 
-/// Returns the parameters that the driver reports, after comparing them with those in the PTX beside the code. If the
-/// driver does not report parameters, returns those from the PTX.
+/// Returns the parameters that the driver reports, which must match those in the PTX, if known. If the driver does
+/// not report parameters, returns those in the PTX.
 fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<Slot>> {
     let refused = invalid("cuFuncGetParamInfo");
     let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
@@ -187,8 +185,8 @@ fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<S
     }
 }
 
-/// Returns whether `offset_variant` takes the parameters of `plain` and an offset. If the driver does not report parameters,
-/// assumes that no unrelated kernel has the variant's name.
+/// Returns whether `offset_variant` takes the parameters of `plain` and an offset. If the driver does not report
+/// parameters, assumes that no unrelated kernel has the variant's name.
 fn is_offset_variant(context: &Context, plain: CUfunction, offset_variant: CUfunction) -> bool {
     match (
         reported_parameters(context, plain),
@@ -241,13 +239,13 @@ const TARGET: usize = 256;
 pub(crate) struct Bounds {
     /// The maximum number of work-groups in each dimension.
     pub(crate) groups: [usize; 3],
-    /// The maximum number of work-items of a work-group in each dimension.
+    /// The maximum number of work-items in each dimension of a work-group.
     pub(crate) items: [usize; 3],
     /// The maximum number of work-items in a work-group.
     pub(crate) all_items: usize,
 }
 
-/// A launch in the driver's form, x first.
+/// The grid of a launch in the driver's form, x first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     pub(crate) groups: [u32; 3],
@@ -270,7 +268,7 @@ pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds)
     for dimension in 0..3 {
         let (size, items) = (global[dimension], local[dimension]);
         if (size, items) == (1, 1) {
-            continue; // avoids a division, which costs a tenth of a launch
+            continue; // avoids a division, which takes a tenth of the launch time
         }
         if size == 0 || items == 0 || size % items != 0 {
             return None;
@@ -286,7 +284,6 @@ pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds)
     (all <= bounds.all_items).then_some(blocks)
 }
 
-/// Pads a range to three dimensions.
 #[inline]
 fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
     match *sizes {
@@ -297,8 +294,8 @@ fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
     }
 }
 
-/// Returns a suitable work-group size for `global`: whole warps along x where the range allows it, and no more groups
-/// than a launch may have. Returns `None` if there is no such size.
+/// Returns a suitable work-group size for `global`: whole warps along x where the range allows this, and no more
+/// groups than a launch allows. Returns `None` if there is no such size.
 pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 3]> {
     let [x, y, z] = global;
     let most = bounds.items;
@@ -323,7 +320,7 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
         let left = all / (least_y * least_z);
         divisor(x, least_x, left.min(most[0]))
     };
-    // If the target is impossible, larger work-groups are fine.
+    // If the target is impossible, larger work-groups are acceptable.
     let items_x = in_x(target).or_else(|| in_x(bounds.all_items))?;
     let all = if items_x * least_y * least_z > target {
         bounds.all_items
@@ -337,8 +334,8 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
     Some([items_x, items_y, items_z])
 }
 
-/// Returns the largest divisor of `of` within the bounds that is a multiple of the warp size, or else simply the
-/// largest.
+/// Returns the largest divisor of `of` within the bounds that is a multiple of the warp size. If there is none,
+/// returns the largest divisor within the bounds.
 fn divisor(of: usize, least: usize, most: usize) -> Option<usize> {
     let mut warps = (1..=most.min(of) / WARP).rev().map(|warps| warps * WARP);
     let whole = warps.find(|items| *items >= least && of.is_multiple_of(*items));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel objects, which store a kernel's arguments and enqueue it with them.
+//! Kernel objects, which store a kernel's arguments and enqueue the kernel.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -7,23 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// The driver function that enqueues a kernel.
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";
 
-/// The number of arguments that a launch passes without allocating.
+/// The maximum number of arguments that a launch passes without allocating.
 const FEW: usize = 48;
 
-/// The work-group memory that every kernel may use without opting in, in bytes.
+/// The size in bytes of the work-group memory that every kernel may use without opting in to more.
 const DEFAULT_LOCAL_BYTES: usize = 48 << 10;
 
-/// The handles of a kernel, and the limits of its launches.
+/// A kernel's handles and launch limits.
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {
     pub(crate) plain: CUfunction,
-    /// The variant of the kernel that also takes the offset of the range, if it exists.
+    /// The kernel's variant that also takes the range offset, if the program contains this variant.
     pub(crate) offset_variant: Option<CUfunction>,
     pub(crate) bounds: Bounds,
-    /// The kernel's static work-group memory, and the maximum on this device.
+    /// The work-group memory that the kernel itself declares, and the device's maximum, in bytes.
     pub(crate) fixed_local: usize,
     pub(crate) max_local: usize,
 }
@@ -33,14 +32,12 @@ unsafe impl Send for Handles {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Handles {}
 
-/// The arguments of a kernel, which persist between launches.
 pub(crate) struct KernelObject {
     pub(crate) context: Arc<Context>,
     pub(crate) handles: Handles,
     values: Values,
-    /// Whether the driver already allows more work-group memory.
+    /// Whether the kernel has already opted in to more work-group memory than the default.
     opted_in: AtomicBool,
-    /// Keeps the kernel alive.
     _program: Arc<Program>,
 }
 
@@ -80,7 +77,7 @@ impl KernelObject {
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
             Argument::Local(bytes) => self.values.set_local(index, bytes),
             Argument::Null => self.values.set_null(index),
-            // Memory of another context, or a sampler or image, which the device does not support.
+            // Memory in another context, or a sampler or image, which this backend does not support.
             Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
                 Err(Failure::FOREIGN)
             }
@@ -133,7 +130,7 @@ impl KernelObject {
         {
             self.opt_in_to_max_local()?;
         }
-        // Only a kernel with an offset variant reads its offset.
+        // Only a kernel with an offset variant reads the offset.
         let (function, offset) = match (self.handles.offset_variant, grid.offset()) {
             (Some(offset_variant), Some(offset)) => (offset_variant, Some(small(offset)?)),
             _ => (self.handles.plain, None),
@@ -190,7 +187,7 @@ impl KernelObject {
         })
     }
 
-    /// Requests as much work-group memory as the device has for this kernel, once.
+    /// Opts the kernel in to all of the device's work-group memory, once.
     #[cold]
     fn opt_in_to_max_local(&self) -> Result<()> {
         if self.opted_in.load(Ordering::Relaxed) {
@@ -206,8 +203,8 @@ impl KernelObject {
             .into_iter()
             .flatten()
         {
-            // SAFETY: the kernel is alive. The request is always for the same size, so it never reduces what another
-            // launch needs.
+            // SAFETY: the kernel is alive. The request is always for the same size, so it never lowers the limit
+            // below the needs of another launch.
             unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
         }
         self.opted_in.store(true, Ordering::Relaxed);
@@ -255,10 +252,9 @@ fn small(offset: &[usize]) -> Result<[u32; 3]> {
     Ok(small)
 }
 
-/// The largest alignment of work-group memory: that of SYCL's largest type, a vector of 16 doubles.
+/// The largest alignment in work-group memory, which SYCL's largest type requires: a vector of 16 doubles.
 const LARGEST_ALIGNMENT: usize = 128;
 
-/// The argument values of a kernel.
 struct Values {
     parameters: Vec<Slot>,
     bytes: Vec<u8>,
@@ -271,7 +267,7 @@ struct Values {
 }
 
 impl Values {
-    /// Creates values for `parameters`, with all bytes zero.
+    /// Creates values for `parameters`, with all bytes zeroed.
     fn new(parameters: Vec<Slot>) -> Self {
         let ends = parameters
             .iter()
@@ -314,7 +310,7 @@ impl Values {
         }
     }
 
-    /// Zeroes parameter `index`: a null pointer, or a struct that contains only a null pointer.
+    /// Zeroes parameter `index`, which is a pointer, or a struct that contains only a pointer.
     fn set_null(&mut self, index: usize) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         self.bytes[offset..offset + size].fill(0);
@@ -322,8 +318,8 @@ impl Values {
         Ok(())
     }
 
-    /// Sets the work-group memory of parameter `index` in bytes. The index after the last parameter stands for the
-    /// kernel's scratch memory, which no parameter refers to.
+    /// Sets the work-group memory size for parameter `index`. The index after the last parameter stands for the
+    /// kernel's scratch memory, which has no parameter.
     fn set_local(&mut self, index: usize, bytes: usize) -> Result<()> {
         match self.parameters.get(index) {
             Some(Slot { size: 4 | 8, .. }) => self.local[index] = Some(bytes),
@@ -341,7 +337,8 @@ impl Values {
             let Some(bytes) = *local else {
                 continue;
             };
-            // At least the alignment of the elements, because that alignment divides their total size.
+            // A multiple of the elements' alignment, because that alignment is a power of two that divides their
+            // total size.
             let alignment = match bytes {
                 0 => 1,
                 bytes => LARGEST_ALIGNMENT.min(bytes.checked_next_power_of_two().unwrap_or(1)),
@@ -349,14 +346,13 @@ impl Values {
             let offset = end.next_multiple_of(alignment);
             end = offset.saturating_add(bytes);
             let place = parameter.offset..parameter.offset + parameter.size;
-            // No device has more work-group memory than four bytes can count.
+            // Four bytes suffice for an offset in the work-group memory of any device.
             let offset = (offset as u64).to_le_bytes();
             self.bytes[place].copy_from_slice(&offset[..parameter.size]);
         }
         self.local_bytes = end;
     }
 
-    /// Returns the total work-group memory of a launch in bytes.
     #[inline]
     fn local_bytes(&self) -> usize {
         self.local_bytes
@@ -373,7 +369,7 @@ impl Values {
     }
 }
 
-/// The failure of a value whose size or kind does not match.
+/// The failure for a value whose size or kind does not match.
 const REFUSED: Failure = invalid(LAUNCH);
 
 #[cfg(test)]

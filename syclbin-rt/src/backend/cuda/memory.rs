@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Device memory, all of which has an address.
+//! Allocates, adopts and frees CUDA memory, all of which has a device address.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::*;
 
-/// An owned or adopted allocation.
 pub(crate) struct Memory {
     pub(crate) context: Arc<Context>,
     pub(crate) pointer: CUdeviceptr,
-    /// `None` for plain buffers, whose address is hidden from programs.
+    /// `None` for plain buffers, whose address the public API does not expose.
     pub(crate) kind: Option<UsmKind>,
     size: usize,
-    /// Keeps memory of another library alive.
+    /// Keeps another library's memory alive.
     owner: Option<Owner>,
 }
 
 impl Memory {
-    /// Allocates `size` bytes that kernels may read and write, but at least one byte, because a kernel argument needs
-    /// an address.
+    /// Allocates `size` bytes that kernels may read and write, but at least one byte, because a kernel argument
+    /// needs an address.
     ///
     /// # Errors
     ///
@@ -50,7 +49,7 @@ impl Memory {
             }
         };
         if pointer == 0 {
-            // A null address would point to no memory.
+            // A successful call must return an address.
             return Err(invalid(call));
         }
         Ok(Self {
@@ -62,7 +61,7 @@ impl Memory {
         })
     }
 
-    /// Adopts memory of another library, which `owner` keeps alive.
+    /// Adopts another library's memory, which `owner` keeps alive.
     ///
     /// # Safety
     ///
@@ -133,8 +132,8 @@ impl DriverMemory for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // Neither the driver nor a reference count here waits for commands that use the memory. If waiting fails, the
-        // memory is leaked, because a kernel may still write to it.
+        // Wait here: neither the driver nor reference counts wait for commands that use the memory. If waiting
+        // fails, leak the memory, because a kernel may still write to it.
         let owner = self.owner.take();
         if self.context.finish_all().is_err() {
             std::mem::forget(owner);

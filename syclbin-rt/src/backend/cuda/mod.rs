@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! CUDA: the functions of NVIDIA's driver ([`sys`]), and owners of the handles they return.
+//! The CUDA backend: the functions of NVIDIA's driver ([`sys`]), and owners of the handles that these functions
+//! return.
 //!
 //! A launch costs no more than the driver call itself: see [`stream`].
 //!
-//! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)). In a
-//! context that a kernel has destroyed, no more calls are made.
+//! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)). No
+//! calls are made in a context that a kernel has destroyed.
 
 /// Calls a driver function in `$context`, which becomes the current context.
 macro_rules! call {
@@ -43,7 +44,7 @@ pub(crate) use program::*;
 pub(crate) use stream::*;
 pub(crate) use sys::*;
 
-// Shared imports of this directory's files. These names mean the CUDA types, and `Any...` the types over both drivers.
+// Shared imports of this directory's files. These names are CUDA types; `Any...` names are types for both drivers.
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;
@@ -68,14 +69,13 @@ pub(crate) const NOT_FOUND: c_int = 500;
 pub(crate) const NOT_READY: c_int = 600;
 pub(crate) const NOT_SUPPORTED: c_int = 801;
 
-/// Returns whether this error destroys the context, so that every later call in it returns the same error.
+/// Returns whether this error destroys the context, so that every later call in that context returns the same error.
 ///
 /// According to the driver's reference, only a new process can use CUDA after any of these errors.
 pub(crate) fn is_sticky(code: c_int) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
 }
 
-/// Converts a call's return code to a result.
 fn check(call: &'static str, code: c_int) -> Result<()> {
     match code {
         SUCCESS => Ok(()),
@@ -83,12 +83,12 @@ fn check(call: &'static str, code: c_int) -> Result<()> {
     }
 }
 
-/// Returns the failure of a function, named as in the headers: without a version suffix.
+/// Returns the failure of `function`, under the name in the header, which lacks the version suffix.
 fn failure_of(function: &'static str, code: c_int) -> Failure {
     Failure::cuda(function.strip_suffix("_v2").unwrap_or(function), code)
 }
 
-/// Returns the failure of a call whose arguments or results are invalid.
+/// Returns the failure for a call whose arguments or results are invalid.
 const fn invalid(call: &'static str) -> Failure {
     Failure::cuda(call, INVALID_VALUE)
 }

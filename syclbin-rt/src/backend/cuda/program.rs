@@ -7,18 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::*;
 
-/// An owned, loaded program.
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: CUmodule,
     kind: Kind,
-    /// The loaded code.
     code: Vec<u8>,
-    /// Keeps the memory alive that the program's variables point to.
+    /// Keeps alive the memory that the program's variables point to.
     memory: Mutex<Vec<Arc<AnyMemory>>>,
 }
 
-/// The format of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// NUL-terminated PTX.
@@ -44,10 +41,10 @@ impl Builds for Context {
 }
 
 impl Program {
-    /// Loads code, after compiling any PTX. Several modules are linked to each other.
+    /// Compiles PTX if necessary, links several modules, and loads the code.
     ///
-    /// Constants are the values that variables get before the first launch. A variable that the code lacks is skipped:
-    /// the compiler removed it because no code reads it.
+    /// Then initializes the variables of specialization constants. Skips variables that the code lacks: the compiler
+    /// removed them because no code reads them.
     pub(crate) fn build(
         context: &Arc<Context>,
         sources: &[Source<'_>],
@@ -105,7 +102,7 @@ impl Program {
         }
         let from = bytes.as_ptr().expose_provenance() as u64;
         // SAFETY: the context is current; the variable has that many bytes. The default stream is waited for, so
-        // `bytes` outlive the copy and every queue sees the value.
+        // `bytes` outlive the copy, and kernels on every queue read the value.
         unsafe {
             let queued =
                 call!(self.context => cuMemcpyAsync(address, from, bytes.len(), null_mut()));
@@ -116,7 +113,7 @@ impl Program {
     /// Returns the address and size in bytes of the variable `name`.
     pub(crate) fn variable(&self, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let (mut address, mut size) = (0, 0);
-        // SAFETY: the module is loaded, the name NUL-terminated; an address and a size are written.
+        // SAFETY: the module is loaded, and the name is NUL-terminated; an address and a size are written.
         unsafe {
             let (address, size) = (&raw mut address, &raw mut size);
             call!(self.context => cuModuleGetGlobal_v2(address, size, self.handle, name.as_ptr()))
@@ -136,8 +133,8 @@ impl DriverProgram for Program {
         Kernel::new(self, &symbol, slots).map(AnyKernel::from)
     }
 
-    /// Returns the loaded code, or the code that the driver compiles from the PTX. In it, specialization constants have
-    /// their default values.
+    /// Returns the loaded code, or the code that the driver compiles from the PTX, with the default values of
+    /// specialization constants.
     fn binary(&self) -> Result<Vec<u8>> {
         match self.kind {
             Kind::Native => Ok(self.code.clone()),
@@ -198,7 +195,7 @@ fn without_offset_variants(names: Vec<String>) -> Vec<String> {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // One of the program's kernels may still be running. If waiting fails, the program is leaked.
+        // The program's kernels may still be running. If waiting fails, leak the program.
         if self.context.finish_all().is_ok()
             && let Ok(functions) = self.context.enter()
         {
@@ -214,7 +211,8 @@ fn terminated(text: &[u8]) -> Vec<u8> {
     text.copied().chain([0]).collect()
 }
 
-/// Copies the bytes to an 8-byte-aligned address, which binaries require. In a file, they may be unaligned.
+/// Copies the bytes to an 8-byte-aligned address, because binaries require this alignment but may be unaligned in a
+/// file.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
     let mut words = vec![0; bytes.len().div_ceil(8)];
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -224,7 +222,7 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 /// The magic number at the start of a fat binary.
 const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
 
-/// Links code into native code for the device of `context`.
+/// Links `codes` into native code for the device of `context`.
 fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>, BuildError> {
     let mut linker = Linker::new(context)?;
     for (number, code) in codes.iter().enumerate() {
@@ -235,7 +233,6 @@ fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>
     Ok(binary)
 }
 
-/// An owned linker.
 struct Linker<'j> {
     context: &'j Arc<Context>,
     handle: CUlinkState,
@@ -264,11 +261,11 @@ impl<'j> Linker<'j> {
             Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
             Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
         };
-        // Appears in the driver's messages.
+        // The driver's messages contain this name.
         let name = CString::new(format!("module {number}")).unwrap_or_default();
         let words = aligned(code);
-        // SAFETY: the linker is alive, and the code has that many bytes, which the driver does not modify. It keeps no
-        // reference to them after the call (CUDA driver API, cuLinkAddData).
+        // SAFETY: the linker is alive, and the code has that many bytes, which the driver does not modify. The
+        // driver keeps no reference to the code after the call (CUDA driver API, cuLinkAddData).
         let added = unsafe {
             call!(self.context => cuLinkAddData_v2(
                 self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
@@ -306,7 +303,6 @@ impl Drop for Linker<'_> {
 /// The maximum size of each log in bytes.
 const LOG: usize = 16 << 10;
 
-/// The number of options.
 const OPTIONS: c_uint = 4;
 
 /// Compilation options, with the buffers for the driver's logs.

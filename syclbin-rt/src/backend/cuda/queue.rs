@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::*;
 
-/// A queue of a context.
 pub(crate) struct Queue {
     pub(crate) stream: Arc<Stream>,
     options: QueueOptions,
@@ -13,10 +12,10 @@ pub(crate) struct Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // This waits, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
+        // Wait, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
         if self.finish().is_err() && !self.stream.context.is_lost() {
-            // Keep the stream registered with the context: its memory must not be freed while it may be in use. In a
-            // lost context, nothing runs.
+            // Keep the stream registered with the context, so that the context still waits for it before freeing
+            // memory. In a lost context, nothing runs.
             std::mem::forget(Arc::clone(&self.stream));
         }
     }
@@ -30,14 +29,14 @@ impl Queue {
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         let stream = Stream::new(context)?;
         if options.profiling {
-            // The clock starts while the queue is empty.
+            // Start the clock while the queue is empty.
             // SAFETY: the stream is alive and belongs to the context.
             unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
         }
         Ok(Self { stream, options })
     }
 
-    /// Adopts a stream of `device`, which this crate never destroys.
+    /// Adopts a stream of `device` without taking ownership.
     ///
     /// # Errors
     ///
@@ -60,8 +59,8 @@ impl Queue {
         })
     }
 
-    /// Enqueues the driver calls of `commands`, to start when all commands in `after` have finished, which must belong
-    /// to this context. Together they count as a single command, enqueued by `call`.
+    /// Enqueues the driver calls of `commands` as a single command, which `call` names. The command starts when all
+    /// commands in `after`, which must belong to this context, have finished.
     #[inline]
     pub(crate) fn submit(
         &self,
@@ -78,7 +77,7 @@ impl Queue {
         Ok(Event::new(&self.stream, call, self.stream.count(), None))
     }
 
-    /// Enqueues `commands` without an event, if the command is never waited for individually.
+    /// Enqueues `commands` without an event, for a command that is never waited for individually.
     #[inline]
     pub(crate) fn submit_without_event(
         &self,
@@ -114,7 +113,7 @@ impl Queue {
             started,
             ended: Arc::new(ended),
         });
-        // Without its end time the command still counts: returning an error would make the caller run it twice.
+        // Ignore a missing end time: an error would make the caller run the enqueued command again.
         Ok(Event::new(&self.stream, call, number, timed.ok()))
     }
 
@@ -138,7 +137,7 @@ impl Queue {
     }
 }
 
-/// CUDA flushes by itself, and its streams are in order.
+/// Uses the default flush and ordering methods, because CUDA flushes by itself and streams are in order.
 impl DriverQueue for Queue {
     fn options(&self) -> QueueOptions {
         self.options

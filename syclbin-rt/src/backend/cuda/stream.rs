@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams, and the progress of their commands.
 //!
-//! A launch creates no driver event: an [`Event`] is just the number of a command. A mark is recorded when a thread
-//! waits or polls, or makes another queue wait. It then covers all commands enqueued so far. Queues with profiling
-//! record the times of each command immediately.
+//! A launch creates no driver event: an [`Event`] is just the number of a command. A mark (a recorded driver event)
+//! is created when a thread waits or polls, or makes another queue wait. The mark then covers all commands enqueued
+//! so far. Queues with profiling record the times of each command immediately.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
@@ -12,16 +12,13 @@ use std::time::{Duration, Instant};
 use super::CUevent_flags as Flags;
 use super::*;
 
-/// The number of marks that a stream stores. A command whose mark was dropped uses the next later mark.
+/// The maximum number of marks that a stream stores. A command whose mark was dropped uses the next later mark.
 const MAX_MARKS: usize = 8;
 
 /// A mark, and the completion to report when it is reached.
 type Waiting = (Arc<Mark>, Completion);
 
-/// An owned stream. The context also holds a reference, to wait for it.
-///
-/// Commands are counted, and an event is the number of a command. A mark is recorded only when the state of a command
-/// is queried, so a launch costs the host nothing extra.
+/// An owned stream. The context holds a weak reference, to wait for the stream's commands.
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: CUstream,
@@ -33,7 +30,7 @@ pub(crate) struct Stream {
     ended: AtomicU64,
     /// Marks in ascending order, each with the number of the last command that it covers.
     marks: Mutex<Vec<(u64, Arc<Mark>)>>,
-    /// Sends to the thread that waits on behalf of pollers; started on the first poll.
+    /// Sends to the thread that waits on behalf of pollers. The first poll starts this thread.
     waiter: Mutex<Option<mpsc::Sender<Waiting>>>,
 }
 
@@ -70,11 +67,10 @@ impl Stream {
     /// Counts an enqueued command, and returns its number.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
-        // Release: a thread that sees the number also sees the command in the stream.
+        // Release: a thread that reads the number also observes the command in the stream.
         self.queued.fetch_add(1, Ordering::Release) + 1
     }
 
-    /// Returns the number of the last command.
     fn last(&self) -> u64 {
         self.queued.load(Ordering::Acquire)
     }
@@ -87,9 +83,8 @@ impl Stream {
         self.ended.load(Ordering::Acquire) >= number
     }
 
-    /// Waits for all commands on the stream.
     pub(crate) fn finish(&self) -> Result<()> {
-        // Read before waiting, because later commands may not be waited for.
+        // Read before waiting, because the wait may not cover later commands.
         let last = self.last();
         // SAFETY: the stream is alive.
         unsafe { call!(self.context => cuStreamSynchronize(self.handle)) }?;
@@ -97,7 +92,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits for everything on the stream, which ends with a copy from or to borrowed host memory.
+    /// Waits for everything on the stream, whose last command copies from or to borrowed host memory.
     pub(crate) fn settle(&self) -> Result<()> {
         let last = self.last();
         // SAFETY: the stream is alive and belongs to the context.
@@ -106,8 +101,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns a mark after command `number`, and the last command that the mark covers, or `None` if command `number`
-    /// has ended.
+    /// Returns a mark after command `number`, and the number of the last command that the mark covers, or `None` if
+    /// command `number` has ended.
     ///
     /// A newly recorded mark also covers all commands that were enqueued since `number`.
     pub(crate) fn mark(&self, number: u64) -> Result<Option<(u64, Arc<Mark>)>> {
@@ -158,8 +153,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Completes `completion` when `mark`, on this stream, is reached. Returns `false` if that needs a new thread and
-    /// none can be started.
+    /// Completes `completion` when `mark`, on this stream, is reached. Returns `false` if this requires a new
+    /// thread and none can be started.
     pub(crate) fn notify(&self, mark: Arc<Mark>, completion: Completion) -> bool {
         let mut waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
         if waiter.is_none() {
@@ -196,7 +191,7 @@ impl Drop for Stream {
 /// How long a thread polls before it sleeps until the driver wakes it.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// The unused events of a context.
+/// A context's unused driver events, kept for reuse.
 #[derive(Default)]
 pub(crate) struct Pool {
     plain: Mutex<Vec<Free>>,
@@ -259,7 +254,6 @@ impl Mark {
         Ok(handle)
     }
 
-    /// Returns whether the mark has been reached.
     pub(crate) fn is_reached(&self) -> Result<bool> {
         let functions = self.context.enter()?;
         // SAFETY: the event is alive.
@@ -282,7 +276,6 @@ impl Mark {
         self.sleep()
     }
 
-    /// Sleeps until the mark is reached.
     pub(crate) fn sleep(&self) -> Result<()> {
         // SAFETY: the event is alive.
         unsafe { call!(self.context => cuEventSynchronize(self.handle)) }
@@ -310,7 +303,7 @@ impl Mark {
         }?;
         #[allow(
             clippy::cast_possible_truncation,
-            reason = "out of range is the largest, and no span is centuries long"
+            reason = "out-of-range values saturate, and no span is centuries long"
         )]
         Ok((f64::from(milliseconds) * 1e6).round() as i64)
     }
@@ -328,7 +321,6 @@ impl Pool {
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Destroys all events in the pool.
     pub(crate) fn clear(&self, functions: &Functions) {
         for timed in [false, true] {
             for Free(handle) in self.of(timed).drain(..) {
@@ -339,8 +331,8 @@ impl Pool {
     }
 }
 
-/// The driver returns the time between two events in milliseconds as a 24-bit float. To keep nanosecond precision, a
-/// base event must be no older than this.
+/// The maximum age of a base event. The driver returns the time between two events in milliseconds as a 32-bit
+/// float, which is imprecise for long spans.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The time of the first base event in nanoseconds, large enough that earlier times are not negative.
@@ -351,12 +343,12 @@ const START: i64 = 1_000_000_000;
 pub(crate) struct Clock(Mutex<Option<Running>>);
 
 struct Running {
-    /// When it started, by the host's clock.
+    /// The host's time when the clock started.
     begun: Instant,
     base: Arc<Base>,
 }
 
-/// The base event that other events are compared with.
+/// The event from which the times of later events are measured.
 pub(crate) struct Base {
     mark: Arc<Mark>,
     recorded: Instant,
@@ -395,7 +387,7 @@ impl Clock {
             });
             return Ok((base, START));
         };
-        // An unreached event cannot determine the time of the next.
+        // A base event has no time until it is reached, and the next base event needs that time.
         if known.base.recorded.elapsed() > FRESH
             && known.base.mark.is_reached()?
             && let Ok(time) = known.base.time()
@@ -428,7 +420,7 @@ impl Base {
 
     /// Returns the time of `mark`, which must have been reached.
     pub(crate) fn time_of(&self, mark: &Mark) -> Result<i64> {
-        // The base event was recorded earlier, but in another stream, so it may be reached later.
+        // The base event was recorded earlier but on another stream, so it may be reached later.
         self.mark.sleep()?;
         Ok(self.time()?.saturating_add(mark.since(&self.mark)?))
     }

@@ -16,13 +16,10 @@ use libloading::Library;
 
 use crate::backend::{Gated, Result};
 
-/// A device, as a number.
 pub(crate) type CUdevice = c_int;
 
-/// An error code.
 pub(crate) type CUresult = c_uint;
 
-/// An address in device memory.
 pub(crate) type CUdeviceptr = c_ulonglong;
 
 /// The host memory counts as pinned in every context.
@@ -169,7 +166,7 @@ macro_rules! for_each_structure {
 macro_rules! declare_handles {
     ($($handle:ident -> $target:ident;)*) => {
         $(
-            /// Opaque: only the driver knows the contents.
+            /// Opaque: only the driver accesses the contents.
             #[repr(C)]
             pub(crate) struct $target {
                 _private: [u8; 0],
@@ -304,14 +301,12 @@ macro_rules! declare {
         required { $($name:ident($($arg:ty),* $(,)?);)* }
         optional { $($since:ident($($since_arg:ty),* $(,)?);)* }
     ) => {
-        /// Pointers to the driver's functions.
         pub(crate) struct Functions {
             $(pub(crate) $name: Gated<unsafe extern "C" fn($($arg),*) -> c_int>,)*
             $(pub(crate) $since:
                 Option<Gated<unsafe extern "C" fn($($since_arg),*) -> c_int>>,)*
         }
 
-        /// The names of all functions.
         #[cfg(test)]
         pub(crate) const NAMES: &[&str] =
             &[$(stringify!($name),)* $(stringify!($since),)*];
@@ -319,8 +314,8 @@ macro_rules! declare {
         impl Functions {
             /// Looks up every function in `library`.
             ///
-            /// The pointers outlive the borrow of `library`, hence `'static`: a library whose functions are in a table
-            /// must never be unloaded.
+            /// `library` is `'static` because the table stores function pointers: the library must never be
+            /// unloaded.
             ///
             /// # Errors
             ///

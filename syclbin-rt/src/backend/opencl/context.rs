@@ -7,11 +7,10 @@ use opencl3::types::{cl_context, cl_context_properties};
 
 use super::*;
 
-/// An owned context of a device.
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
     pub(crate) handle: cl_context,
-    /// Whether another library created it.
+    /// Whether another library created the context.
     foreign: bool,
     pub(crate) queues: LiveQueues<OwnedQueue>,
 }
@@ -21,14 +20,14 @@ unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// The contexts in use, one for each device. Kept here, so that devices are free of interior mutability and can be keys
-/// of maps and sets.
+/// The contexts in use, with their devices. Stored here so that devices have no interior mutability and can be keys
+/// in maps and sets.
 static IN_USE: Mutex<Vec<(&'static DriverDevice, Weak<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// Returns the context that everything on `device` shares: the context in use, or else a new one.
+    /// Returns the context that everything on `device` shares, creating it if none is in use.
     ///
-    /// Because queues of a device share one context, they also share buffers and kernels.
+    /// Because a device's queues share one context, they also share buffers and kernels.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +45,7 @@ impl Context {
         Ok(context)
     }
 
-    /// Returns the context with this handle: the one in use, or else a new owner of the foreign context.
+    /// Returns the context with this handle if it is in use, or else adopts the foreign context.
     ///
     /// # Safety
     ///

@@ -22,8 +22,8 @@ impl Copies for Queue {
     }
 
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
-    /// clEnqueueWriteBuffer). The next use of the memory may be on another queue, which would not wait for the command.
-    /// With the CPU driver, about one such read in a hundred returns the old content. So this also waits for the event.
+    /// clEnqueueWriteBuffer). A read on another queue does not wait for the write: with Intel's CPU driver, about
+    /// one such read in a hundred returns the old content. So this also waits for the event.
     fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
         let size = host.len();
         if size == 0 {
@@ -130,7 +130,7 @@ impl Copies for Queue {
         // SAFETY: the caller guarantees this.
         let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
         event.map(AnyEvent::from).map_err(|mut unstarted| {
-            // The copy may have been enqueued even without an event.
+            // The driver may have enqueued the copy although it returned no event.
             unstarted.may_run = unstarted.may_run && self.finish().is_err();
             unstarted
         })
@@ -138,8 +138,8 @@ impl Copies for Queue {
 }
 
 impl Queue {
-    /// Enqueues a copy of `size` bytes between `memory`, starting at byte `offset`, and `host`. The copy starts once
-    /// all commands in `after` have finished, which must belong to this context.
+    /// Enqueues a copy of `size` bytes between `memory`, starting at byte `offset`, and `host`. The copy starts
+    /// once all commands in `after`, which must belong to this context, have finished.
     ///
     /// # Safety
     ///

@@ -21,11 +21,10 @@ use super::*;
 pub(crate) struct Library {
     name: String,
     functions: Functions,
-    /// Filled by [`Library::devices`]: a device keeps its identity however often the devices are listed.
+    /// Filled once by [`Library::devices`], because devices compare by identity.
     devices: OnceLock<Vec<DriverDevice>>,
 }
 
-/// All libraries loaded so far.
 static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
 
 impl Library {
@@ -33,8 +32,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the library does not load or is not an OpenCL library. A failure is not cached, because the library may
-    /// be installed later.
+    /// Fails if the library cannot be loaded or is not an OpenCL library. A failure is not cached, because the
+    /// library may be installed later.
     pub(crate) fn load(name: &OsStr) -> Result<&'static Self, LibraryError> {
         let display = name.to_string_lossy();
         let _guard = CallGuard::new();
@@ -74,7 +73,6 @@ pub(crate) struct DriverDevice {
     pub(crate) id: cl_device_id,
     pub(crate) facts: Facts,
     pub(crate) extensions: Extensions,
-    /// The parent device and the sub-device's number; `None` for a root device.
     pub(crate) part: Option<PartPosition>,
 }
 
@@ -137,10 +135,10 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    /// Returns the devices. A list that is not empty is cached, because devices compare by identity.
+    /// Returns the devices. Caches the list unless it is empty, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
-        /// Locked while a driver lists its devices for the first time. Meanwhile PoCL (6.0) initializes itself and
-        /// reports to other threads that there are no devices.
+        /// Held while a driver first lists its devices: until PoCL (6.0) is initialized, it reports no devices to
+        /// other threads.
         static LISTING: Mutex<()> = Mutex::new(());
         if let Some(devices) = self.devices.get() {
             return Ok(devices);
@@ -200,7 +198,7 @@ impl Library {
     }
 }
 
-/// Queries everything that the crate needs to know about a device.
+/// Queries the facts and extension functions of a device.
 pub(crate) fn facts(
     functions: &Functions,
     platform: cl_platform_id,
@@ -216,12 +214,12 @@ pub(crate) fn facts(
     let version = text(cl::CL_DEVICE_VERSION)?;
     let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
-    // Devices older than OpenCL 1.2 may not know this query; they either have the extension or no doubles.
+    // Devices older than OpenCL 1.2 may reject this query. If they support doubles, they list the extension.
     let double_config = ulong(cl::CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
     let has_usm = has(USM);
-    // Each of these came with OpenCL 1.2 or an extension. A device that does not know the query lacks the feature.
+    // These queries came with OpenCL 1.2 or an extension. A device that rejects a query lacks the feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
     let memory = |name| if has_usm { bits(name) } else { 0 };
@@ -252,7 +250,7 @@ pub(crate) fn facts(
     let sub_group_sizes = has("cl_intel_required_subgroup_size")
         .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
         .flatten();
-    // Devices that cannot be partitioned may not know these queries.
+    // Devices that cannot be partitioned may reject these queries.
     let ways: Vec<isize> = device(cl::CL_DEVICE_PARTITION_PROPERTIES)
         .values()
         .unwrap_or_default();
@@ -262,7 +260,7 @@ pub(crate) fn facts(
     let hardware = has("cl_intel_device_attribute_query")
         .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
         .flatten();
-    // Fails on devices that support no intermediate language at all.
+    // Fails on devices that support no intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
@@ -277,7 +275,7 @@ pub(crate) fn facts(
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
         debug_info,
-        // Mandatory in OpenCL 2; from 3.0 on, there is a query.
+        // Work-group functions are mandatory in OpenCL 2. Since OpenCL 3.0, they are optional and can be queried.
         work_group_functions: !version_at_least(&version, (3, 0))
             || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
         version,
@@ -303,8 +301,7 @@ pub(crate) fn facts(
         extensions,
         ..Facts::default()
     };
-    // Every listed device passes here. A loader forwards the call even to drivers older than OpenCL 1.2, which may lack
-    // the function. The same applies to clCreateProgramWithIL.
+    // Drivers older than OpenCL 1.2 may lack the lookup function, yet a loader forwards the call to every driver.
     let extensions = if version_at_least(&facts.version, (1, 2)) {
         // SAFETY: `platform` belongs to this library.
         unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
@@ -336,7 +333,7 @@ fn kind(ty: cl_bitfield) -> DeviceKind {
     }
 }
 
-/// Returns the architecture of a device. `hardware` is the IP version that Intel's GPUs report.
+/// Returns the architecture of a device. `hardware` is the IP version of an Intel GPU.
 fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture> {
     match kind {
         DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),

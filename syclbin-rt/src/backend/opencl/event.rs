@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Events, which track one queued command each, and wait lists in the driver's form.
+//! OpenCL events, each of which tracks one enqueued command, and wait lists in the driver's form.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,8 @@ use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
 
 use super::*;
 
-/// An owned event.
 pub(crate) struct Event {
     functions: &'static Functions,
-    /// The driver call that enqueued the command.
     call: &'static str,
     pub(crate) handle: cl_event,
 }
@@ -27,7 +25,7 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Takes ownership of a reference to the event of the command that `call` enqueued.
+    /// Takes ownership of an event reference. `call` is the driver call that enqueued the command.
     ///
     /// # Safety
     ///
@@ -93,7 +91,7 @@ impl Event {
         let Err(failure) = waited else {
             return Ok(CL_COMPLETE);
         };
-        // The error may only mean that some event failed; the event's own status says why.
+        // The error may only report that an event failed. The event's status is the command's error code.
         match self.status()? {
             status if status <= CL_COMPLETE => Ok(status),
             _ => Err(failure),
@@ -118,7 +116,6 @@ impl Event {
         Ok(status)
     }
 
-    /// Creates a second owner of the same event.
     pub(crate) fn another(&self) -> Result<Self> {
         // SAFETY: the event is alive.
         unsafe { Self::retain(self.functions, self.call, self.handle) }
@@ -200,12 +197,13 @@ impl Drop for Event {
 ///
 /// # Safety
 ///
-/// `data` must be a completion that was passed to the driver with this function, and this must be the only call for it.
+/// `data` must be a completion that was passed to the driver with this function, and this must be the only call with
+/// that completion.
 unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: guaranteed by the caller.
     let completion =
         unsafe { Completion::from_raw(data.cast_const().cast::<Mutex<CompletionState>>()) };
-    // The poller knows the call that enqueued the command.
+    // The call name is empty here; the poller fills in the call that enqueued the command.
     completion.end(check("", status));
 }
 
@@ -237,7 +235,7 @@ impl Handles {
     }
 
     pub(crate) fn count(&self) -> cl_uint {
-        // The conversion succeeds, because more events than that do not fit into memory.
+        // The conversion never fails: so many events would not fit into memory.
         cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions of one OpenCL library, named as in the specification.
+//! A table of one OpenCL library's functions, named as in the specification.
 //!
-//! Macros call them through the gate and convert what they return into results.
+//! Macros call them through the gate and convert the return values to results.
 #![allow(
     non_snake_case,
     non_camel_case_types,
-    reason = "fields are called like the functions they point to"
+    reason = "fields have the names of the functions they point to"
 )]
 
 use std::ffi::{c_char, c_void};
@@ -61,7 +61,7 @@ macro_rules! enqueue {
     }};
 }
 
-/// Returns the query of a `clGet*Info` function.
+/// Binds the arguments of a `clGet*Info` function, and returns a `Query`.
 macro_rules! query {
     ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
         $crate::backend::opencl::functions::Query {
@@ -102,12 +102,10 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
         Ok(text.trim_end_matches('\0').trim().to_owned())
     }
 
-    /// Returns the bytes as a single value.
     pub(crate) fn value<T: AnyBitPattern>(&self) -> Result<T> {
         bytemuck::try_pod_read_unaligned(&self.bytes()?).map_err(|_| invalid(self.call))
     }
 
-    /// Returns the bytes as a list of values.
     pub(crate) fn values<T: Pod>(&self) -> Result<Vec<T>> {
         Ok(bytemuck::pod_collect_to_vec(&self.bytes()?))
     }
@@ -178,9 +176,9 @@ macro_rules! functions {
 functions! {
     /// Pointers to a library's functions.
     ///
-    /// The required functions are part of OpenCL 1.2 or earlier, and every loader exports them. The optional functions
-    /// came later, so check the device's version before a call. The last function is part of 1.2, too, but its feature
-    /// is optional.
+    /// The required functions are part of OpenCL 1.2 or earlier, and every loader exports them. The optional
+    /// functions came later, so check the device's version before a call. The last function is also part of 1.2,
+    /// but only extensions need it.
     Functions
     required {
         clGetPlatformIDs: clGetPlatformIDs_fn,
@@ -244,7 +242,6 @@ functions! {
     }
 }
 
-/// The extension for unified shared memory.
 pub(crate) const USM: &str = "cl_intel_unified_shared_memory";
 
 functions! {
@@ -283,7 +280,7 @@ functions! {
     optional {}
 }
 
-/// Copies between a program variable and the host, where a `P` points.
+/// Copies between a program variable and host memory. `P` is the type of the host pointer.
 type EnqueueGlobalVariable<P> = unsafe extern "C" fn(
     cl_command_queue,
     cl_program,
@@ -309,7 +306,6 @@ type clGetDeviceGlobalVariablePointerINTEL_t = Option<
     ) -> cl_int,
 >;
 
-/// The extension functions of a device.
 #[derive(Default)]
 pub(crate) struct Extensions {
     pub(crate) usm: Option<Usm>,
@@ -318,8 +314,8 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Looks up the extension functions for a device of `platform`; `has` tells which extensions the device supports.
-    /// The platform may offer a function only for its other devices.
+    /// Looks up the extension functions for a device of `platform`. `has` returns whether the device supports an
+    /// extension: the platform may offer a function only for its other devices.
     ///
     /// # Safety
     ///

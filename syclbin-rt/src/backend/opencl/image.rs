@@ -11,7 +11,6 @@ use opencl3::types::{
 
 use super::*;
 
-/// An owned image object.
 pub(crate) struct Image {
     context: Arc<Context>,
     pub(crate) handle: cl_mem,
@@ -23,11 +22,11 @@ unsafe impl Send for Image {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Image {}
 
-/// Every image can be read by some kernels and written by others.
+/// Kernels may read and write every image.
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
 
-/// Returns the context if it is an OpenCL context. Devices of other drivers report that they support neither images nor
-/// samplers.
+/// Returns the context if it is an OpenCL context. Otherwise fails with `otherwise`, because other drivers support
+/// neither images nor samplers.
 fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
     downcast(context.clone()).map_err(|_| Failure::Rejected(otherwise))
 }
@@ -137,7 +136,6 @@ impl Image {
         self.context.device
     }
 
-    /// Returns whether kernels on `queue` can access the image.
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
         self.is_of(queue.context_address())
     }
@@ -157,7 +155,7 @@ impl Drop for Image {
 }
 
 impl AnyQueue {
-    /// Copies between all of `image` and `pixels`. Runs after all earlier commands and waits until it has finished.
+    /// Copies between all of `image` and `pixels`, after all earlier commands, and waits until the copy has finished.
     pub(crate) fn transfer_image(&self, image: &Image, pixels: HostSlice<'_>) -> Result<()> {
         if !image.is_for(self) {
             return Err(Failure::FOREIGN);
@@ -182,7 +180,6 @@ impl AnyQueue {
     }
 }
 
-/// The first pixel of an image.
 const ORIGIN: [usize; 3] = [0; 3];
 
 fn same_bytes(shape: &Shape, bytes: usize) -> Result<()> {
@@ -272,7 +269,6 @@ impl Sampler {
         self.context.device
     }
 
-    /// Returns whether kernels on `queue` can use the sampler.
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
         self.is_of(queue.context_address())
     }

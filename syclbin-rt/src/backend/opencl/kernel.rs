@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A kernel that several threads can launch: one lock covers setting the arguments and enqueueing.
+//! An OpenCL kernel that several threads can launch, because one lock covers setting the arguments and enqueueing.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,13 +16,12 @@ use opencl3::types::{cl_uint, cl_ulong};
 
 use super::*;
 
-/// The query of `cl_intel_maximum_registers`.
+/// The query that `cl_intel_maximum_registers` defines.
 const REGISTER_COUNT: cl_uint = 0x425B;
 
 /// The extension for required sub-group sizes, which also adds the query for spilled registers.
 const SUB_GROUP_SIZE: &str = "cl_intel_required_subgroup_size";
 
-/// An owned kernel object that several threads can launch, with what the driver reports about it.
 pub(crate) struct Kernel {
     object: Mutex<KernelObject>,
     program: Arc<Program>,
@@ -31,7 +30,6 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`.
     pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self> {
         let mut object = KernelObject::new(&program, &symbol)?;
         let hidden = program.hidden.get().map_or(0, Hidden::count);
@@ -42,7 +40,7 @@ impl Kernel {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&program, &object, CL_KERNEL_WORK_GROUP_SIZE)?,
-            // Queried before any argument is set: afterwards, some drivers include the arguments.
+            // Queried before any argument is set: afterwards, some drivers include the arguments' memory.
             local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
         object.reuse_arguments(arguments);
@@ -149,7 +147,8 @@ impl DriverKernel for Kernel {
         work_group_info(&self.program, &self.new_object()?, name)
     }
 
-    /// Queries an object without arguments, because some drivers include the arguments in a kernel's memory.
+    /// Queries an object without arguments, because some drivers include the arguments in the memory that they report
+    /// for a kernel.
     fn attributes(&self) -> Result<KernelAttributes> {
         let object = &self.new_object()?;
         let has = |extension| self.program.context.device.facts.has(extension);
@@ -175,8 +174,8 @@ impl DriverKernel for Kernel {
         })
     }
 
-    /// Drivers expect all arguments to be set, because sizes may depend on them. So `values` are set in a temporary
-    /// object, which is dropped at the end of this call.
+    /// Drivers expect all arguments to be set, because sizes may depend on them. So this sets `values` in a
+    /// temporary object.
     fn suggested_local(
         &self,
         queue: &AnyQueue,

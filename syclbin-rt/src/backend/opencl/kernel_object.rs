@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel objects, which store a kernel's arguments and enqueue it with them.
+//! Kernel objects, which store a kernel's arguments and enqueue the kernel.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
 
-/// The value of an argument, as far as it can be compared with the next value.
+/// The value of an argument, in a form that is cheap to compare with the next value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Current {
     /// The size of a small value in bytes, [`Memory::id`], or 0 if unknown.
     kind: u64,
-    /// The bytes of a small value, or the address in memory that has one.
+    /// The bytes of a small value, or the address in unified shared memory.
     value: u64,
 }
 
@@ -45,20 +45,17 @@ impl Current {
     }
 }
 
-/// The driver function that enqueues a kernel.
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
-/// An owned kernel object, whose arguments persist between launches.
 pub(crate) struct KernelObject {
-    /// A copy of the program's reference: between two launches, the driver evicts more distant data from the CPU cache.
+    /// Copied from the program, whose data the driver evicts from the CPU cache between two launches.
     pub(crate) functions: &'static Functions,
     context: Arc<Context>,
     pub(crate) handle: cl_kernel,
-    /// The sub-buffers among its arguments, by argument number.
+    /// The sub-buffers among the arguments, with their argument numbers.
     parts: Vec<(usize, Memory)>,
     /// The current value of each argument. Empty if other code may set arguments.
     current: Vec<Current>,
-    /// Keeps the program alive.
     _program: Arc<Program>,
 }
 
@@ -71,7 +68,7 @@ unsafe impl Sync for KernelObject {}
 impl KernelObject {
     pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
         let functions = program.context.functions();
-        // SAFETY: the program is built and the name NUL-terminated; only the status is written.
+        // SAFETY: the program is built, and the name is NUL-terminated; only the status is written.
         let handle =
             unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
         // From here on, `Drop` releases the handle.
@@ -83,8 +80,8 @@ impl KernelObject {
             current: Vec::new(),
             _program: Arc::clone(program),
         };
-        // The driver does not see pointers that are stored in variables or passed inside values, so it must assume that
-        // the kernel uses any unified shared memory.
+        // The driver cannot detect pointers that are stored in variables or passed inside values. So declare that the
+        // kernel may use any unified shared memory.
         if program.context.device.extensions.usm.is_some()
             && let Some(set) = functions.clSetKernelExecInfo
         {
@@ -116,24 +113,23 @@ impl KernelObject {
         unsafe { GuardedObject { object, guard }.set(position, value) }
     }
 
-    /// Makes launches skip each of the first `arguments` arguments whose value is the same as in the previous launch.
+    /// Makes launches skip those of the first `arguments` arguments whose values have not changed.
     pub(crate) fn reuse_arguments(&mut self, arguments: usize) {
         self.current = vec![Current::UNKNOWN; arguments];
     }
 
-    /// Makes launches set all arguments, because other code has the handle.
+    /// Returns the handle to other code, which may set arguments. From now on, launches set all arguments.
     pub(crate) fn share_handle(&mut self) -> cl_kernel {
         self.current = Vec::new();
         self.handle
     }
 
-    /// Returns whether the argument has this value already.
     #[inline(always)]
     fn is_current(&self, index: usize, value: Current) -> bool {
         value.kind != 0 && self.current.get(index) == Some(&value)
     }
 
-    /// Notes the value of an argument after the attempt to set it.
+    /// Records the value of an argument after an attempt to set it.
     #[inline(always)]
     fn note(&mut self, index: usize, value: Current, set: Result<()>) -> Result<()> {
         if let Some(current) = self.current.get_mut(index) {
@@ -142,8 +138,7 @@ impl KernelObject {
         set
     }
 
-    /// Returns the memory and the buffer object of a region that covers an entire buffer, if it belongs to this
-    /// context.
+    /// If the region covers an entire buffer of this context, returns the memory and its buffer object.
     #[inline(always)]
     fn object_of<'p>(&self, region: &'p Region) -> Option<(&'p Memory, &'p cl_mem)> {
         let memory = region.memory.raw().opencl().ok()?;
@@ -158,15 +153,15 @@ impl KernelObject {
     }
 }
 
-/// A kernel object on a thread that has passed the gate. A launch passes only once for all arguments, which saves one
-/// to two percent of its time.
+/// A kernel object on a thread that has passed the gate. Passing once per launch rather than once per argument saves
+/// one to two percent of the launch time.
 pub(crate) struct GuardedObject<'a> {
     pub(crate) object: &'a mut KernelObject,
     pub(crate) guard: &'a CallGuard,
 }
 
 impl<'a> Arguments<'a> for GuardedObject<'_> {
-    // Inlined into the launch loop for the most common kinds of arguments. Sub-buffers are stored in the object.
+    // Inlined into the launch loop for the most common kinds of arguments.
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         let (size, pointer, current) = match value {
@@ -208,7 +203,7 @@ impl GuardedObject<'_> {
             // guarantees its accesses through the address.
             unsafe { call!(usm => clSetKernelArgMemPointerINTEL(kernel, number, address)) }
         };
-        // Lives until the driver has read it.
+        // Declared here, because `pointer` may point to this variable.
         let handle;
         let (size, pointer) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
@@ -236,15 +231,15 @@ impl GuardedObject<'_> {
                 };
                 (size_of_val(&handle), (&raw const handle).cast())
             }
-            // Devices without unified shared memory accept a null pointer, too. Drivers read the bytes as a struct or
-            // as a null buffer handle, depending on the parameter.
+            // Works even without unified shared memory: drivers read the bytes as a struct or as a null buffer
+            // handle, depending on the parameter.
             Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
                 let set = set_address(std::ptr::without_provenance(address));
                 return self.object.note(index, Current::UNKNOWN, set);
             }
-            // C++ allows a size of 0, but OpenCL does not (OpenCL 3.0, clSetKernelArg).
+            // SYCL programs may request 0 bytes, but OpenCL rejects that (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
             Argument::Sampler(sampler) if sampler.is_of(of) => (
                 size_of_val(&sampler.handle),
@@ -309,7 +304,7 @@ impl GuardedObject<'_> {
 }
 
 impl KernelObject {
-    /// Releases the sub-buffers, before all arguments are set again.
+    /// Releases the sub-buffers of a launch. The next launch sets these arguments again.
     pub(crate) fn drop_parts(&mut self) {
         if !self.parts.is_empty() {
             self.parts.clear();

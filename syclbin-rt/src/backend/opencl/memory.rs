@@ -10,27 +10,23 @@ use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
 use super::*;
 
-/// An owned or adopted allocation.
 pub(crate) struct Memory {
-    /// Distinguishes this memory from all others, past and future. At least [`FIRST_ID`].
+    /// A unique number, never reused. At least [`FIRST_ID`].
     pub(crate) id: u64,
     pub(crate) context: Arc<Context>,
     pub(crate) handle: Handle,
     pub(crate) size: usize,
-    /// Keeps memory of another library alive.
+    /// Keeps another library's memory alive.
     owner: Option<Owner>,
 }
 
-/// Smaller numbers are sizes of values where kernel arguments are compared.
+/// Smaller numbers stand for the sizes of small values when kernel arguments are compared.
 const FIRST_ID: u64 = 16;
 
-/// The next [`Memory::id`].
 static NEXT_ID: AtomicU64 = AtomicU64::new(FIRST_ID);
 
-/// The driver's handle of the memory.
 #[derive(Clone, Copy)]
 pub(crate) enum Handle {
-    /// A buffer object.
     Object(cl_mem),
     Address {
         pointer: *mut c_void,
@@ -71,8 +67,8 @@ impl Context {
 }
 
 impl Memory {
-    /// Allocates `size` bytes that kernels may read and write, but at least one byte: OpenCL does not allow empty
-    /// buffers, and a kernel argument needs a buffer.
+    /// Allocates a buffer of at least one byte. OpenCL does not allow empty buffers, but a kernel argument needs a
+    /// buffer.
     pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let (handle, none) = (context.handle, std::ptr::null_mut());
@@ -83,7 +79,7 @@ impl Memory {
         Ok(Self::new(context, Handle::Object(object), size))
     }
 
-    /// Allocates `size` bytes with an address, but at least one byte.
+    /// Allocates unified shared memory of at least one byte.
     ///
     /// # Errors
     ///
@@ -126,7 +122,7 @@ impl Memory {
         }
     }
 
-    /// Adopts memory of another library, which `owner` keeps alive.
+    /// Adopts another library's memory, which `owner` keeps alive.
     ///
     /// # Errors
     ///
@@ -134,8 +130,8 @@ impl Memory {
     ///
     /// # Safety
     ///
-    /// `handle` must be live memory of the library of `context`, which `owner` keeps alive. An address must be valid
-    /// for `size` bytes.
+    /// `handle` must refer to live memory from the library of `context`, which `owner` keeps alive. An address must
+    /// be valid for `size` bytes.
     pub(crate) unsafe fn adopt(
         context: Arc<Context>,
         handle: MemoryHandle,
@@ -248,9 +244,9 @@ impl Drop for Memory {
         let owner = self.owner.take();
         // Unlike a buffer object, memory with an address is freed immediately, even while commands use it, and a driver
         // may not track memory that another owner frees. `clMemBlockingFreeINTEL` would wait for the commands. But
-        // Intel's CPU driver does not track commands that find the address only in a variable, and PoCL 6.0 waits for
-        // commands of other threads that are not enqueued yet, and crashes. If a wait for a queue fails, the memory is
-        // leaked, because a kernel may still write to it.
+        // Intel's CPU driver does not track commands that read the address from a variable, and PoCL 6.0 waits for
+        // commands of other threads that are not enqueued yet, and crashes. If a wait for a queue fails, the memory
+        // is leaked, because a kernel may still write to it.
         let must_wait = owner.is_some() || matches!(self.handle, Handle::Address { .. });
         if must_wait && self.context.finish_all().is_err() {
             std::mem::forget(owner);
@@ -273,8 +269,8 @@ impl Drop for Memory {
 }
 
 impl Queue {
-    /// Returns the handle of `memory`. Fails unless it belongs to this context and has `size` bytes from byte `offset`
-    /// on.
+    /// Returns the handle of `memory`. Fails unless the memory belongs to this context and contains `size` bytes
+    /// starting at byte `offset`.
     pub(crate) fn handle_of(
         &self,
         memory: &AnyMemory,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OpenCL: a table of functions per library ([`functions`]), and owners of the handles they return.
+//! The OpenCL backend: a table of functions per library ([`functions`]), and owners of the handles that these
+//! functions return.
 //!
-//! Types, constants and error names come from `opencl3` and `opencl-sys`. Their calls are not used: `cl3` supports a
-//! single library per process, which an environment variable selects. Falling back to the installed CPU driver would
-//! mean setting that variable while other threads read it, and a system GPU could never be used beside that CPU device.
-//! `cl3` also calls C functions through pointers with the Rust ABI.
+//! Types, constants and error names come from `opencl3` and `opencl-sys`. Their wrapper functions are not used: `cl3`
+//! supports a single library per process, which an environment variable selects. Falling back to the installed CPU
+//! driver would mean setting that variable while other threads read it, and a system GPU could never be used beside
+//! that CPU device. `cl3` also calls C functions through pointers with the Rust ABI.
 //!
 //! So this module loads every library itself, with a separate table of functions.
 
@@ -36,8 +37,7 @@ pub(crate) use queue::*;
 pub(crate) use quirks::*;
 pub(crate) use variable::*;
 
-// Shared imports of this directory's files. These names mean the OpenCL types, and `Any...` the types over both
-// drivers.
+// Shared imports of this directory's files. These names are OpenCL types; `Any...` names are types for both drivers.
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;
@@ -56,7 +56,6 @@ use crate::backend::{
     Memory as AnyMemory, Program as AnyProgram, Queue as AnyQueue,
 };
 
-/// Converts the status that a call returned to a result.
 #[inline]
 fn check(call: &'static str, status: cl_int) -> Result<()> {
     if status == opencl3::error_codes::CL_SUCCESS {
@@ -66,7 +65,7 @@ fn check(call: &'static str, status: cl_int) -> Result<()> {
     }
 }
 
-/// Converts a returned handle and a separately written status to a result.
+/// Returns the handle, or fails if `status` is an error.
 ///
 /// A null handle with a success status would break every later call, so it counts as a failure.
 fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result<*mut T> {
@@ -77,7 +76,7 @@ fn check_handle<T>(call: &'static str, handle: *mut T, status: cl_int) -> Result
     Ok(handle)
 }
 
-/// Returns the failure of a call that returned an invalid value.
+/// Creates the failure for a call that returned an invalid value.
 fn invalid(call: &'static str) -> Failure {
     Failure::opencl(call, opencl3::error_codes::CL_INVALID_VALUE)
 }

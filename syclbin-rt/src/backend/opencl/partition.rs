@@ -12,7 +12,7 @@ use super::*;
 const UNITS_END: isize = -1;
 
 /// The sub-devices created so far, with the property list that created them. They are never released, because devices
-/// compare by identity and a program may hold a device forever. A program creates only a few.
+/// compare by identity and a program may hold a device forever. A program creates only a few sub-devices.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 struct Made {
@@ -63,11 +63,11 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
     }
 }
 
-/// `cl_intel_device_partition_by_names`; the headers declare it with the type of another enumeration.
+/// The property of `cl_intel_device_partition_by_names`, which the headers declare with another type.
 pub(crate) const BY_UNITS: isize = cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
 
 impl DriverDevice {
-    /// Returns the sub-devices of a partitioning.
+    /// Returns the sub-devices of a partitioning, creating them on first use.
     pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self]> {
         let how = properties(how);
         let _guard = CallGuard::new();

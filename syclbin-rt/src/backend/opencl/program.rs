@@ -14,28 +14,25 @@ use syclbin::__private::spirv::Uses;
 
 use super::*;
 
-/// An owned, built program.
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_program,
-    /// Keeps the memory alive that the program's variables point to.
+    /// Keeps alive the memory that the program's variables point to.
     memory: Mutex<Vec<Arc<AnyMemory>>>,
-    /// The hidden arguments of its kernels, if any.
+    /// The hidden arguments of the program's kernels, if any.
     pub(crate) hidden: OnceLock<Hidden>,
 }
 
-/// The native code that this process has seen. Locked for reading while a driver compiles, and for writing while native
-/// code goes to or comes from the driver. OpenCL allows all threads to do this at once, but the CPU driver (2026.2)
+/// The targets of the native code that this process has loaded. Locked for reading while a driver compiles, and for
+/// writing while a driver loads or returns native code. OpenCL allows both at once, but Intel's CPU driver (2026.2)
 /// then frees memory twice: without the lock, 11 of 25 runs of the tests in `tests/it/module/save.rs` crashed.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
 
 /// The capability of `SPV_INTEL_bindless_images`, which Intel's CPU driver (2026.2) does not support.
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
-/// Advice for code that a driver rejects because of it.
 const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
     support; use `sycl::accessor` with `sycl::target::image` in its kernels";
 
-/// Returns whether a SPIR-V module uses bindless images.
 fn has_bindless_images(code: &[u8]) -> bool {
     let words: Vec<u32> = bytemuck::pod_collect_to_vec(code);
     Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
@@ -47,7 +44,7 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 impl Builds for Context {
-    /// The modules must import only from each other: the CPU driver aborts the process on an unresolved import.
+    /// Modules must import only from each other: Intel's CPU driver aborts the process on an unresolved import.
     fn build(self: Arc<Self>, modules: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
         match Program::build_all(&self, modules) {
             Ok(program) => Ok(Arc::new(program)),
@@ -127,12 +124,12 @@ impl Program {
             let compiled = object.compile(&options);
             objects.push(object.or_log(compiled)?);
         }
-        // Linking yields a single native program. As in the reference runtime, the options of the first module apply.
+        // Linking yields a single native program. As in the reference runtime, the first module's options apply.
         let options = modules.first().map(|module| module.options.link.as_str());
         Self::link(context, &objects, options.unwrap_or_default())
     }
 
-    /// Builds native code. The caller must hold the lock.
+    /// Builds native code. The caller must hold the lock of [`NATIVE`].
     fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let (size, mut start, mut status) = (binary.len(), binary.as_ptr(), 0);
         // SAFETY: there is a single device, the context's. So there is one size, one pointer to that many bytes, which
@@ -151,8 +148,8 @@ impl Program {
     /// Creates a program without building it.
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
         let call = "clCreateProgramWithIL";
-        // Loaders forward this call unchecked, and drivers older than OpenCL 2.1 lack the function. `takes_spirv`
-        // includes a check of the version.
+        // Loaders forward this call unchecked, but drivers older than OpenCL 2.1 lack the function. `takes_spirv`
+        // implies a recent version.
         let facts = &context.device.facts;
         let create = context.functions().clCreateProgramWithIL;
         let create = create
@@ -203,7 +200,6 @@ impl Program {
         compiled
     }
 
-    /// Links compiled objects into a program.
     fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
         let call = "clLinkProgram";
         let options = terminated(call, options)?;
@@ -228,11 +224,11 @@ impl Program {
         if handle.is_null() {
             check_handle(call, handle, status)?;
         }
-        // Even if linking fails, there is a program, which holds the log.
+        // Even if linking fails, the driver returns a program, which holds the log.
         Self::own(context, handle).or_log(check(call, status))
     }
 
-    /// Returns the program, or the failure with the driver's log.
+    /// Returns the program, or a build error with the driver's log if `done` is an error.
     fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
         match done {
             Ok(()) => {
@@ -276,7 +272,7 @@ impl DriverProgram for Program {
         // SAFETY: the program is alive and built.
         let sizes =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
-        // A context has a single device. A size of 0 means that there is no native code.
+        // One entry, because the context has a single device. A size of 0 means that there is no native code.
         let [size @ 1..=usize::MAX] = sizes.values::<usize>()?[..] else {
             return Err(invalid("clGetProgramInfo"));
         };
@@ -305,7 +301,7 @@ impl DriverProgram for Program {
 
 fn terminated(call: &'static str, options: &str) -> Result<CString> {
     CString::new(options).map_err(|_| {
-        let code = CL_INVALID_BUILD_OPTIONS; // a zero byte would end them
+        let code = CL_INVALID_BUILD_OPTIONS; // a NUL byte would end the options
         Failure::opencl(call, code)
     })
 }

@@ -12,7 +12,6 @@ use opencl3::types::{cl_bitfield, cl_command_queue};
 
 use super::*;
 
-/// A queue of a context.
 pub(crate) struct Queue {
     pub(crate) context: Arc<Context>,
     /// The handle in `owned`.
@@ -31,11 +30,11 @@ unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // This waits, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
-        // `OwnedQueue` cannot do it, because the context may keep that alive for a moment.
+        // Wait, so that no command of a dropped queue is in flight. `OwnedQueue` cannot wait on drop, because the
+        // context may briefly keep it alive. There is no caller to report a failure to.
         if self.owned.drain().is_err() {
-            // Leak the queue. The CPU driver (2026.2) would delete it together with its last command, on the thread
-            // that runs the command. If the queue is out of order, that thread then waits for itself.
+            // Leak the queue, which Intel's CPU driver (2026.2) would delete on the thread that runs the last command.
+            // If the queue is out of order, that thread would then wait for itself.
             std::mem::forget(Arc::clone(&self.owned));
         }
     }
@@ -123,8 +122,8 @@ impl Queue {
             handle,
             owned,
             options,
-            // As measured with version 2026.2, the driver starts each command as soon as it can, and a flush costs a
-            // twentieth of a launch.
+            // Intel's CPU driver (2026.2) starts each command as soon as it can, and a flush takes a twentieth of the
+            // launch time.
             starts_by_itself: is_intel_cpu(facts),
             failing: FailureQuirks::of(facts),
             pace: Pace::new(is_intel_cpu(facts)),
@@ -147,7 +146,6 @@ impl Queue {
         unsafe { call!(self.functions() => clFlush(self.handle)) }
     }
 
-    /// Returns whether the driver's queue is out of order.
     #[cfg(test)]
     pub(crate) fn is_out_of_order(&self) -> bool {
         self.owned.out_of_order
@@ -182,7 +180,7 @@ impl DriverQueue for Queue {
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
         if self.owned.out_of_order && !events.is_empty() {
             // A barrier with a wait list waits only for the listed events (OpenCL 3.0, clEnqueueBarrierWithWaitList),
-            // but never overtakes an earlier barrier without a list. In this order, the returned event reports a
+            // but never overtakes an earlier barrier without a list. With this order, the returned event reports a
             // failure of `events`. PoCL (6.0) also needs the earlier barrier in the list.
             let earlier = self.owned.barrier(WaitList::NOTHING)?.into();
             let events = WaitList::new(events.iter().chain([&earlier]));
@@ -237,12 +235,13 @@ impl DriverQueue for Queue {
     }
 }
 
-/// The driver's command queue, which is released once. The context also holds a reference, to wait for it.
+/// The driver's command queue, released on drop. The context holds a weak reference, to wait for the queue's
+/// commands.
 pub(crate) struct OwnedQueue {
     functions: &'static Functions,
     handle: cl_command_queue,
     out_of_order: bool,
-    /// Whether clFinish also fails because of an earlier failed command.
+    /// Whether `clFinish` keeps failing after a command has failed.
     stays_failed: bool,
 }
 
@@ -252,11 +251,10 @@ unsafe impl Send for OwnedQueue {}
 unsafe impl Sync for OwnedQueue {}
 
 impl OwnedQueue {
-    /// Waits for all commands enqueued so far.
     fn finish(&self) -> Result<()> {
         if self.out_of_order {
-            // This demands less of the driver than clFinish, which usually crashes in Intel's CPU driver (2026.2) if
-            // other threads use an out-of-order queue meanwhile.
+            // A barrier is safer than `clFinish`, which usually crashes in Intel's CPU driver (2026.2) if other
+            // threads use an out-of-order queue at the same time.
             return self.barrier(WaitList::NOTHING)?.end().map(drop);
         }
         // SAFETY: the queue is alive.
@@ -290,25 +288,22 @@ impl Drop for OwnedQueue {
     }
 }
 
-/// After this many commands without a wait, the thread that enqueues the next one waits. Without a limit, eight
-/// launching threads filled 13 GB with commands of Intel's CPU driver (2026.2) within minutes.
+/// The number of commands that may be enqueued before a thread must wait. Without a limit, eight launching threads
+/// filled 13 GB with commands of Intel's CPU driver (2026.2) within minutes.
 const COMMANDS: usize = 1024;
 
-/// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver accepts
-/// any number of commands, and each costs memory.
-///
-/// Intel's CPU driver (2026.2) also returns from a wait for an event only when the whole queue is empty. A thread that
-/// launches endlessly would block every other thread that waits.
+/// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver
+/// accepts any number of commands, and each costs memory.
 struct Pace {
     /// Commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not be exact, and
     /// an exact count would cost every launch an atomic instruction.
     queued: AtomicUsize,
-    /// Whether to wait until the queue is empty, rather than until half of its commands are done.
+    /// Whether to wait until the queue is empty, rather than until half of its commands have ended.
     ///
-    /// A thread that waits for an event in Intel's CPU driver (2026.2) helps to execute commands, and returns when the
-    /// queue is empty, not when its command has ended. While another thread launches, that may never happen.
+    /// A thread that waits for an event in Intel's CPU driver (2026.2) helps to execute commands, and returns only
+    /// when the queue is empty. While another thread launches endlessly, that may never happen.
     empties: bool,
-    /// Marks the end of the commands that were in the queue at the last wait.
+    /// Marks the last command that was in the queue at the previous wait.
     mark: Mutex<Option<Event>>,
 }
 
@@ -321,13 +316,13 @@ impl Pace {
         }
     }
 
-    /// Counts a command that was enqueued in `queue`, and waits if there are too many.
+    /// Counts new commands on `queue`, and waits if there are too many.
     #[inline]
     fn count(&self, queue: &OwnedQueue, commands: usize) {
         let queued = self.queued.load(Ordering::Relaxed) + commands;
         self.queued.store(queued, Ordering::Relaxed);
         if queued >= COMMANDS {
-            // The command is enqueued in any case, so a failed wait is not an error of the command.
+            // The command is already enqueued, so ignore a failed wait.
             let _ = self.wait(queue);
         }
     }
@@ -340,8 +335,7 @@ impl Pace {
     #[cold]
     fn wait(&self, queue: &OwnedQueue) -> Result<()> {
         let _guard = CallGuard::new();
-        // Held while waiting, so that other launching threads queue up here and enqueue nothing: the queue does become
-        // empty.
+        // Held while waiting: other launching threads block here and enqueue nothing, so the queue becomes empty.
         let mut last = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if self.queued.load(Ordering::Relaxed) < COMMANDS {
             return Ok(()); // another thread has waited

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Deviations of drivers from the specification.
+//! Driver deviations from the specification, and workarounds for them.
 //!
 //! # Intel's CPU driver
 //!
@@ -8,7 +8,7 @@
 //! the driver compiles for that processor, too, and rejects code for more capable processors (`CL_INVALID_BINARY`),
 //! even code that it compiled earlier.
 //!
-//! So code for different targets must not be mixed, neither in the program cache nor in a saved file.
+//! So neither the program cache nor a saved file may mix code for different targets.
 //!
 //! Values that live across a work-group barrier are saved once per work-item, or once per group if they are uniform.
 //! The driver (2025.3 and 2026.2) treats every floating-point negation as uniform, and thus every value computed only
@@ -21,11 +21,11 @@
 //!
 //! # PoCL (6.0 and 7.1)
 //!
-//! Up to version 6, it skips the callback when a command fails, so a task that awaits the command would sleep forever.
-//! A thread in this module polls such commands.
+//! Up to version 6, PoCL skips the callback when a command fails, so a task that awaits the command would sleep
+//! forever. A thread in this module polls such commands.
 //!
-//! A command that waits for an event that has already failed never ends (6.0), or runs anyway (7.1). So such commands
-//! are rejected before they reach the driver. One gap remains: an event that fails at that very moment.
+//! A command that waits for an event that has already failed never ends (6.0), or runs anyway (7.1). So such
+//! commands are rejected before they reach the driver, unless the event fails at that very moment.
 //!
 //! # rusticl
 //!
@@ -35,10 +35,10 @@
 //! Mesa 25.0 aborts the process if its compiler cannot translate a kernel; Mesa 26.2 reports an error. So code that is
 //! known to trigger the abort is rejected before it reaches an older driver.
 //!
-//! It reads the members of a struct passed by value at multiples of their size, so the members of a packed struct have
-//! wrong values (Mesa 25.0). The same struct in a buffer is read correctly.
+//! Kernels read the members of a struct passed by value at multiples of their size, so the members of a packed
+//! struct have wrong values (Mesa 25.0). The same struct in a buffer is read correctly.
 //!
-//! Its linker accepts only modules of the same SPIR-V version (Mesa 25.0).
+//! The linker accepts only modules of the same SPIR-V version (Mesa 25.0).
 
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -48,7 +48,6 @@ use syclbin::__private::spirv::Uses;
 
 use super::*;
 
-/// Returns whether this is Intel's CPU device.
 pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
     facts.kind == DeviceKind::Cpu && facts.platform == "Intel(R) OpenCL"
 }
@@ -57,14 +56,14 @@ pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
 pub(crate) const BEST_FIRST: &str = "this process has already loaded a file for another processor, and Intel's CPU \
     driver then rejects files for a more capable one: load the file for the most capable processor first";
 
-/// A target as numbered by the driver, in `e_flags` of the ELF header. Only equality of the numbers matters here.
+/// A target as numbered by the driver, in `e_flags` of the ELF header. Only equality of these numbers matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuTarget(u32);
 
 impl CpuTarget {
     /// Returns the target of native code, or `None` if the code is not for Intel's CPU device.
     pub(crate) fn of(code: &[u8]) -> Option<Self> {
-        // 64-bit, little-endian; Intel's own file type; x86-64.
+        // ELF, 64-bit, little-endian; Intel's own file type; x86-64.
         let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
         let flags = code.get(48..)?.first_chunk()?;
         is_it.then_some(Self(u32::from_le_bytes(*flags)))
@@ -75,7 +74,7 @@ impl CpuTarget {
     }
 }
 
-/// The targets of the native code that the process has loaded.
+/// The target of the native code that this process has loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     target: Option<CpuTarget>,
@@ -94,7 +93,7 @@ impl Seen {
         self.target.filter(|_| self.in_file)
     }
 
-    /// Returns whether loading `code` succeeds and leaves the target as it is.
+    /// Returns whether loading `code` succeeds and leaves the target unchanged.
     pub(crate) fn fits(self, code: &[u8]) -> bool {
         match (self.target, CpuTarget::of(code)) {
             (Some(seen), Some(target)) => seen == target,
@@ -110,7 +109,7 @@ impl Seen {
         }
     }
 
-    /// Records that fitting code was compiled here, or by an earlier process of the same variant.
+    /// Records that `code`, which fits, was compiled in this process or in an earlier process of the same variant.
     pub(crate) fn own(&mut self, code: &[u8]) {
         self.target = self.target.or(CpuTarget::of(code));
     }
@@ -124,11 +123,10 @@ const INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct FailureQuirks {
     /// Callbacks of failed commands are skipped.
     pub(crate) misses_callbacks: bool,
-    /// Commands run even if an event that they wait for had already failed.
+    /// Commands run anyway, or never end, if an event that they wait for had already failed.
     pub(crate) is_ignored: bool,
 }
 
-/// Returns whether this is a PoCL device.
 pub(crate) fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
@@ -182,7 +180,7 @@ impl Watched {
             while pending.is_empty() {
                 pending = (self.added.wait(pending)).unwrap_or_else(PoisonError::into_inner);
             }
-            // The driver is called without the lock, so threads that register events never wait for it.
+            // Call the driver without the lock, so that threads that register events never wait for the driver.
             let mut looked_at = std::mem::take(&mut *pending);
             drop(pending);
             looked_at.retain(|(event, completion)| match event.status() {
@@ -201,7 +199,7 @@ impl Watched {
     }
 }
 
-/// Capabilities that SYCL compilers emit and Mesa 25.0's compiler does not support.
+/// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.
 const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (59, "named barriers"),
     (5570, "image block reads (SubgroupImageBlockIOINTEL)"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Program variables, and copies between them and the host. If the driver has no functions for variables, they are
-//! stored in buffers, which kernels take as hidden arguments.
+//! Program variables, and copies between them and the host. If the driver provides no functions for variables,
+//! buffers hold the variables, and kernels receive these buffers as hidden arguments.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ impl Variables for Queue {
         }
         memory.check(self.context_address(), 0, 0)?;
         let address = memory.address().ok_or(Failure::UNSUITABLE)?;
-        // Retained first: the program must never contain a pointer to freed memory.
+        // Retain the memory first: the program must never contain a pointer to freed memory.
         raw.keep(memory);
         self.transfer_variable(program, name, 0, HostSlice::From(&address.to_ne_bytes()))
     }
@@ -120,7 +120,7 @@ impl Hidden {
         self.layout.arguments()
     }
 
-    /// Returns the arena offset of `bytes` bytes of a variable, starting at its byte `offset`.
+    /// Returns the arena offset of the variable's byte `offset`. Fails unless `bytes` bytes follow in the variable.
     pub(crate) fn place(&self, name: &str, offset: usize, bytes: usize) -> Result<usize> {
         let slot = self.slot(name)?;
         let end = offset.checked_add(bytes).ok_or(NO_VARIABLE)?;
@@ -131,7 +131,6 @@ impl Hidden {
         usize::try_from(start.ok_or(NO_VARIABLE)?).map_err(|_| NO_VARIABLE)
     }
 
-    /// Returns the size of a variable in bytes.
     pub(crate) fn size(&self, name: &str) -> Result<usize> {
         usize::try_from(self.slot(name)?.bytes).map_err(|_| NO_VARIABLE)
     }
@@ -140,7 +139,7 @@ impl Hidden {
         self.layout.slots.get(name).copied().ok_or(NO_VARIABLE)
     }
 
-    /// Points a variable to `memory`, for kernel objects that are created later.
+    /// Makes a variable point to `memory`, for kernel objects that are created later.
     pub(crate) fn point(&self, name: &str, memory: &Arc<AnyMemory>) -> Result<()> {
         let mut names = self.layout.buffers.iter();
         let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
@@ -209,7 +208,7 @@ impl KernelObject {
         Ok(())
     }
 
-    /// Returns the number of the kernel's arguments, including the hidden ones.
+    /// Returns the number of kernel arguments, including hidden arguments.
     pub(crate) fn count(&self) -> Result<usize> {
         // SAFETY: the kernel is alive.
         let query =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Images, whose pixels are initialized before a kernel reads them, and whose type includes the pixel format.
+//! Images. Their pixels are always initialized, and their type includes the pixel format.
 
 pub(crate) mod format;
 
@@ -15,7 +15,6 @@ use crate::memory::copy::{checked_size, host_memory};
 use crate::memory::image::format::{Format, sealed};
 use crate::queue::Queue;
 
-/// The feature that images require, for messages.
 pub(crate) const NEEDS_IMAGES: &str = "CL_DEVICE_IMAGE_SUPPORT";
 
 /// An image with `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
@@ -48,7 +47,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     /// # Errors
     ///
     /// - Returns [`ErrorKind::Unsupported`] if the device does not support images or this format.
-    /// - Fails if a size is 0 or exceeds the limit of the device.
+    /// - Fails if a size is 0 or exceeds the device's limit.
     /// - Fails if the device or the host does not have enough memory.
     pub fn zeroed(queue: &Queue, size: [usize; D]) -> Result<Self> {
         let shape = shape::<D, F>(size);
@@ -161,7 +160,6 @@ fn shape<const D: usize, F: Format>(size: [usize; D]) -> Shape {
     }
 }
 
-/// Checks that the device supports images of this size and format.
 fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let device = queue.device();
     if !device.facts().images {

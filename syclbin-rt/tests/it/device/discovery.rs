@@ -229,8 +229,8 @@ fn an_unknown_device_names_what_there_is() {
     let variables = [("SYCLBIN_DEVICE", "abacus")];
     let printed = in_child("an_unknown_device_names_what_there_is", &variables);
     assert!(
-        printed.contains("error device selector \"abacus\" (SYCLBIN_DEVICE or Device::select): no device matches; \
-            available devices:"),
+        printed.contains("error cannot select a device with \"abacus\" (from SYCLBIN_DEVICE or Device::select): no \
+            device matches; available devices:"),
         "{printed}"
     );
     assert!(printed.contains(&queue.device().to_string()), "{printed}");
@@ -321,7 +321,7 @@ fn missing_nvidia_driver_is_named() {
             let message = error.to_string();
             assert!(
                 error.kind() == syclbin_rt::ErrorKind::NoDevice
-                    && error.to_string().contains("device selector")
+                    && error.to_string().contains("cannot select a device")
             );
             assert!(
                 message.contains("no device matches (NVIDIA's driver: "),

@@ -176,7 +176,7 @@ fn the_record_is_no_variable_of_the_module() -> Result<()> {
     let error = error.expect_err("it is hidden");
     let text = error.to_string();
     assert!(
-        text.contains("has no device global ") && text.ends_with("it has none"),
+        text.contains("no device global ") && text.ends_with("available device globals: none"),
         "{text}"
     );
     Ok(())

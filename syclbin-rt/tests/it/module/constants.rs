@@ -95,7 +95,7 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
     );
     assert_eq!(
         error.to_string(),
-        "no specialization constant radios in this SYCLBIN file; it has pair, radius"
+        "no specialization constant radios in this SYCLBIN file; available constants: pair, radius"
     );
     let module = Module::builder(&queue).specialization_constant("pair", [3u16, 4]);
     assert_eq!(

@@ -185,7 +185,7 @@ fn image_with_a_false_export_is_named() -> Result<()> {
         .metadata
         .insert(set::EXPORTED_SYMBOLS, "_Z5shapef", 1u32);
     let message = refusal(&queue, &importing(), &[&common::written(&file)]).to_string();
-    assert!(message.contains("its code does not define it"), "{message}");
+    assert!(message.contains("the code does not define it"), "{message}");
     let mut file = syclbin::read::parse(&exporting).expect("a good file");
     file.modules[0].images[0].bytes.to_mut()[0] ^= 1;
     let message = refusal(&queue, &importing(), &[&common::written(&file)]).to_string();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin doctor FILE`: a driver builds a file in a child process, and reports on each kernel.
+//! `cargo syclbin doctor FILE`: builds a file with a driver in a child process, and reports on each kernel.
 //!
-//! No check finds all code that a driver crashes on. So a child process loads one module after another and creates
-//! every kernel. It reports each [`Step`] before the driver sees the code. After a crash, another child process
-//! continues after the code that was last named.
+//! No check can predict all driver crashes, so a child process loads each module and creates each kernel. The child
+//! process announces each [`Step`] before it passes the code to the driver. After a crash, a new child process
+//! continues after the code that caused the crash.
 
 mod report;
 
@@ -25,8 +25,7 @@ use crate::input::Input;
 use crate::inspect::qualified;
 use crate::ui::{self, SCHEMA_VERSION};
 
-/// Tries `file` in child processes of this program, prints the report, and returns whether the device can use each
-/// kernel.
+/// Loads `file` in child processes, prints the report, and returns whether the device can use every kernel.
 pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
     let input = Input::read(file)?;
     let (_, model) = input.syclbin()?;
@@ -38,7 +37,7 @@ pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
         let mut command = Command::new(&program);
         command.args(["doctor", "--probe"]);
         command.args([module, kernel].map(|index| index.to_string()));
-        // A cached program would hide what the driver does.
+        // A cached program would bypass the driver's compiler.
         command.env("SYCLBIN_CACHE", "off");
         if let Some(device) = &options.device {
             command.env("SYCLBIN_DEVICE", device);
@@ -56,14 +55,14 @@ pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
     Ok(report.passed)
 }
 
-/// A step of a trial, which the child process writes as a line of JSON.
+/// A step of a trial. The child process writes each step as a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Step {
     /// The device was found.
     Device(DeviceReport),
     /// The driver is about to build the module with this index.
     Module(usize),
-    /// The driver has built the module, which has these images.
+    /// The driver has built the module with these images.
     Built(Vec<ImageReport>),
     /// The driver is about to create the kernel with this symbol.
     Kernel(String),
@@ -73,26 +72,26 @@ pub enum Step {
     Refused(String),
     /// The trial failed before the first module, for this reason.
     Failed(String),
-    /// Everything was tried.
+    /// The child process has tried all modules and kernels.
     Done,
 }
 
-/// A trial of a file, as far as it has come.
+/// The progress of a trial.
 #[derive(Debug, Default)]
 struct Trial {
-    /// The module and the kernel in it that the next child process starts at.
+    /// The indices of the module and the kernel at which the next child process starts.
     next: (usize, usize),
     is_over: bool,
     device: Option<DeviceReport>,
     problem: Option<String>,
     modules: Vec<ModuleReport>,
-    /// What the driver is working on.
+    /// The part that the driver is working on.
     trying: Option<Part>,
     /// Whether the child process has tried all parts.
     is_done: bool,
 }
 
-/// The last module, or the last kernel of the last module.
+/// The code that the driver is working on: the module that was announced last, or its last kernel.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Module,
@@ -100,13 +99,12 @@ enum Part {
 }
 
 impl Trial {
-    /// Notes a step of the child process.
     fn take(&mut self, step: Step) {
         match (step, self.modules.last_mut()) {
             (Step::Device(device), _) => self.device = Some(device),
             (Step::Module(index), last) => {
                 self.trying = Some(Part::Module);
-                // After a crash on a kernel, its module is built again.
+                // After a crash in a kernel, the next child process builds its module again.
                 if last.is_none_or(|last| last.index != index) {
                     self.modules.push(ModuleReport {
                         index,
@@ -138,12 +136,12 @@ impl Trial {
                 self.is_done = true;
             }
             (Step::Done, _) => self.is_done = true,
-            // The child process names a module before it reports on it.
+            // The child process announces each module before all other steps of the module.
             (_, None) => {}
         }
     }
 
-    /// Notes that the driver cannot use the part that it is working on.
+    /// Records why the current part cannot be used.
     fn reject(&mut self, rejected: Outcome, why: String) {
         let Some(module) = self.modules.last_mut() else {
             return;
@@ -155,7 +153,7 @@ impl Trial {
         (*outcome, *reason) = (rejected, Some(why));
     }
 
-    /// Notes the end of the child process, and decides where the next one starts.
+    /// Records the end of the child process, and decides where the next child process starts.
     fn end(&mut self, ended: &Ended) {
         let mut next = None;
         if let Some(part) = self.trying {
@@ -187,7 +185,7 @@ impl Trial {
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {
         let kernels = || self.modules.iter().flat_map(|module| &module.kernels);
-        // Old files do not list their kernels, so the driver's list is included as well.
+        // Old files do not list their kernels, so the kernels found by the driver count as well.
         let mut all: BTreeSet<&str> = kernels().map(|kernel| kernel.symbol.as_str()).collect();
         for symbol in listed {
             all.insert(symbol);
@@ -199,7 +197,7 @@ impl Trial {
         let modules = || self.modules.iter().map(|module| module.outcome);
         let mut outcomes = modules().chain(kernels().map(|kernel| kernel.outcome));
         let has_crashed = outcomes.any(|one| matches!(one, Outcome::Crashed | Outcome::Hung));
-        // A file without kernels is good if something in it can be used.
+        // A file without kernels passes if any of its modules is usable.
         let something = self.modules.is_empty() || modules().any(|one| one == Outcome::Usable);
         Report {
             schema_version: SCHEMA_VERSION,

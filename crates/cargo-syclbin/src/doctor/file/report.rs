@@ -1,102 +1,96 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The report on a file: how a driver handled its modules, and the attributes of their kernels.
 //!
-//! These types are the JSON form of `schema/doctor.schema.json`.
+//! These types serialize to the JSON that `schema/doctor.schema.json` describes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ui::{Escaped, Page};
 
-/// What a driver did with a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Report {
     /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
     pub(super) schema_version: u32,
-    /// Whether the program ends with 0: each kernel can be used, and no driver crashed.
+    /// Whether the command exits with 0: every kernel is usable, and no driver crashed.
     pub(super) passed: bool,
     /// The path as given.
     pub(super) path: String,
-    /// The device; `None` if there is none.
+    /// The device, if one was found.
     pub(super) device: Option<DeviceReport>,
-    /// What failed outside of modules.
+    /// A problem outside of any module.
     pub(super) problem: Option<String>,
     /// The number of kernels in the file. A kernel in several modules counts once.
     pub(super) kernels: usize,
-    /// The number of those that the device can use.
+    /// The number of kernels that the device can use.
     pub(super) usable_kernels: usize,
     /// The modules that were tried, in file order.
     pub(super) modules: Vec<ModuleReport>,
 }
 
-/// A device.
+/// The device on which the file was loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReport {
-    /// Its name.
+    /// The device name, as the driver reports it.
     pub name: String,
-    /// Its platform.
+    /// The name of the device's platform.
     pub platform: String,
-    /// The version of its driver.
+    /// The driver version.
     pub driver_version: String,
-    /// Why it was chosen.
+    /// Why this device was chosen.
     pub reason: String,
 }
 
-/// The outcome for a module or a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// The device can use it.
+    /// The device can use the module or kernel.
     #[default]
     Usable,
-    /// The device cannot use it, and the driver said so.
+    /// The driver reported that the device cannot use it.
     Refused,
-    /// The driver ended the process.
+    /// The driver terminated the process.
     Crashed,
-    /// The driver did not answer.
+    /// The driver did not respond in time.
     Hung,
 }
 
-/// A module of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct ModuleReport {
     pub(super) index: usize,
-    /// What the driver did with its code.
     pub(super) outcome: Outcome,
-    /// Why it cannot be used.
+    /// Why the module cannot be used; `None` if it can.
     pub(super) reason: Option<String>,
     pub(super) images: Vec<ImageReport>,
-    /// Its kernels. Empty if the module cannot be used.
+    /// The kernels of the module; empty if it cannot be used.
     pub(super) kernels: Vec<KernelReport>,
 }
 
-/// An image of a module.
+/// What the driver did with one image of a module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageReport {
-    /// What it holds.
+    /// A description of the image, such as its format and target.
     pub description: String,
     /// Whether the driver built this image.
     pub chosen: bool,
-    /// Why it was chosen or skipped.
+    /// Why the image was chosen or skipped.
     pub verdict: String,
 }
 
-/// A kernel of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct KernelReport {
     pub(super) symbol: String,
-    /// Its qualified name in C++.
+    /// The qualified C++ name.
     pub(super) name: String,
-    /// What the driver did with it.
     pub(super) outcome: Outcome,
-    /// Why it cannot be used.
+    /// Why the kernel cannot be used; `None` if it can.
     pub(super) reason: Option<String>,
-    /// The attributes that the driver reports; `None` if it cannot be used.
+    /// The attributes that the driver reports; `None` if the kernel cannot be used.
     pub(super) answers: Option<Value>,
 }
 
-/// The columns of the table of kernels: titles, and the fields of the driver's answers. A column is shown if some kernel
-/// has a number in it.
+/// The columns of the kernel table: the title, and the JSON field that contains the numbers. Columns without numbers
+/// are omitted.
 const COLUMNS: [(&str, &str); 8] = [
     ("work-group", "max_work_group_size"),
     ("multiple", "preferred_work_group_size_multiple"),
@@ -108,7 +102,6 @@ const COLUMNS: [(&str, &str); 8] = [
     ("local", "local_memory_bytes"),
 ];
 
-/// Formats a report.
 pub(super) fn render(report: &Report) -> String {
     let mut page = Page::default();
     let path = Escaped(&report.path);
@@ -138,7 +131,6 @@ pub(super) fn render(report: &Report) -> String {
     page.text
 }
 
-/// Formats a line for each kernel, with the numbers of the driver below their titles.
 fn table(page: &mut Page, kernels: &[KernelReport]) {
     let answers = || kernels.iter().filter_map(|kernel| kernel.answers.as_ref());
     let shown = |(_, field): &&(&str, &str)| answers().any(|one| one[field].is_number());
@@ -178,7 +170,6 @@ const fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Adds a reason of one or several lines.
 fn add_reason(page: &mut Page, indent: &str, reason: Option<&str>) {
     for line in reason.unwrap_or_default().lines() {
         page.line(format_args!("{indent}!! {}", Escaped(line)));

@@ -321,7 +321,7 @@ fn upstream_images_are_shown_like_syclbin() {
     let text = answer(&["inspect", "extract/upstream.offload"]);
     for expected in [
         "void scale(float *, float)",
-        "device images of LLVM's own SYCL compiler, without SYCLBIN (images)",
+        "bare device images from LLVM's own SYCL compiler (images)",
         "  state       executable\n",
         "SPIR-V for spirv64-unknown-unknown, ",
     ] {

@@ -164,6 +164,6 @@ fn nothing_to_watch_is_an_error() {
     assert_eq!(stdout(&output), "");
     let said = stderr(&output);
     assert!(said.contains("error: a mistake\n"), "{said}");
-    let expected = "error: no build script built a file; fix the errors above, and start again\n";
+    let expected = "error: no build script built a SYCLBIN file; fix the errors above, and run the command again\n";
     assert!(said.ends_with(expected), "{said}");
 }

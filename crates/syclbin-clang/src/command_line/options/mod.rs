@@ -19,14 +19,13 @@ use crate::{Failure, Result, own};
 /// The action that a command line requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Make a SYCLBIN file.
     Make(Box<Options>),
-    /// Compile a module to native code. This program runs itself with this request, so that a crash of the driver ends
+    /// Compiles a module to native code. This program runs itself with this request, so that a driver crash terminates
     /// only the child process.
     BuildForCpu {
         spirv: PathBuf,
         output: PathBuf,
-        /// The options of `clBuildProgram`.
+        /// The options for `clBuildProgram`.
         options: String,
     },
     Version,
@@ -38,9 +37,9 @@ pub(crate) enum Request {
 pub(crate) enum Show {
     #[default]
     Nothing,
-    /// Print and run them: `-v`.
+    /// Prints the steps and runs them: `-v`.
     Steps,
-    /// Print them without running them: `-###`.
+    /// Prints the steps without running them: `-###`.
     StepsOnly,
 }
 
@@ -49,7 +48,7 @@ pub(crate) enum Show {
 pub(crate) enum Bitcode {
     /// Compiles the only input, a bitcode file. The string names the original input that the bitcode comes from.
     Compile(String),
-    /// Writes the bitcode of the only input, a source. Tests create objects from it.
+    /// Writes the bitcode of the only input, a source. Tests use this to create objects.
     Save,
 }
 
@@ -58,7 +57,6 @@ impl Bitcode {
     pub(crate) const SAVE: &str = "--save-bitcode";
 }
 
-/// The inputs and the requested output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     /// Sources, SYCLBIN files and objects, in order.
@@ -72,7 +70,7 @@ pub(crate) struct Options {
     pub(crate) targets: Targets,
     /// The settings for compiling to PTX, set only in the child process: this program runs itself again for that step.
     pub(crate) ptx: Option<Ptx>,
-    /// The action of a process that compiles or saves LLVM bitcode. This program runs itself to compile.
+    /// The action on LLVM bitcode. To compile bitcode, this program runs itself again.
     pub(crate) bitcode: Option<Bitcode>,
     /// The arguments for clang, in order. They are UTF-8, because the library requires it.
     pub(crate) clang: Vec<String>,
@@ -106,7 +104,7 @@ struct Reader {
     state: Option<State>,
     link_only: bool,
     dependencies: Dependencies,
-    /// The option that prevents device code from using functions of other sources.
+    /// The option that prevents device code from using functions from other sources.
     not_relocatable: Option<String>,
     targets: Targets,
     ptx: Option<Ptx>,
@@ -169,7 +167,6 @@ impl Reader {
         Ok(None)
     }
 
-    /// Handles an option that this program implements.
     fn ours(&mut self, name: &str, value: String, spelled: String) -> Result<Option<Request>> {
         match name {
             "--version" => return Ok(Some(Request::Version)),
@@ -210,7 +207,7 @@ impl Reader {
                 };
                 self.targets.add_backend(Some(&value), &options);
             }
-            // All targets are compiled with the same options for clang.
+            // All targets are compiled with the same clang options.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
             "-Xsycl-target-frontend=" => {
                 if !value.starts_with("spir64") && !value.starts_with("nvptx64") {
@@ -249,7 +246,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Handles `-Wp,A,B`: options for the preprocessor. The part after `-MD` or `-MMD` is the path of the depfile.
+    /// Handles `-Wp,A,B`: options for the preprocessor. The part after `-MD` or `-MMD` is the depfile path.
     fn preprocessor(&mut self, value: &str) {
         let mut options = Vec::new();
         let mut parts = value.split(',');
@@ -304,7 +301,8 @@ impl Reader {
         self.dependencies.check(state, &mut self.warnings)?;
         self.targets.check(state)?;
         if self.targets.all().iter().any(Target::is_of_spirv) {
-            // Only clang's own option finds a header that is not a file on disk.
+            // `-Xclang` passes `-include` to the frontend, because the driver cannot find the library's in-memory
+            // files.
             let header = ["-Xclang", "-include", "-Xclang", headers::BFLOAT16_PATH];
             self.clang.splice(0..0, header.map(str::to_owned));
         }

@@ -216,7 +216,7 @@ fn relocatable_code_is_the_default() {
     );
     let text = said("-fsyclbin -fno-gpu-rdc -fsycl-allow-device-image-dependencies k.cpp");
     assert!(
-        text.contains("one forbids functions of other sources"),
+        text.contains("one forbids functions from other sources"),
         "{text}"
     );
 }

@@ -12,7 +12,6 @@ use named::{architecture, first_part, names, nvidia_gpu, target_named, targets};
 
 pub(crate) use named::{processor, processors};
 
-/// A kind of device to compile for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// SPIR-V, which a driver compiles at run time.
@@ -27,7 +26,8 @@ pub(crate) enum Target {
         /// The name for ocloc, such as `pvc`. If `None`, the options for ocloc contain `-device`.
         device: Option<&'static str>,
     },
-    /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for it, compiled by ptxas.
+    /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for that GPU, compiled by
+    /// ptxas.
     Nvidia {
         /// The GPU. If `None`, the options for this target may name GPUs.
         gpu: Option<NvidiaGpu>,
@@ -39,9 +39,8 @@ pub(crate) enum Target {
 pub(crate) struct NvidiaCode {
     /// The oldest GPU that the PTX runs on.
     pub(crate) ptx: NvidiaGpu,
-    /// The GPUs with native code, in order.
+    /// The GPUs to generate native code for, in order.
     pub(crate) gpus: Vec<NvidiaGpu>,
-    /// Options for ptxas.
     pub(crate) options: Vec<String>,
 }
 
@@ -49,7 +48,7 @@ pub(crate) struct NvidiaCode {
 pub(crate) const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 impl Target {
-    /// Returns the first component of its triple, by which options refer to it.
+    /// Returns the first component of the triple, which options use as the target's name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Spirv => "spir64",
@@ -71,7 +70,7 @@ impl Target {
         matches!(self, Self::Cpu { .. } | Self::Gpu { .. })
     }
 
-    /// Returns its name in `-fsycl-targets`. Returns `None` if only `--offload-arch` can name the processor.
+    /// Returns the name for `-fsycl-targets`, or `None` if only `--offload-arch` can name the target.
     fn listed_name(&self) -> Option<String> {
         match self {
             Self::Cpu { processor: Some(_) } => None,
@@ -100,7 +99,7 @@ pub(crate) struct Targets {
     listed: Vec<Target>,
     /// The targets of all `--offload-arch` options.
     added: Vec<Target>,
-    /// Whether sources may lack PTX: `--optional-target`.
+    /// Whether PTX may be omitted for sources that cannot be compiled to it: `--optional-target`.
     ptx_is_optional: bool,
     /// Options for backend compilers, in command-line order, with the target that they name.
     backend: Vec<(Option<String>, String)>,
@@ -129,7 +128,6 @@ impl Targets {
         Ok(())
     }
 
-    /// Returns whether a source may lack PTX if it cannot be compiled to PTX.
     pub(crate) fn ptx_is_optional(&self) -> bool {
         self.ptx_is_optional
     }
@@ -219,7 +217,7 @@ impl Targets {
         gpus.dedup();
         if let ([], [option, ..]) = (gpus.as_slice(), options.as_slice()) {
             return own(format!(
-                "'{option}' for {NVIDIA}: it is an option of ptxas, which does not run because no GPU is specified; \
+                "'{option}' for {NVIDIA}: it is a ptxas option, but ptxas does not run because no GPU is specified; \
                  add --offload-arch=sm_80 or another GPU, or remove the option"
             ));
         }
@@ -239,7 +237,7 @@ impl Targets {
         backend.flat_map(|(_, options)| words(options)).collect()
     }
 
-    /// Returns arguments that reproduce all these settings.
+    /// Returns arguments that reproduce all settings.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let all = self.all();
         let mut listed = Vec::new();
@@ -267,7 +265,7 @@ impl Targets {
         arguments
     }
 
-    /// Checks that a file of state `state` can contain code for the targets, and that each compiler option matches a
+    /// Checks that a file in state `state` can contain code for the targets, and that each compiler option matches a
     /// target.
     pub(crate) fn check(&self, state: State) -> Result<()> {
         let mut native: Vec<_> = self.all();
@@ -291,7 +289,7 @@ impl Targets {
         if native.iter().filter(is_cpu).count() > 1 {
             return own(
                 "cannot compile native code for several processors: a program could not choose between their images; \
-                 specify only the oldest processor that must run it",
+                 specify only the oldest processor that must run the code",
             );
         }
         let mut kinds: Vec<_> = native.iter().map(Target::name).collect();
@@ -306,8 +304,8 @@ impl Targets {
                 }
                 Some(name) if !native.iter().any(|target| target.is_named(name)) => {
                     return own(format!(
-                        "-Xsycl-target-backend={name} '{shown}': this file has no target {name}; add it to \
-                         -fsycl-targets"
+                        "-Xsycl-target-backend={name} '{shown}': the command line does not request target {name}; add \
+                         it to -fsycl-targets"
                     ));
                 }
                 None if kinds.is_empty() => {

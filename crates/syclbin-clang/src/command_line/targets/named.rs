@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of targets, in every accepted spelling.
+//! Parses target names in every accepted spelling.
 
 use syclbin::Architecture;
 use syclbin::architecture::Family;
@@ -77,7 +77,7 @@ fn target(name: &str, option: &str) -> Result<Target> {
     ))
 }
 
-/// Processors: the name for clang++ and opencl-aot, and the name for Intel's CPU device.
+/// The names of each processor: the name for clang++ and opencl-aot, and the name for Intel's CPU device.
 const PROCESSORS: [(&str, &str); 13] = [
     ("sse42", "corei7"),
     ("sse4.2", "corei7"),
@@ -94,13 +94,13 @@ const PROCESSORS: [(&str, &str); 13] = [
     ("diamondrapids", "diamondrapids"),
 ];
 
-/// Returns the name of a processor for the CPU device.
+/// Returns the CPU device's name for a processor.
 pub(crate) fn processor(name: &str) -> Option<&'static str> {
     let row = PROCESSORS.iter().find(|(known, _)| *known == name);
     row.map(|(_, processor)| *processor)
 }
 
-/// Lists the names of processors, for messages.
+/// Lists the processor names, for messages.
 pub(crate) fn processors() -> String {
     PROCESSORS.map(|(name, _)| name).join(", ")
 }
@@ -117,15 +117,13 @@ pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
             Ok(Target::Nvidia { gpu })
         }
         _ => own(format!(
-            "'{option}': architecture '{name}' is not supported; supported are GPUs (pvc, bmg_g21, sm_80 ...) and \
-            processors ({}); \
-             {ELSEWHERE}",
+            "'{option}': architecture '{name}' is not supported; supported architectures are GPUs (pvc, bmg_g21, \
+             sm_80 ...) and processors ({}); {ELSEWHERE}",
             processors()
         )),
     }
 }
 
-/// Returns the NVIDIA GPU with this name.
 pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
     match NvidiaGpu::named(name) {
         Some(gpu) => Ok(gpu),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lowers specialization constants in PTX. PTX lacks such constants, so each becomes a variable in device memory.
+//! Lowers specialization constants in PTX. PTX has no such constants, so each becomes a variable in device memory.
 //!
-//! The PTX calls the same undefined functions as the SPIR-V. The arguments are two variables: one holds the symbol of a
-//! constant, the other its default value. This module generates the functions, which return the content of the variable
+//! The PTX calls the same undefined functions as the SPIR-V. The arguments are two variables: one holds a constant's
+//! symbol, the other its default value. This module generates the functions, which return the content of the variable
 //! with the default value. That variable is renamed to [`constant_variable`] and gets external linkage, so that a
-//! launch can overwrite it. Otherwise, the default value applies.
+//! launch can overwrite it. Without such a launch, the default value applies.
 //!
 //! Only the form that LLVM writes is supported, with one instruction per line. Other code is rejected.
 //!
@@ -83,7 +83,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
             match constants.iter().find(|known| known.key == key) {
                 None => constants.push(Constant { key, variable }),
                 Some(known) if known.variable.name == variable.name => {}
-                Some(_) => return Err(refused("its reads use different default values")),
+                Some(_) => return Err(refused("it is read with different default values")),
             }
         }
     }
@@ -121,7 +121,7 @@ pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &Specialization
     })
 }
 
-/// Returns the host's symbol for a constant.
+/// Returns the constant's symbol on the host.
 fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
     const UNKNOWN: &str = "the kernel chooses the constant only when it runs";
     let variable = read.symbol.and_then(|name| text.variables.get(name));
@@ -160,7 +160,7 @@ fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
     recorded
 }
 
-/// Returns the PTX with definitions instead of declarations, and with externally visible variables.
+/// Returns the PTX with readers defined instead of declared, and with externally visible variables.
 fn write(
     text: &Text<'_>,
     readers: &BTreeMap<&str, Reader<'_>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions that read constants: result types and generated code.
+//! Parses the declarations of the functions that read constants, and generates their definitions.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,19 @@ use super::text::{Declaration, Variable};
 pub(super) struct Reader<'t> {
     declaration: &'t Declaration<'t>,
     returns: Returns,
-    /// The size in bytes of the constants that are read through it.
+    /// The size in bytes of the constants that the function reads, or `None` if the function is never called.
     size: Option<usize>,
 }
 
-/// The kind of result.
 #[derive(Clone, Copy)]
 enum Returns {
     /// A number with this width in bits.
     Number(usize),
     /// A byte array with this size and alignment.
-    Bytes { size: usize, align: usize },
-    /// Any other result.
+    Bytes {
+        size: usize,
+        align: usize,
+    },
     Unknown,
 }
 

@@ -212,7 +212,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "__usid_str2[14] = {95, 95, 95, 95, 90, 76, 54, 111, 102, 102, 115, 101, 116};",
                 "__usid_str2[14] = {95, 95, 95, 95, 90, 76, 52, 103, 97, 105, 110};",
             ),
-            "its reads use different default values",
+            "it is read with different default values",
         ),
         (
             refusal(&MANY.replace("SpecConstantValueIhE", "SpecConstantValueI4SizeE")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Splits PTX text into lines, variables and functions, and renames names.
+//! Splits PTX text into lines, variables and functions, and replaces names.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,6 @@ use std::ops::Range;
 /// The maximum size of a constant in bytes, far more than any reasonable source needs.
 const MAX_SIZE: usize = 1 << 16;
 
-/// PTX text.
 pub(super) struct Text<'t> {
     pub(super) lines: Vec<&'t str>,
     /// Variables in device memory, by name.
@@ -17,26 +16,23 @@ pub(super) struct Text<'t> {
     pub(super) bodies: Vec<Body<'t>>,
 }
 
-/// A variable.
 pub(super) struct Variable<'t> {
     pub(super) name: &'t str,
     pub(super) line: usize,
     pub(super) align: usize,
-    /// Its initial value, if it consists of plain bytes.
+    /// The initial value, if it consists of plain bytes.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
 /// A function defined elsewhere: `.extern .func (.param .b32 func_retval0) NAME (...) ;`
 pub(super) struct Declaration<'t> {
     pub(super) name: &'t str,
-    /// Its result, `.param .b32 func_retval0`.
+    /// The result, such as `.param .b32 func_retval0`.
     pub(super) result: &'t str,
-    /// The names of its parameters.
     pub(super) parameters: Vec<&'t str>,
     pub(super) lines: Range<usize>,
 }
 
-/// The body of a function or kernel.
 pub(super) struct Body<'t> {
     pub(super) name: &'t str,
     pub(super) is_kernel: bool,
@@ -199,8 +195,8 @@ pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Writes `line` with its names replaced. Leaves the opcode unchanged, with or without a predicate before it, because a
-/// variable may be called `ret`.
+/// Appends `line` with its names replaced, except the opcode and its predicate, because a variable may be called
+/// `ret`.
 pub(super) fn rename(line: &str, names: &BTreeMap<&str, String>, written: &mut String) {
     let mut rest = line;
     if line.starts_with(char::is_whitespace) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the variables that are passed to a call. Traces their addresses line by line through registers and stack
+//! Finds the variables that are passed to a call, by tracing their addresses line by line through registers and stack
 //! slots.
 
 use std::collections::BTreeMap;
@@ -9,9 +9,7 @@ use super::text::{Body, Text, is_name};
 
 const UNKNOWN: &str = "the code reads it in an unsupported way";
 
-/// A read of a constant.
 pub(super) struct Read<'t> {
-    /// The function that is called.
     pub(super) function: &'t str,
     /// The variable that holds the constant's symbol.
     pub(super) symbol: Option<&'t str>,
@@ -83,7 +81,7 @@ impl<'t> Known<'t> {
     fn follow(&mut self, text: &Text<'t>, line: &'t str, often: &BTreeMap<&str, usize>) {
         let line = line.trim();
         if line.ends_with(':') {
-            // A jump to this label may bring other values in registers.
+            // After a jump to this label, registers and stack slots may contain other values.
             self.forget_memory();
             let once = |name: &str| often.get(name).is_none_or(|times| *times == 1);
             self.values.retain(|name, _| once(name));

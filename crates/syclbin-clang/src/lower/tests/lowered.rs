@@ -179,8 +179,8 @@ fn the_same_constant_read_twice_is_one() {
     builder.read(first, other);
     assert_eq!(
         builder.refused(),
-        "specialization constant a (read by blur) cannot be compiled: its reads use different types or default \
-         values; pass the value as a kernel argument instead"
+        "specialization constant a (read by blur) cannot be compiled: it is read with different types or \
+         default values; pass the value as a kernel argument instead"
     );
 }
 

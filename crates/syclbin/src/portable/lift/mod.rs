@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lifts global variables: converts them to kernel arguments.
+//! Lifts global variables, that is, converts them to kernel arguments, for drivers without support for such variables.
 //!
 //! Few drivers support variables that persist between launches, and OpenCL has no functions to read or write them.
-//! Lifting produces a program without such variables: every function takes additional trailing pointer arguments to
-//! buffers that contain the variables. The first buffer, the *arena*, has a slot for each variable. A variable
-//! whose value the host allocates (without `device_image_scope`) has its own buffer. Its slot is a pointer, which each
-//! kernel sets to that buffer when it starts.
+//! Lifting produces a program without such variables: every function takes additional trailing arguments, which point
+//! to buffers that contain the variables. The first buffer, the *arena*, has a slot for each variable. A variable
+//! whose value the host allocates (without `device_image_scope`) has its own buffer. The slot of such a variable
+//! contains a pointer, which each kernel sets to the buffer on entry.
 //!
 //! In each module, an additional kernel copies the initial values to the arena.
 
@@ -34,7 +34,8 @@ const SLOT_ALIGN: u64 = 128;
 pub struct Global<'g> {
     /// The unique identifier: the name in the variable's decoration.
     pub id: &'g str,
-    /// Whether the variable itself holds the value (`device_image_scope`). Otherwise, it holds a pointer to the value.
+    /// Whether the variable itself contains the value (`device_image_scope`). Otherwise, it contains a pointer
+    /// to the value.
     pub holds_value: bool,
 }
 
@@ -52,12 +53,12 @@ pub struct Slot {
 pub struct Layout {
     /// The size of the arena in bytes. The arena is the first hidden argument.
     pub size: u64,
-    /// The number of modules. Each has a kernel that sets initial values.
+    /// The number of modules. Each module contains a kernel that sets initial values.
     pub modules: u32,
-    /// The slots of the variables that the host can access, by identifier.
+    /// The slots of the variables that the host can access, by the variables' identifiers.
     pub slots: BTreeMap<String, Slot>,
-    /// The identifiers of the variables with their own buffers. These buffers are the remaining hidden arguments, in
-    /// this order.
+    /// The identifiers of the variables that have their own buffers. These buffers are the remaining hidden arguments,
+    /// in this order.
     pub buffers: Vec<String>,
 }
 
@@ -66,7 +67,7 @@ pub struct Layout {
 pub struct Lifted {
     /// The modules, in input order.
     pub modules: Vec<Vec<u8>>,
-    /// The hidden arguments of its kernels.
+    /// The hidden arguments of the kernels.
     pub layout: Layout,
 }
 
@@ -78,7 +79,7 @@ impl Layout {
     }
 
     /// Returns the name of the kernel that sets the initial values of a module. The kernel takes only the hidden
-    /// arguments. The name contains a hash of the layout, so it does not exist in a program with another layout.
+    /// arguments. The name contains a hash of the layout, so a program with another layout contains no such kernel.
     #[must_use]
     pub fn setup_kernel(&self, module: u32) -> String {
         // 64-bit FNV-1a.
@@ -129,8 +130,8 @@ impl Layout {
     }
 }
 
-/// Lifts the variables of a program, whose modules are linked to each other. Returns `None` if the program has no
-/// variables.
+/// Lifts the variables of a program that consists of modules linked together. Returns `None` if the program has
+/// no variables.
 ///
 /// Debug information is removed, because it describes the lifted variables and would crash the compiler in Intel's
 /// GPU driver.
@@ -162,7 +163,8 @@ pub fn lift(
         lifted.push(words::bytes(words));
     }
     let modules: Vec<Vec<u8>> = lifted;
-    // Damaged input may only show here. Neither a driver nor a saved file may get output that cannot be read.
+    // Some damage to the input becomes apparent only here. Unreadable output must reach neither a driver nor a saved
+    // file.
     let readable = |module: &Vec<u8>| crate::spirv::module::Module::parse(module).is_ok();
     if !modules.iter().all(readable) || Layout::of_text(&layout.to_text()).as_ref() != Some(&layout)
     {

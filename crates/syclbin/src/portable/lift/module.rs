@@ -20,7 +20,7 @@ const CAPABILITY_INT8: u32 = 39;
 /// Memory operands: aligned to 8 bytes.
 const ALIGNED_TO_8: [u32; 2] = [2, 8];
 
-/// Rewrites a module. `exported` lists the functions that the modules of the program define for each other. `setup`
+/// Rewrites a module. `exported` lists the functions that modules of the program export to each other. `setup`
 /// is the name of the kernel that sets initial values.
 pub(super) fn lifted(
     scan: &Scan<'_>,
@@ -69,7 +69,7 @@ pub(super) fn lifted(
     Ok(words)
 }
 
-/// Removes lifted variables from a declaration. Returns `None` if it concerns nothing else.
+/// Removes lifted variables from a declaration. Returns `None` if nothing else remains.
 fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<edit::Instruction> {
     let (opcode, operands) = (instruction.opcode, instruction.operands);
     let is_lifted = |index: usize| operands.get(index).is_some_and(|id| scan.is_lifted(*id));
@@ -125,7 +125,7 @@ pub(super) struct Lifting<'m, 'w> {
     pub(super) out: Vec<u32>,
 }
 
-/// The hidden arguments of a function, and the local ids that replace variables in it.
+/// The hidden arguments of a function, and the local ids that replace variables in the function.
 pub(super) struct Frame {
     pub(super) arguments: Vec<u32>,
     pub(super) local: BTreeMap<u32, u32>,
@@ -138,7 +138,7 @@ impl Frame {
 }
 
 impl Lifting<'_, '_> {
-    /// Writes a function with the hidden arguments.
+    /// Writes a function. Adds the hidden arguments if the program defines the function.
     fn function(&mut self, function: &[Instruction<'_>]) -> Result<(), UnsupportedModule> {
         let Some([_, id, ..]) = function.first().map(|first| first.operands) else {
             return Ok(());
@@ -210,7 +210,7 @@ impl Lifting<'_, '_> {
         }
     }
 
-    /// Returns the type of a function with the hidden arguments.
+    /// Returns the function type `ty` with the hidden arguments appended.
     fn function_type(&mut self, ty: u32) -> Result<u32, UnsupportedModule> {
         let known = self.scan.function_types.get(&ty).copied();
         let mut operands = known.unwrap_or_default().to_vec();
@@ -218,7 +218,6 @@ impl Lifting<'_, '_> {
         Ok(self.declarations.declare(op::TYPE_FUNCTION, &operands)?)
     }
 
-    /// Declares a 64-bit constant.
     pub(super) fn number(&mut self, value: u64) -> Result<u32, UnsupportedModule> {
         let ty = self.declarations.declare(op::TYPE_INT, &[64, 0])?;
         // The low word comes first.
@@ -255,7 +254,7 @@ impl Lifting<'_, '_> {
         Ok(used)
     }
 
-    /// Points the slots of variables with their own buffers to these buffers.
+    /// Stores the address of each buffer in the slot of the variable that owns the buffer.
     fn point_slots(&mut self, frame: &Frame) -> Result<(), UnsupportedModule> {
         let slots = self.layout.buffers.iter();
         let slots: Vec<Option<&Slot>> = slots.map(|id| self.layout.slots.get(id)).collect();
@@ -273,7 +272,7 @@ impl Lifting<'_, '_> {
         Ok(())
     }
 
-    /// Computes an address in the arena as a pointer of type `ty`.
+    /// Computes the address at `offset` in the arena, as a pointer of type `ty`.
     pub(super) fn address(
         &mut self,
         ty: u32,
@@ -320,7 +319,7 @@ impl Lifting<'_, '_> {
                         let ids = grammar::ids(*opcode, &dependent.operands[1..]);
                         ids.is_ok_and(|ids| ids.uses.len() == parts.len())
                     });
-                    let unknown = "a constant computes with the address of a variable";
+                    let unknown = "a constant expression applies an unsupported operation to a variable's address";
                     (opcode.ok_or(UnsupportedModule::Variable(unknown))?, parts)
                 }
                 _ => (op::COMPOSITE_CONSTRUCT, parts),
@@ -333,7 +332,7 @@ impl Lifting<'_, '_> {
         Ok(())
     }
 
-    /// Writes an instruction of a function that takes the hidden arguments.
+    /// Writes an instruction with local ids. A call also passes the hidden arguments if the callee takes them.
     fn instruction(&mut self, instruction: &Instruction<'_>, frame: &Frame) {
         let mut operands = instruction.operands.to_vec();
         let ids = grammar::ids(instruction.opcode, &operands);

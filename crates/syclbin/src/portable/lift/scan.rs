@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Scans a module for everything that determines how its variables are lifted.
+//! Collects everything in a module that determines how its variables are lifted.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -17,22 +17,20 @@ use crate::spirv::words::{
 /// Capabilities for indirect calls (device enqueue and function pointers), whose callees are unknown.
 const INDIRECT_CALLS: [u32; 2] = [19, 5603];
 
-/// A variable in global memory.
 pub(super) struct Variable {
-    /// Its type, which is a pointer.
+    /// The type of the variable, a pointer type.
     pub(super) ty: u32,
     pub(super) bytes: Option<u64>,
     pub(super) initializer: Option<u32>,
     /// The name that other modules link to.
     pub(super) link: Option<String>,
-    /// The name that the host uses.
+    /// The name in the host-access decoration.
     pub(super) host: Option<String>,
     pub(super) imported: bool,
-    /// Its offset in the arena.
+    /// The offset in the arena, in bytes.
     pub(super) offset: Option<u64>,
 }
 
-/// A module whose variables are lifted.
 pub(super) struct Scan<'w> {
     pub(super) version: Version,
     pub(super) header: &'w [u32],
@@ -48,7 +46,7 @@ pub(super) struct Scan<'w> {
     /// The result and parameter types of each function type.
     pub(super) function_types: BTreeMap<u32, &'w [u32]>,
     pub(super) entry_points: BTreeSet<u32>,
-    /// The linkage name and linkage type of functions and variables.
+    /// The linkage name and linkage type of each function and variable, by id.
     pub(super) links: BTreeMap<u32, (String, u32)>,
 }
 
@@ -184,7 +182,7 @@ impl<'w> Scan<'w> {
         }
     }
 
-    /// Returns whether `id` is a variable, or computed from the address of a variable.
+    /// Returns whether `id` is a variable, or a constant computed from the address of a variable.
     pub(super) fn is_lifted(&self, id: u32) -> bool {
         self.variables.contains_key(&id) || self.dependent_ids.contains(&id)
     }
@@ -200,16 +198,15 @@ impl<'w> Scan<'w> {
     }
 }
 
-/// Splits instructions at the end of each function.
 pub(super) fn functions<'i, 'w>(
     instructions: &'i [Instruction<'w>],
 ) -> impl Iterator<Item = &'i [Instruction<'w>]> {
     instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
 }
 
-/// Capabilities of Intel's extensions for variables. Kernels do not depend on them.
+/// Capabilities of Intel's extensions for variables. Kernels do not depend on these capabilities.
 const CAPABILITIES: [u32; 3] = [6146, 6187, 6189];
-/// Other decorations of these extensions: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
+/// Other decorations from these extensions: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
 const DECORATIONS: [u32; 4] = [6148, 6149, 6190, 6191];
 const EXTENSIONS: [&str; 3] = [
     "SPV_INTEL_global_variable_decorations",
@@ -230,14 +227,14 @@ pub(crate) fn is_host_metadata(instruction: &Instruction<'_>) -> bool {
     }
 }
 
-/// Loads of pointers to variables with their own buffers. Such a load is replaced with the hidden argument, so most
-/// kernels need not write the pointers to the arena. If every work-item wrote them, processors would contend for the
-/// memory.
+/// Loads of the pointers to variables' own buffers. Lifting replaces such a load with the hidden argument, so most
+/// kernels need not store the pointers in the arena. If every work-item stored the pointers, processors would contend
+/// for the memory.
 #[derive(Default)]
 pub(super) struct DirectLoads {
-    /// The ids that such pointers are loaded from, with the index of the buffer.
+    /// Maps each id that such a pointer is loaded from to the index of the buffer.
     pub(super) buffers: BTreeMap<u32, usize>,
-    /// Whether the pointers are also read in other ways.
+    /// Whether the function also reads the pointers in other ways.
     pub(super) needs_slots: bool,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The kernel that sets the initial values of a module's variables.
+//! Generates the kernel that sets the initial values of a module's variables.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,8 @@ use crate::spirv::words::{literal, op, put};
 const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 
 impl Lifting<'_, '_> {
-    /// Adds the kernel that sets initial values. Returns its id, followed by the constant variables that it reads.
+    /// Adds the kernel that sets initial values. Returns the kernel's id, followed by the ids of the constant variables
+    /// that the kernel reads.
     pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, UnsupportedModule> {
         let scan = self.scan;
         let void = self.declarations.declare(op::TYPE_VOID, &[])?;

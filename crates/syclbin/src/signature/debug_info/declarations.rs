@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads kernel declarations and the types of variables that the host can access.
+//! Reads kernel declarations, and the types of variables that the host can access, from debug information.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -18,21 +18,20 @@ use crate::signature::{dimensions, mangled};
 use crate::spirv::module::{Extended, ParameterType, TypeId, parameter_name};
 
 const STORAGE_WORKGROUP: u32 = 4;
-/// The struct in which a functor's array is passed.
+/// The compiler-generated struct in which a functor passes an array.
 pub(super) const WRAPPER: &str = "__wrapper_class";
-/// The member of every functor that asks for a `kernel_handler`.
+/// The compiler-generated argument of functors that take a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
-/// The stream class that kernels print with.
 const STREAM: &str = "sycl::stream";
-/// The class templates of host-accessible variables. The first template argument is the type of the value.
+/// The class templates of host-accessible variables. The first template argument is the value type.
 const OF_VARIABLES: [&str; 2] = [
     "sycl::ext::oneapi::experimental::device_global",
     "sycl::specialization_id",
 ];
 
 impl<'m> DebugInfo<'m> {
-    /// Returns the variables that the host may access, by identifier. Identifiers of device globals are in the
-    /// code. Specialization constants are identified by their symbols.
+    /// Returns the variables that the host can access, by identifier. The code contains the identifiers of device
+    /// globals. The identifier of a specialization constant is its symbol.
     pub(super) fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
         let hosts = self.module.host_names().map(|(name, id)| (id, name));
         let hosts = BTreeMap::from_iter(hosts);
@@ -74,7 +73,7 @@ impl<'m> DebugInfo<'m> {
     }
 
     /// Returns the declared parameters of a kernel. For a free-function kernel, these are the parameters of the
-    /// function that it calls.
+    /// function that the kernel calls.
     pub(super) fn kernel_parameters(&mut self, symbol: &str) -> Option<Vec<CppParameter>> {
         let function = mangled::plain_function(symbol)
             .and_then(|plain| self.functions.get(plain.as_str()).copied())
@@ -101,7 +100,6 @@ impl<'m> DebugInfo<'m> {
         Some(format!("{file}:{line}"))
     }
 
-    /// Returns the types of a function's parameters.
     fn parameter_types(&self, function: u32) -> Option<&'m [u32]> {
         let function = self.instructions.get(&function)?;
         let ty = self.instructions.get(function.operands.get(1)?)?;
@@ -111,20 +109,19 @@ impl<'m> DebugInfo<'m> {
         }
     }
 
-    /// Returns the names of a function's parameters by their number, from 1. A parameter without a name has
-    /// no entry.
+    /// Returns the names of a function's parameters, by one-based parameter number. Unnamed parameters are omitted.
     fn parameter_names(&self, function: u32, count: usize) -> BTreeMap<u32, String> {
         let mut names = BTreeMap::new();
         for variable in self.variables.get(&function).into_iter().flatten() {
             let [name, _, _, _, _, _, _, number] = variable.operands[..] else {
-                continue; // a variable without argument number is no parameter
+                continue; // not a parameter, because it has no argument number
             };
             if let Some(name) = self.string(Some(&name)) {
                 names.insert(number, parameter_name(name));
             }
         }
-        // Arguments count from 1. The specification requires the number as the id of a constant, but the reference
-        // compiler writes the number itself.
+        // The specification requires the id of a constant here, but the reference compiler writes the number
+        // itself. A number above the parameter count must be an id.
         if names.keys().any(|number| *number as usize > count) {
             names = names
                 .into_iter()
@@ -134,7 +131,6 @@ impl<'m> DebugInfo<'m> {
         names
     }
 
-    /// Returns the parameters of a function.
     fn parameters(&mut self, function: u32) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let mut names = self.parameter_names(function, types.len());
@@ -149,9 +145,9 @@ impl<'m> DebugInfo<'m> {
             .collect()
     }
 
-    /// Returns the number of dimensions of a kernel's range, or 0 for a single task. For a class or lambda, it is
-    /// derived from the call operator. For a function, it is derived from a property, or else from the work-item
-    /// that the function uses.
+    /// Returns the number of dimensions of a kernel's range, or 0 for a single task. For a class or lambda, the
+    /// parameters of the call operator determine the number. For a function, a property does, or else the work-item
+    /// class that the function uses.
     pub(super) fn dimensions(&mut self, symbol: &str) -> Option<u8> {
         let plain = mangled::plain_function(symbol);
         if let Some(function) = plain.and_then(|name| self.functions.get(&*name).copied()) {
@@ -165,7 +161,7 @@ impl<'m> DebugInfo<'m> {
         dimensions::of_parameters(&parameters)
     }
 
-    /// Returns the dimensions in the property of a function, as the build annotates it.
+    /// Returns the number of dimensions that a function's property specifies. The build records it as an annotation.
     fn property(&self, function: u32) -> Option<u8> {
         let annotations = self.module.annotations.get(self.code.get(&function)?)?;
         annotations
@@ -173,7 +169,7 @@ impl<'m> DebugInfo<'m> {
             .find_map(|text| dimensions::of_property(text))
     }
 
-    /// Returns the dimensions of the work-item or the work-group that a function uses.
+    /// Returns the number of dimensions of the work-item or work-group class that a function uses.
     fn used(&self, function: u32) -> Option<u8> {
         self.uses.get(&function)?.iter().find_map(|other| {
             let linkage = self.instructions.get(other)?.operands.get(6);
@@ -181,8 +177,7 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// Returns the call operator of a class or lambda kernel. The kernel uses it before anything else that it
-    /// calls.
+    /// Returns the call operator of a class or lambda kernel: the first `operator()` that the kernel uses.
     fn call_operator(&self, kernel: u32) -> Option<u32> {
         let uses = self.uses.get(&kernel)?;
         let is_operator = |function: &&u32| {
@@ -217,7 +212,7 @@ impl<'m> DebugInfo<'m> {
         named.collect()
     }
 
-    /// Returns the members of a functor, derived from its arguments. Arguments of the same accessor share a name.
+    /// Returns the members of a functor, derived from its arguments. All arguments of an accessor share a name.
     fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
@@ -268,7 +263,7 @@ impl<'m> DebugInfo<'m> {
                     let member = members.get(&*name);
                     let member = member.and_then(|ty| self.cpp_type(*ty, MAX_DEPTH));
                     let dimensions = match member.as_ref().and_then(CppType::template) {
-                        // An accessor of no dimensions has a range of one.
+                        // A zero-dimensional accessor has a one-dimensional range.
                         Some((_, [_, none])) if none.is("0") => none,
                         _ => dimensions,
                     };
@@ -285,7 +280,7 @@ impl<'m> DebugInfo<'m> {
                 }
                 _ if name == HANDLER => CppType::named("sycl::kernel_handler"),
                 _ if is_wrapper && self.is_empty(types[at], MAX_DEPTH) => CppType::named(EMPTY),
-                // Types without a C++ name are identified by their code.
+                // For a type without a C++ name, only the code provides the size.
                 (ParameterType::ByValue { ty }, ..) if is_wrapper => {
                     CppType::named(BYTES).array(Some(self.module.types.size(ty.0)?.0))
                 }
@@ -294,7 +289,7 @@ impl<'m> DebugInfo<'m> {
             };
             let name = match name.as_str() {
                 HANDLER => String::new(),
-                "" if is_lambda => "this".into(), // a copy of the object
+                "" if is_lambda => "this".into(), // a captured copy of `*this`
                 _ => name,
             };
             parameters.push(CppParameter { ty, name });
@@ -303,8 +298,8 @@ impl<'m> DebugInfo<'m> {
         Some(parameters)
     }
 
-    /// Returns the arguments of a functor. An array is passed in a compiler-generated struct. Arguments that are
-    /// part of a stream can only be recognized by the member.
+    /// Returns the arguments of a functor. An array is passed in a compiler-generated struct. Only the member
+    /// reveals that an argument belongs to a stream.
     fn lowered(
         &mut self,
         function: u32,
@@ -336,7 +331,7 @@ impl<'m> DebugInfo<'m> {
         })
     }
 
-    /// Returns the array of `of` that the code has in work-group memory.
+    /// Returns the type of an array of `of` in work-group memory. The code provides the array dimensions.
     fn local_array(&self, of: CppType, mut ty: TypeId) -> CppType {
         let mut counts = Vec::new();
         while counts.len() < MAX_DEPTH

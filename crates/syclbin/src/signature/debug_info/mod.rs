@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kernel declarations, types of variables, and the structs that both name, from debug information
-//! (`NonSemantic.Shader.DebugInfo.100` and `.200`). DPC++ writes it under `-g`. It is the only source that
-//! distinguishes `unsigned n` from `int n` in an `extern "C"` kernel, and that has the names of members.
-//! Instruction numbers are those of that extended instruction set.
+//! Reads kernel declarations, variable types and the structs in them from debug information, which DPC++ emits with
+//! `-g`. Only debug information distinguishes `unsigned n` from `int n` in an `extern "C"` kernel, and records
+//! member names. The instruction numbers below are from the extended instruction sets
+//! `NonSemantic.Shader.DebugInfo.100` and `.200`.
 
 mod declarations;
 mod types;
@@ -17,7 +17,7 @@ use super::names::Definitions;
 use super::types::Type;
 use crate::spirv::module::{Extended, Module, Parameter};
 
-/// The instruction sets, and whether members do not name their parent in them.
+/// The instruction sets, newest first, and whether their member records omit the parent.
 const INSTRUCTION_SETS: [(&str, bool); 2] = [
     ("NonSemantic.Shader.DebugInfo.200", true),
     ("NonSemantic.Shader.DebugInfo.100", false),
@@ -44,9 +44,9 @@ const LOCAL_VARIABLE: u32 = 26;
 const SOURCE: u32 = 35;
 const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
-/// Types nest; a chain longer than this is a cycle.
+/// The maximum nesting depth of types and scopes. A deeper chain is treated as a cycle.
 const MAX_DEPTH: usize = 32;
-/// The debug information of kernels.
+/// Everything that signatures need from the debug information of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// The kernels, by symbol.
@@ -54,23 +54,23 @@ pub struct Described {
     /// The type of each device global and specialization constant. The key is the identifier without the part
     /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
     pub variables: BTreeMap<String, CppType>,
-    /// The structs and enumerations that these kernels and types name, and those inside of them, by name.
+    /// The structs and enumerations that these kernels and types use, directly or nested, by name.
     pub definitions: Definitions,
 }
 
-/// The debug information of a kernel.
+/// A kernel's declaration, as recorded by debug information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DescribedKernel {
-    /// The declared parameters. Those of a functor are its members; those of a lambda are what it captures.
+    /// The declared parameters: members for a functor, captures for a lambda.
     pub parameters: Option<Vec<CppParameter>>,
-    /// The source location: `solver.cpp:12`.
+    /// The source location, such as `solver.cpp:12`.
     pub location: Option<String>,
     /// The number of dimensions of the range, or 0 for a single task.
     pub dimensions: Option<u8>,
 }
 
 impl Described {
-    /// Adds the debug information of a module, if it has any. All modules that are added must come from the same source.
+    /// Adds the debug information of a module, if any. All added modules must come from the same source.
     pub fn add(&mut self, module: &Module) {
         let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
         let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {
@@ -104,8 +104,8 @@ impl Described {
     }
 }
 
-/// Debug information for SPIR-V lacks alignments. The arguments in the code have the alignments of structs
-/// that a kernel takes or points to, so `alignas` is not lost.
+/// Applies the alignments of the arguments in the code to structs, because SPIR-V debug information does not
+/// record `alignas`.
 fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Definitions) {
     let types = declared
         .iter()
@@ -116,7 +116,7 @@ fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Defi
         _ => 1,
     };
     if types.iter().map(width).sum::<usize>() != passed.len() {
-        return; // some were removed
+        return; // the compiler removed some arguments
     }
     let mut at = 0;
     for declared in types {
@@ -132,21 +132,21 @@ fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Defi
 
 struct DebugInfo<'m> {
     module: &'m Module,
-    /// Whether it is the instruction set 200, in which members do not name their parent.
+    /// Whether this is instruction set 200, in which member records omit the parent.
     newer: bool,
     instructions: BTreeMap<u32, &'m Extended>,
-    /// Functions by their linkage name, or by their name where they have none.
+    /// Functions by linkage name, or by plain name if they have no linkage name.
     functions: BTreeMap<&'m str, u32>,
-    /// Local variables by the function they stand in.
+    /// Local variables, by enclosing function.
     variables: BTreeMap<u32, Vec<&'m Extended>>,
-    /// The functions in the code, by the functions they are here.
+    /// The function in the code for each function in the debug information.
     code: BTreeMap<u32, u32>,
-    /// The functions that each function uses: those inlined into it, then those it calls, in order.
+    /// The functions that each function uses: first its inlined functions, then its callees, in order.
     uses: BTreeMap<u32, Vec<u32>>,
-    /// The names that sources give to types without a name.
+    /// Names for unnamed types, from typedefs and members.
     typedefs: BTreeMap<u32, String>,
     definitions: Definitions,
-    /// The structs, classes and enumerations that were read.
+    /// The structs, classes and enumerations read so far.
     known: BTreeMap<u32, Option<CppType>>,
 }
 
@@ -213,7 +213,7 @@ impl<'m> DebugInfo<'m> {
         info
     }
 
-    /// Returns the function that a scope is in, or that an instance of a template is.
+    /// Returns the function that contains a scope, or that a template instance instantiates.
     fn function_of(&self, mut scope: u32) -> Option<u32> {
         for _ in 0..MAX_DEPTH {
             let e = self.instructions.get(&scope)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads types, and defines the structs and enumerations that they name.
+//! Reads C++ types from debug information, and defines the structs and enumerations in them.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -33,7 +33,7 @@ impl DebugInfo<'_> {
     pub(super) fn cpp_type(&mut self, id: u32, depth: usize) -> Option<CppType> {
         let depth = depth.checked_sub(1)?;
         let Some(e) = self.instructions.get(&id).copied() else {
-            return Some(CppType::named("void")); // OpTypeVoid, under a pointer
+            return Some(CppType::named("void")); // `OpTypeVoid`, as a pointee
         };
         let operand = |index: usize| e.operands.get(index);
         let ty = match e.instruction {
@@ -87,12 +87,12 @@ impl DebugInfo<'_> {
         Some(ty)
     }
 
-    /// Names a type, in case it has no name of its own.
+    /// Records a name for a type, in case the type itself is unnamed.
     fn name(&mut self, ty: u32, name: String) {
         self.typedefs.entry(ty).or_insert(name);
     }
 
-    /// Defines the types that template arguments name, which may not occur elsewhere.
+    /// Defines the types in template arguments, because they may not occur elsewhere.
     fn define_arguments(&mut self, template: &Extended, depth: usize) {
         for argument in template.operands.iter().skip(1) {
             let argument = self.instructions.get(argument);
@@ -103,8 +103,8 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Returns the number of elements in an array dimension. It is a constant, or a range that only gives the
-    /// count.
+    /// Returns the number of elements in an array dimension. The operand is a constant, or a subrange that only
+    /// contains the count.
     fn count(&self, id: u32) -> Option<u64> {
         let count = match self.instructions.get(&id) {
             Some(range) if range.instruction == TYPE_SUBRANGE => {
@@ -132,7 +132,7 @@ impl DebugInfo<'_> {
             },
             name => self.qualified(name, *e.operands.get(5)?)?,
         };
-        // `std::byte` is an enumeration only for the compiler.
+        // `std::byte` is an enumeration, but is treated as an integer.
         if name != "std::byte" {
             self.definitions.define_enum(&name, &of)?;
         }
@@ -141,7 +141,7 @@ impl DebugInfo<'_> {
         Some(ty)
     }
 
-    /// Returns a struct or class, and defines it unless it is a SYCL class with a known meaning.
+    /// Returns the type of a struct or class. Also defines the type, unless it belongs to SYCL or has no known layout.
     fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<CppType> {
         if let Some(known) = self.known.get(&id) {
             return known.clone();
@@ -156,14 +156,14 @@ impl DebugInfo<'_> {
                 .map(CppType::named),
         };
         let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
-        // Before its members, which may point to it.
+        // Recorded before the members are read, because members may point to this type.
         self.known.insert(id, ty.clone());
         let ty = ty?;
         let name = ty.to_string();
         let tag = self.constant(*e.operands.get(1)?)?;
         let size = self.wide_constant(*e.operands.get(7)?).unwrap_or(0);
         let is_sycl = name.starts_with("sycl::") || name.starts_with(WRAPPER);
-        // A union has no layout. Without a size, the class is only declared.
+        // Layouts cannot express a union, and a class without a size is only declared.
         if !is_sycl && tag != TAG_UNION && size != 0 {
             self.structure(&name, size / 8, e, depth);
         }
@@ -185,7 +185,7 @@ impl DebugInfo<'_> {
                 }
                 INHERITANCE if self.newer => ("", operand(0)?, 1),
                 INHERITANCE => ("", operand(1)?, 2),
-                _ => continue, // a function, a template's argument
+                _ => continue, // a member function or template argument
             };
             let number = |index| operand(index).and_then(|id| self.wide_constant(id));
             let flags = number(places + 2).unwrap_or(0);
@@ -194,7 +194,7 @@ impl DebugInfo<'_> {
             }
             let offset = number(places)?;
             let bits = match member.instruction {
-                // The size of a base class stands with the class.
+                // The size of a base class is recorded with that class.
                 INHERITANCE => self.bits(ty, MAX_DEPTH)?,
                 _ => number(places + 1)?,
             };
@@ -203,7 +203,7 @@ impl DebugInfo<'_> {
                 continue;
             }
             if offset % 8 != 0 || bits % 8 != 0 || self.bits(ty, MAX_DEPTH) != Some(bits) {
-                // Bit-fields share bytes.
+                // Bit-fields share bytes, so a run of bit-fields becomes bytes.
                 let end = offset.checked_add(bits)?.div_ceil(8);
                 let begin = offset / 8;
                 match members.last_mut() {
@@ -235,7 +235,7 @@ impl DebugInfo<'_> {
             let ty = ty.unwrap_or(Element::Bytes(bytes));
             let own = self.definitions.layouts().align(&ty);
             if offset.is_multiple_of(own) {
-                align = align.max(own); // else the struct is packed
+                align = align.max(own); // otherwise, the struct is packed
             }
             let name = match member_name {
                 "" if base => declared.map(|ty| last_word(&ty.to_string())),
@@ -250,12 +250,11 @@ impl DebugInfo<'_> {
             });
         }
         while !size.is_multiple_of(align) {
-            align /= 2; // packed, too
+            align /= 2; // also packed
         }
         self.definitions.define_struct(name, size, align, members)
     }
 
-    /// Returns the size of a type in bits.
     fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
         let e = self.instructions.get(&ty)?;
@@ -278,7 +277,7 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Returns whether a class has no members, and so takes no space as a base.
+    /// Returns whether a class has no members, and therefore occupies no space as a base.
     pub(super) fn is_empty(&self, ty: u32, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else {
             return false;
@@ -320,7 +319,7 @@ impl DebugInfo<'_> {
                 TYPE_COMPOSITE => (self.string(e.operands.first()), e.operands.get(5)),
                 _ => break,
             };
-            // Sources never write SYCL's inline namespace.
+            // Source code never spells out SYCL's inline namespace.
             if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
                 text = format!("{own}::{text}");
             }

@@ -24,7 +24,7 @@ use parser::Parser;
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// The separator between a kernel's symbol and its source, used if several sources have the same symbol.
 pub const SOURCE_MARK: &str = "$";
-/// Types and names nest; a symbol that goes deeper is not read.
+/// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
 
 /// The demangled name of a kernel or variable.
@@ -33,9 +33,9 @@ const MAX_DEPTH: usize = 64;
 pub struct KernelName {
     /// The enclosing namespaces and classes, outermost first.
     pub path: Vec<String>,
-    /// The name itself.
+    /// The unqualified name, without template arguments.
     pub base: String,
-    /// The template arguments, if it is a template instance.
+    /// The template arguments. Empty if the kernel or variable is not a template instance.
     pub template_arguments: Vec<CppType>,
     /// The parameter types, if the symbol contains them. This is the case for functions that are not `extern "C"`.
     pub parameters: Option<Vec<CppType>>,
@@ -52,11 +52,11 @@ pub struct KernelName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Lambda {
-    /// The types of its parameters.
+    /// The parameter types.
     pub parameters: Vec<CppType>,
     /// For an enclosing generic lambda: the types of its `auto` parameters, and other template arguments.
     pub template_arguments: Vec<CppType>,
-    /// Its index, counted from 0, among the lambdas with the same parameters in the function.
+    /// The zero-based index among the function's lambdas with the same parameters.
     pub index: usize,
 }
 
@@ -78,7 +78,8 @@ impl KernelName {
         }
     }
 
-    /// Returns whether all parts of it are names: identifiers, instances of class templates, operators.
+    /// Returns whether every part is a valid name: an identifier, an instance of a class template, or an
+    /// operator.
     fn is_plain(&self) -> bool {
         let identifier = |part: &String| {
             !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
@@ -97,7 +98,7 @@ impl KernelName {
             && (identifier(&self.base) || is_function && function(&self.base))
     }
 
-    /// Names an unnamed lambda after what contains it, without the unnamed parts of that.
+    /// Names an unnamed lambda after the enclosing function or class, without unnamed parts.
     fn without_lambdas(mut self) -> Self {
         let mut parts = core::mem::take(&mut self.path);
         parts.push(core::mem::take(&mut self.base));
@@ -113,14 +114,13 @@ impl KernelName {
     }
 }
 
-/// How the symbol of what stands in a namespace without a name has that.
 const UNNAMED_NAMESPACE: &str = "_GLOBAL__N_1";
 
-/// Demangles a kernel symbol. Returns `None` if it contains unsupported parts.
+/// Demangles a kernel symbol. Returns `None` if the symbol contains unsupported parts.
 #[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
     let is_marked = symbol.starts_with("_Z") || symbol.starts_with(KERNEL_PREFIX);
-    // Identifiers of C++ may have the mark too. Then the part before it is not a name.
+    // C++ identifiers may also contain the mark. In that case, the part before the mark is not a valid symbol.
     if is_marked
         && let Some((plain, source)) = symbol.rsplit_once(SOURCE_MARK)
         && source
@@ -141,7 +141,7 @@ fn without_mark(symbol: &str) -> Option<KernelName> {
         let mut parser = Parser::new(rest);
         let mut name = parser.name(0)?;
         parser.template_arguments = name.template_arguments.clone();
-        // What is unknown from here on leaves the name readable.
+        // Unsupported parameter types do not invalidate the name.
         let is_readable = !parser.has_result || parser.ty(0).is_some_and(|ty| ty.is("void"));
         name.parameters = is_readable.then(|| parser.types(0)).flatten();
         name
@@ -155,12 +155,13 @@ fn without_mark(symbol: &str) -> Option<KernelName> {
     name.is_plain().then_some(name)
 }
 
-/// Reads the name of a class, behind `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK`, `Z4hostvEUlvE_`.
+/// Parses the name of a class after `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK`, `Z4hostvEUlvE_`.
 fn of_class(rest: &str) -> Option<KernelName> {
     let mut parser = Parser::new(rest);
     let name = parser.name(0).filter(|_| parser.rest.is_empty());
     let name = name.or_else(|| {
-        // The function around an unnamed lambda comes first, so its name is readable whatever follows.
+        // The function that encloses an unnamed lambda comes first, so its name can be read even if the rest
+        // cannot.
         let function = rest.trim_start_matches('Z');
         let is_lambda = function.len() < rest.len() && rest.contains("Ul");
         let mut name = is_lambda.then(|| {
@@ -219,9 +220,9 @@ pub fn variable(symbol: &str) -> Option<KernelName> {
     name.is_plain().then_some(name)
 }
 
-/// Returns the type whose type-info name is `symbol` (`_ZTSN2ns4PairIiEE`), as C++ spells it.
+/// Returns the C++ type whose type-info name is `symbol`, such as `_ZTSN2ns4PairIiEE`.
 pub(super) fn type_info(symbol: &str) -> Option<CppType> {
-    // A class inside of a function has the name that the source gives it.
+    // For a class in a function, the caller uses the name in the source.
     let symbol = symbol
         .strip_prefix("_ZTS")
         .filter(|rest| !rest.starts_with('Z'))?;
@@ -230,8 +231,8 @@ pub(super) fn type_info(symbol: &str) -> Option<CppType> {
     parser.rest.is_empty().then_some(ty)
 }
 
-/// Returns the symbol that `kernel`, a free function, would have as a plain function: for `extern "C"` its
-/// name.
+/// Returns the symbol of the plain function behind a free-function kernel. For an `extern "C"` function, the symbol is
+/// the name.
 pub(super) fn plain_function(kernel: &str) -> Option<String> {
     if let Some(name) = kernel.strip_prefix(KERNEL_PREFIX) {
         return Some(name.into());
@@ -251,7 +252,7 @@ pub(super) fn plain_function(kernel: &str) -> Option<String> {
     Some(format!("_Z{nested}{length}{name}"))
 }
 
-/// A path of C++. SYCL's types stand in an inline namespace, which sources never write.
+/// Joins a C++ path, without SYCL's inline namespace `_V1`, which users never write.
 fn join(path: &[String], base: &str) -> String {
     let mut text = String::new();
     for part in path.iter().map(String::as_str).chain([base]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parser of mangled names: plain, nested, and those of lambdas and classes inside of functions.
+//! Parses mangled names: plain names, nested names, and names of lambdas and classes in functions.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -11,19 +11,18 @@ use super::parser::Parser;
 use super::{KernelName, Lambda, MAX_DEPTH};
 use crate::signature::cpp_type::{CppType, list};
 
-/// How a lambda is spelled begins so.
+/// The start of a lambda's spelling.
 pub(super) const LAMBDA: &str = "{lambda(";
 
-/// A part of a nested name.
 enum Part {
     Named(String),
-    /// A constructor, which has no result even if it is a template.
+    /// A constructor. Even for a template, its symbol contains no result type.
     Constructor(String),
     Lambda(Lambda),
 }
 
 impl Parser<'_> {
-    /// `<name>`: plain, nested or local, with template arguments.
+    /// Parses `<name>`: plain, nested or local, with template arguments.
     pub(super) fn name(&mut self, depth: usize) -> Option<KernelName> {
         if depth > MAX_DEPTH {
             return None;
@@ -52,7 +51,7 @@ impl Parser<'_> {
         Some(name)
     }
 
-    /// The identifiers that a name begins with.
+    /// Parses the leading identifiers of a name.
     pub(super) fn identifiers(&mut self) -> Option<KernelName> {
         if self.eat("N") {
             self.eat("K");
@@ -67,7 +66,7 @@ impl Parser<'_> {
         Some(name)
     }
 
-    /// `<nested-name>`, after its `N`.
+    /// Parses `<nested-name>`, after its `N`.
     fn nested(&mut self, depth: usize) -> Option<KernelName> {
         let (mut name, mut has_result) = (KernelName::default(), false);
         // Qualifiers of a member function.
@@ -81,7 +80,7 @@ impl Parser<'_> {
                     has_result = true;
                     continue;
                 }
-                // What is inside of an instance: the instance is a part of the path.
+                // The rest of the name is inside this template instance, which becomes a part of the path.
                 let base = parts.pop()?;
                 parts.push(CppType::instance(base, arguments).to_string());
                 self.substitute(whole(&parts))?;
@@ -119,8 +118,8 @@ impl Parser<'_> {
                     name.lambdas.push(lambda);
                 }
             }
-            // Every prefix is a candidate, but not the whole name. The name of a function never is a
-            // candidate, and `ty` makes the name of a type one.
+            // Every prefix is a substitution candidate, but the whole name is not: a function name never is,
+            // and `ty` adds type names.
             if !self.rest.starts_with('E') {
                 self.substitute(whole(&parts))?;
             }
@@ -131,7 +130,7 @@ impl Parser<'_> {
         Some(name)
     }
 
-    /// `<unqualified-name>`: an identifier, an operator, a constructor or a lambda of what `scope` names.
+    /// Parses `<unqualified-name>` in `scope`: an identifier, an operator, a constructor or a lambda.
     fn part(&mut self, scope: &[String], depth: usize) -> Option<Part> {
         if self.eat("Ul") {
             return self.lambda(depth + 1).map(Part::Lambda);
@@ -155,16 +154,16 @@ impl Parser<'_> {
         }
         let name = self.source_name()?.into();
         while self.eat("B") {
-            self.source_name()?; // a tag of the standard library
+            self.source_name()?; // an ABI tag of the standard library
         }
-        // The initializer of a variable, which a lambda stands in.
+        // A lambda in the initializer of a variable follows.
         if self.rest.starts_with("MUl") {
             self.eat("M");
         }
         Some(Part::Named(name))
     }
 
-    /// A lambda, after its `Ul`: the types of its parameters, and its number among those of the same types.
+    /// Parses a lambda, after its `Ul`: its parameter types, and its index among lambdas with the same types.
     fn lambda(&mut self, depth: usize) -> Option<Lambda> {
         if depth > MAX_DEPTH {
             return None;
@@ -184,7 +183,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands in a function, after the `Z`.
+    /// Parses `<local-name>`, after its `Z`: an entity in a function.
     fn local(&mut self, depth: usize) -> Option<KernelName> {
         let mut function = self.function_name(depth + 1)?;
         if !self.eat("E") {
@@ -192,7 +191,7 @@ impl Parser<'_> {
         }
         let mut name = self.name(depth + 1)?;
         self.discriminator()?;
-        // The parts that are not lambdas, nor the function that every lambda has.
+        // The parts that are not lambdas. If only call operators remain, the entity is a lambda.
         let mut parts: Vec<String> = name.path.clone();
         parts.push(name.base.clone());
         parts.retain(|part| !part.starts_with(LAMBDA) && !part.is_empty());
@@ -207,7 +206,8 @@ impl Parser<'_> {
         Some(name)
     }
 
-    /// `<encoding>` of a function: its name, and the types of its parameters unless it is `main` or of C.
+    /// Parses `<encoding>` of a function: its name, and its parameter types unless it is `main` or `extern
+    /// "C"`.
     pub(super) fn function_name(&mut self, depth: usize) -> Option<KernelName> {
         let mut name = self.name(depth)?;
         if self.rest.starts_with('E') {
@@ -220,14 +220,14 @@ impl Parser<'_> {
             self.ty(depth)?;
         }
         let types = self.types(depth)?;
-        // Those of a lambda inside of the function are not those of the function.
+        // If the function belongs to a lambda, these are the lambda's parameters.
         if name.lambdas.is_empty() {
             name.parameters = Some(types);
         }
         Some(name)
     }
 
-    /// The types of parameters, up to an `E` or the end.
+    /// Parses parameter types, up to an `E` or the end.
     pub(super) fn types(&mut self, depth: usize) -> Option<Vec<CppType>> {
         if self.eat("v") {
             return Some(Vec::new());
@@ -239,7 +239,7 @@ impl Parser<'_> {
         Some(types)
     }
 
-    /// The number of a class among those of the same name in a function: `_2`, `__12_`.
+    /// Skips the discriminator of a class among classes with the same name in a function: `_2`, `__12_`.
     fn discriminator(&mut self) -> Option<()> {
         let rest = match self.rest.strip_prefix("__") {
             Some(long) => long.split_once('_')?.1,
@@ -254,10 +254,10 @@ impl Parser<'_> {
 }
 
 impl KernelName {
-    /// Returns the name of a type, which may stand in a function.
+    /// Returns the type with this name, which may be local to a function.
     pub(super) fn as_type(&self) -> CppType {
         let mut name = join(&self.path, &self.base);
-        // Names that are nested in a function's lambda have it in their path.
+        // The path of a name nested in a lambda already contains the lambda.
         let lambdas = self.lambdas.iter().map(Lambda::spelled);
         let lambdas: Vec<String> = lambdas.filter(|lambda| !name.contains(lambda)).collect();
         let mut arguments = self.template_arguments.clone();
@@ -287,7 +287,6 @@ fn whole(parts: &[String]) -> CppType {
     CppType::named(join(path, last.map_or("", String::as_str)))
 }
 
-/// The overloadable operators.
 const OPERATORS: [(&str, &str); 32] = [
     ("cl", "()"),
     ("ix", "[]"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parser of mangled types.
+//! Parses mangled types and template arguments.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -9,19 +9,19 @@ use alloc::vec::Vec;
 use super::{KERNEL_PREFIX, MAX_DEPTH};
 use crate::signature::cpp_type::{CppType, list};
 
-/// Substitutions repeat text, so a short hostile symbol can mean very long types. This is the limit of bytes
-/// for one symbol.
+/// The maximum total length of the types spelled out from one symbol, in bytes. Substitutions repeat types, so a short
+/// hostile symbol could expand to enormous types.
 const MAX_TEXT: usize = 64 * 1024;
 
 pub(super) struct Parser<'s> {
     pub(super) rest: &'s str,
     substitutions: Vec<CppType>,
     pub(super) template_arguments: Vec<CppType>,
-    /// Whether the parameters of a lambda are being read.
+    /// Whether the parser is inside the parameters of a lambda.
     pub(super) in_lambda: bool,
-    /// Whether the function whose name was read last has its result before its parameters.
+    /// Whether the result type precedes the parameters of the function whose name was parsed last.
     pub(super) has_result: bool,
-    /// Bytes of text that may still be made.
+    /// The remaining bytes of [`MAX_TEXT`].
     budget: usize,
 }
 
@@ -43,7 +43,6 @@ impl<'s> Parser<'s> {
         rest.is_some()
     }
 
-    /// Counts `ty` against what may be made of one symbol.
     fn spend(&mut self, ty: CppType) -> Option<CppType> {
         self.budget = self.budget.checked_sub(ty.weight())?;
         Some(ty)
@@ -56,9 +55,9 @@ impl<'s> Parser<'s> {
         Some(ty)
     }
 
-    /// `<source-name>`: a length and that many bytes.
+    /// Parses `<source-name>`: a length and that many bytes.
     pub(super) fn source_name(&mut self) -> Option<&'s str> {
-        // A symbol that only one source sees.
+        // `L` marks a symbol with internal linkage.
         if let Some(rest) = self.rest.strip_prefix('L')
             && rest.starts_with(|c: char| c.is_ascii_digit())
         {
@@ -72,22 +71,23 @@ impl<'s> Parser<'s> {
         let length: usize = self.rest.get(..digits)?.parse().ok()?;
         let name = self.rest.get(digits..digits.checked_add(length)?)?;
         self.rest = self.rest.get(digits + length..)?;
-        // Otherwise text that compilers reject as a name would be shown to people as a name.
+        // Rejects text that is not an identifier, because messages show it as a name.
         let letters = name
             .chars()
             .all(|c| c.is_alphanumeric() || "_$.".contains(c));
-        // Types in the kernel's own namespace repeat its name, with the prefix that does not belong to it.
+        // DPC++ may add the kernel prefix to a namespace, so types in that namespace contain the prefix too. It is not
+        // part of the C++ name.
         letters.then(|| name.strip_prefix(KERNEL_PREFIX).unwrap_or(name))
     }
 
-    /// A candidate for substitution, after its `S`.
+    /// Parses the index of a substitution, after its `S`.
     pub(super) fn substitution(&mut self) -> Option<CppType> {
         let index = self.sequence()?;
         let ty = self.substitutions.get(index)?.clone();
         self.spend(ty)
     }
 
-    /// `<template-args>`: `I` arguments `E`.
+    /// Parses `<template-args>`: `I`, the arguments, `E`.
     pub(super) fn arguments(&mut self, depth: usize) -> Option<Vec<CppType>> {
         if !self.eat("I") {
             return None;
@@ -99,7 +99,7 @@ impl<'s> Parser<'s> {
         Some(arguments)
     }
 
-    /// `<template-arg>`: a type, a value, or a pack of them, which stand where it stands.
+    /// Parses `<template-arg>`: a type, a value, or a pack, whose elements are added individually.
     fn argument(&mut self, arguments: &mut Vec<CppType>, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
@@ -120,7 +120,7 @@ impl<'s> Parser<'s> {
             let of = self.literal(depth + 1)?;
             (CppType::named(format!("&{of}")), true)
         } else if self.eat("XT") {
-            // A number that a template of a function has as a parameter.
+            // A value that is a template parameter of the function.
             (self.template_parameter()?, true)
         } else {
             (self.ty(depth + 1)?, false)
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
         (!is_expression || self.eat("E")).then_some(())
     }
 
-    /// A literal argument: `Li4E` is `4`, `Lb1E` is `true`, `L_Z3addiiE` is `add`.
+    /// Parses a literal argument: `Li4E` is `4`, `Lb1E` is `true`, `L_Z3addiiE` is `add`.
     fn literal(&mut self, depth: usize) -> Option<CppType> {
         if self.eat("_Z") {
             return self.function_or_variable(depth);
@@ -153,12 +153,12 @@ impl<'s> Parser<'s> {
         }))
     }
 
-    /// The function or variable that a template has as an argument, after its `_Z`, by its name.
+    /// Parses the name of a function or variable as a template argument, after its `_Z`.
     fn function_or_variable(&mut self, depth: usize) -> Option<CppType> {
         if depth > MAX_DEPTH {
             return None;
         }
-        // Its own template arguments and lambdas are not those around it.
+        // Template parameters in the argument do not refer to the enclosing function or lambda.
         let arguments = core::mem::take(&mut self.template_arguments);
         let in_lambda = core::mem::replace(&mut self.in_lambda, false);
         let name = self.function_name(depth + 1)?;
@@ -174,7 +174,7 @@ impl<'s> Parser<'s> {
         if let Some((_, name)) = BUILT_IN.iter().find(|(code, _)| self.eat(code)) {
             return self.spend(CppType::named(*name));
         }
-        // How memory is accessed: `volatile` and `__restrict`.
+        // Ignores `volatile` and `__restrict`.
         if self.eat("V") || self.eat("r") {
             return self.ty(depth + 1);
         }
@@ -221,7 +221,7 @@ impl<'s> Parser<'s> {
         self.substitute(ty)
     }
 
-    /// The type `ty`, or an instance of that template.
+    /// Parses the template arguments of `ty`, if any follow.
     fn with_arguments(&mut self, ty: CppType, depth: usize) -> Option<CppType> {
         if !self.rest.starts_with('I') {
             return Some(ty);
@@ -230,7 +230,7 @@ impl<'s> Parser<'s> {
         self.substitute(CppType::instance(ty.to_string(), arguments))
     }
 
-    /// What a template's parameter is, after its `T`. A lambda's own parameters are `auto`.
+    /// Resolves a template parameter, after its `T`. A lambda's own parameters are `auto`.
     pub(super) fn template_parameter(&mut self) -> Option<CppType> {
         let index = self.sequence()?;
         if self.in_lambda {
@@ -239,7 +239,7 @@ impl<'s> Parser<'s> {
         self.template_arguments.get(index).cloned()
     }
 
-    /// `<function-type>`, after its `F`: the result, then the parameters.
+    /// Parses `<function-type>`, after its `F`: the result, then the parameters.
     fn function(&mut self, depth: usize) -> Option<CppType> {
         let result = self.ty(depth)?;
         let parameters = self.types(depth)?;
@@ -247,7 +247,7 @@ impl<'s> Parser<'s> {
         self.eat("E").then_some(ty)
     }
 
-    /// The short forms of the standard library: `Ss` is `std::string`.
+    /// Parses an abbreviation of a standard library type: `Ss` is `std::string`.
     pub(super) fn of_standard_library(&mut self) -> Option<&'static str> {
         const SHORT: [(&str, &str); 6] = [
             ("Sa", "std::allocator"),
@@ -261,14 +261,14 @@ impl<'s> Parser<'s> {
         found.map(|(_, name)| *name)
     }
 
-    /// `_` is 0, `0_` is 1, `A_` is 11, in base 36.
+    /// Parses a base-36 sequence number: `_` is 0, `0_` is 1, `A_` is 11.
     pub(super) fn sequence(&mut self) -> Option<usize> {
         let (digits, rest) = self.rest.split_once('_')?;
         self.rest = rest;
         if digits.is_empty() {
             return Some(0);
         }
-        // `from_str_radix` would take a sign and lower case.
+        // `from_str_radix` would also accept a sign and lower case.
         let plain = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
         if !digits.chars().all(plain) {
             return None;

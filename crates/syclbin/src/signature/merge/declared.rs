@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The parameters of a kernel that is declared.
+//! Determines the parameters of a kernel that has a declaration.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,7 +11,7 @@ use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
 use crate::signature::types::{Element, Enum, Layouts, Type};
-use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
+use crate::signature::{Argument, Parameter, Unsupported, counted, entry, unsupported};
 use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
@@ -46,9 +46,10 @@ impl Sources<'_> {
             && count + gone != total
         {
             return unsupported(format!(
-                "its {} parameters correspond to {total} arguments, of which the compiler removed {gone}, but the \
-                 code expects {count}",
-                declared.len(),
+                "its declaration with {} requires {}, of which the compiler removed {gone}, but the code expects \
+                 {count}",
+                counted(declared.len() as u64, "parameter"),
+                counted(total as u64, "argument"),
             ));
         }
         let mut in_code = code.iter().flat_map(|code| &code.arguments);
@@ -95,7 +96,7 @@ impl Sources<'_> {
         Ok(parameters)
     }
 
-    /// Returns the type of a declared parameter, once the code is seen to take the same, and whether its sign
+    /// Compares a declared parameter with the code. Returns the parameter's type, and whether the sign of its integers
     /// is known.
     fn one(
         &mut self,
@@ -113,7 +114,8 @@ impl Sources<'_> {
                     None => self.named_by_code(&name, passed, &mut names.layouts),
                 };
             }
-            // The file does not describe it: an array of a functor, or a lambda that a lambda captures.
+            // A type that the file does not describe: an array in a functor, or a lambda captured by another
+            // lambda.
             (Declared::Bytes, Some(passed @ ParameterType::ByValue { .. })) => {
                 let (ty, known) = self.undeclared_type(passed, &mut names.layouts)?;
                 return Ok((unwrapped(ty, &names.layouts), known));
@@ -135,7 +137,7 @@ impl Sources<'_> {
         Ok((ty, true))
     }
 
-    /// A type of C++ that no definition describes, as the code has it.
+    /// Returns the parameter type for a C++ type without a definition, from the type in the code.
     fn named_by_code(
         &mut self,
         name: &str,
@@ -166,7 +168,7 @@ impl Sources<'_> {
     }
 }
 
-/// Returns the name of a parameter in messages.
+/// Returns the name or index of a parameter, for messages.
 fn label(name: Option<&str>, index: usize) -> String {
     match name {
         None | Some("") => index.to_string(),
@@ -174,7 +176,7 @@ fn label(name: Option<&str>, index: usize) -> String {
     }
 }
 
-/// An array that the compiler wrapped in a struct to pass it.
+/// Returns the array if the compiler wrapped it in a struct to pass it. Otherwise, returns `ty`.
 fn unwrapped(ty: Type, layouts: &Layouts) -> Type {
     let fields = match &ty {
         Type::Struct(id) => layouts.get(*id).map(|layout| &layout.fields[..]),

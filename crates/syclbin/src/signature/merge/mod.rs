@@ -14,7 +14,7 @@ use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
 use super::names::Names;
 use super::types::{Access, Element, Enum, Scalar, Type};
-use super::{Argument, Parameter, Unsupported, mangled, unsupported};
+use super::{Argument, Parameter, Unsupported, counted, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
 use crate::spirv::module::{ParameterType, TypeId};
@@ -41,7 +41,7 @@ impl<'m> Sources<'m> {
         }
     }
 
-    /// The parameters of a kernel. `removed` says which arguments the compiler removed.
+    /// Returns the parameters of a kernel. `removed` marks the arguments that the compiler removed.
     pub(super) fn parameters(
         &mut self,
         declared: Option<&[CppParameter]>,
@@ -58,7 +58,8 @@ impl<'m> Sources<'m> {
         }
     }
 
-    /// Returns the type that debug information has of a variable of `size` bytes, and its spelling.
+    /// Returns the type that the debug information gives for the variable `name`, and its C++ spelling. Returns `None`
+    /// if the debug information does not describe the type. Fails if the type does not have `size` bytes.
     pub(super) fn described_variable(
         &mut self,
         name: &str,
@@ -79,7 +80,8 @@ impl<'m> Sources<'m> {
         Some(match names.layouts.size(&element) {
             Some(own) if own == size => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "the size of `{text}` is {own} bytes, but the file records {size}"
+                "the size of `{text}` is {}, but the file records {size}",
+                counted(own, "byte")
             )),
             None => unsupported(format!("`{text}` is larger than the address space")),
         })
@@ -89,18 +91,17 @@ impl<'m> Sources<'m> {
         self.meanings.as_ref().and_then(|code| code.size(ty))
     }
 
-    /// Bytes of `ty` if it is an array.
     fn array(&self, ty: TypeId) -> Option<u64> {
         self.meanings.as_ref().and_then(|code| code.array(ty))
     }
 }
 
-/// An argument of the code before any was removed.
+/// An argument of a kernel. Includes the arguments that the compiler removed.
 #[derive(Clone, Copy)]
 pub(super) enum Slot<'p> {
     Passed(&'p CodeArgument),
     Removed,
-    /// No code is available.
+    /// An argument for which no code is available.
     Unknown,
 }
 
@@ -138,19 +139,18 @@ fn of_size(bits: u32) -> Unsupported {
     Unsupported::new(format!("{bits}-bit numbers are not supported"))
 }
 
-/// An integer of the code, and whether its sign is known.
+/// Returns the scalar type for an integer in the code, and whether its sign is known.
 fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupported> {
     let scalar = Scalar::integer(bits, signed.unwrap_or(true));
     Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
 }
 
-/// Limit for the steps of comparing memory in one file, because a hostile file repeats large structs. Beyond
-/// it, only sizes are compared.
+/// The maximum number of memory comparison steps for one file, because a hostile file may repeat large structs.
+/// Beyond this limit, only sizes are compared.
 const MAX_STEPS: usize = 1 << 20;
 
 impl Sources<'_> {
-    /// Checks whether the code has the same in memory, as far as it says: sizes, and the content at each
-    /// place.
+    /// Checks that `ty` in the code has the size and memory map of `element`, as far as the code reveals both.
     pub(in crate::signature) fn agree(
         &self,
         ty: TypeId,
@@ -171,7 +171,9 @@ impl Sources<'_> {
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
                 return unsupported(format!(
-                    "it is declared as `{text}` with {size} bytes, but the code expects {in_code} bytes"
+                    "it is declared as `{text}` ({}), but the code expects {}",
+                    counted(size, "byte"),
+                    counted(in_code, "byte")
                 ));
             }
             (None, _) => return unsupported(format!("`{text}` is larger than the address space")),
@@ -187,13 +189,14 @@ impl Sources<'_> {
         match declared.difference(&in_code) {
             None => Ok(()),
             Some(at) => unsupported(format!(
-                "it is declared as `{text}`, but the code differs at byte {at}"
+                "it is declared as `{text}`, but the type in the code has a different layout at byte offset {at}"
             )),
         }
     }
 
-    /// Checks whether the code takes arguments `slots` for a declared parameter, and completes its type by what only
-    /// the code has: the size of memory, and that nothing is written. `is_unbounded` says that a launch gives the size.
+    /// Checks that the arguments `slots` match a declared parameter of type `ty`. Adds to `ty` what only the code
+    /// records: the size of work-group memory, and read-only access. `is_unbounded` means that the launch sets
+    /// the size.
     fn agree_on_parameter(
         &self,
         ty: &mut Type,
@@ -212,8 +215,8 @@ impl Sources<'_> {
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
         let agrees = match (&mut *ty, first.spirv()) {
             (_, None) | (Type::Unused, _) | (Type::Sampler, Some(ParameterType::Sampler)) => true,
-            // The pointee is not compared, because a pointer is typed by its use. `float *` may arrive as
-            // a pointer to bytes, and opaque pointers may lose it altogether.
+            // The pointee is not compared, because the code types a pointer by its use. A `float *` may appear
+            // as a pointer to bytes, and opaque pointers have no pointee.
             (
                 Type::Pointer { access, .. } | Type::Accessor { access, .. },
                 Some(ParameterType::GlobalPointer { no_write, .. }),
@@ -227,14 +230,16 @@ impl Sources<'_> {
             (Type::LocalMemory { size, .. }, Some(ParameterType::LocalPointer { pointee })) => {
                 let in_code = self.array(pointee);
                 match (&size, in_code) {
-                    // The code may see less: an array that the first element begins with.
+                    // The code may declare a smaller array, such as an array at the start of the first element.
                     (Some(size), Some(in_code)) if *size < in_code => {
                         return unsupported(format!(
-                            "it is declared as `{text}` with {size} bytes, but the code expects {in_code} bytes"
+                            "it is declared as `{text}` ({}), but the code expects {}",
+                            counted(*size, "byte"),
+                            counted(in_code, "byte")
                         ));
                     }
-                    // The array of a functor is recorded without a size where debug information has none. Its
-                    // argument has the name of the member; the argument of a function has another name.
+                    // Debug information may lack the size of an array in a functor. An argument with a name
+                    // belongs to a functor: the name is that of the member.
                     (None, _)
                         if !is_unbounded
                             || first.code().is_some_and(|code| code.name.is_some()) =>
@@ -245,7 +250,7 @@ impl Sources<'_> {
                 }
                 true
             }
-            // A function takes a struct that has the pointer, a functor the pointer itself.
+            // A function takes a struct that contains the pointer. A functor takes the pointer itself.
             (Type::KernelHandler, Some(ParameterType::GlobalPointer { .. })) => true,
             (Type::KernelHandler, Some(ParameterType::ByValue { ty })) => self.size(ty) == Some(8),
             (

@@ -10,14 +10,13 @@ use crate::signature::{Parameter, Unsupported, entry};
 use crate::spirv::module::{ParameterType, TypeId};
 
 impl Sources<'_> {
-    /// Returns the parameters of a kernel of which only the code is known.
     pub(super) fn undeclared(
         &mut self,
         code: &CodeKernel,
         removed: &[bool],
         layouts: &mut Layouts,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        // All passed arguments, and the removed arguments before, between and right behind them.
+        // All passed arguments, with the removed arguments before, between and directly after the passed arguments.
         let mut in_code = code.arguments.iter().map(Slot::Passed);
         let mut slots = Vec::new();
         for is_removed in removed {
@@ -62,8 +61,8 @@ impl Sources<'_> {
         Ok(parameters)
     }
 
-    /// Reads four arguments as an accessor: a pointer, two ranges and an id. The compiler may have removed
-    /// some. No other parameter of a kernel becomes such arguments.
+    /// Recognizes an accessor in four arguments: a pointer, two ranges and an id. The compiler may have removed
+    /// some of them. Only accessors are passed in this form.
     fn accessor(&mut self, group: &[Slot<'_>], layouts: &mut Layouts) -> Option<(Type, bool)> {
         let (pointer, ranges) = group.split_first()?;
         let mut dimensions = None;
@@ -102,7 +101,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The dimensions of a `sycl::range`, or of a `sycl::id`.
+    /// Returns the number of dimensions of a `sycl::range` or `sycl::id`.
     fn range(&self, ty: TypeId, id: bool) -> Option<u8> {
         let code = self.meanings.as_ref()?;
         let name = if id {
@@ -119,7 +118,6 @@ impl Sources<'_> {
             .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
     }
 
-    /// Returns the type of a parameter that has no declaration, based on the code alone.
     pub(super) fn undeclared_type(
         &mut self,
         passed: ParameterType,

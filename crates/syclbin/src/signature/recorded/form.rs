@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The binary encoding of descriptions. Numbers are LEB128. Strings and lists are prefixed with their length.
-//! Enumerations are encoded as the variant number, followed by its fields.
+//! Encodes and decodes descriptions. Numbers are LEB128. Strings and lists are prefixed with their length. An
+//! enumeration is encoded as the variant number, followed by the variant's fields.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -14,19 +14,18 @@ use crate::signature::types::{
 };
 use crate::signature::{Argument, Parameter, Unsupported};
 
-/// Types nest; what goes deeper is damaged.
+/// The maximum nesting depth of types. Values with deeper types are rejected as damaged.
 const MAX_DEPTH: usize = 64;
 
 pub(super) struct Writer {
     pub(super) bytes: Vec<u8>,
-    /// The numbers that structs have in this value.
+    /// The number of each struct in this value.
     pub(super) structs: BTreeMap<StructId, u64>,
 }
 
 pub(super) struct Reader<'v> {
     bytes: &'v [u8],
     depth: usize,
-    /// The structs of the value.
     pub(super) layouts: Layouts,
 }
 
@@ -43,11 +42,11 @@ impl<'v> Reader<'v> {
         self.bytes.is_empty()
     }
 
-    /// Reads the structs.
+    /// Reads the structs at the start of a value.
     pub(super) fn structs(&mut self) -> Option<()> {
         for number in 0..self.count()? {
             let layout = Layout::read(self).filter(|layout| layout.is_sound(&self.layouts))?;
-            // Equal structs would be one.
+            // Rejects duplicate structs.
             (self.layouts.insert(layout).0 == number).then_some(())?;
         }
         Some(())
@@ -59,14 +58,14 @@ impl<'v> Reader<'v> {
         Some(*first)
     }
 
-    /// Reads how many bytes or items follow. Each takes at least a byte.
+    /// Reads the number of bytes or items that follow. Every item occupies at least one byte, so the number is at most
+    /// the number of remaining bytes.
     fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(u64::read(self)?).ok()?;
         (count <= self.bytes.len()).then_some(count)
     }
 }
 
-/// A type with a binary encoding.
 pub(super) trait Coded: Sized {
     fn write(&self, to: &mut Writer);
     fn read(from: &mut Reader<'_>) -> Option<Self>;
@@ -218,7 +217,7 @@ structs! {
     Unsupported { reason, no_kernel }
 }
 
-/// Encodes enumerations as the variant number, followed by its fields. Variant numbers must never change.
+/// Encodes enumerations as the variant number, followed by the variant's fields. Variant numbers must never change.
 macro_rules! enums {
     ($($name:ident $(<$($of:ident),*>)? {
         $($number:literal = $variant:ident $(($value:ident))? $({ $($field:ident),* })?,)*

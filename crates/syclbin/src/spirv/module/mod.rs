@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A SPIR-V module: its kernels with their parameters, types, variables, imports and exports. Unknown instructions
-//! are skipped, because real modules use Intel extensions. Numbers and names are from the SPIR-V specification,
-//! section 3.
+//! Reads the parts of a SPIR-V module that signatures need: kernels with their parameters, types, variables, imports
+//! and exports. Unknown instructions are skipped, because real modules use Intel extensions. Numbers and names are from
+//! the SPIR-V specification, section 3.
 
 pub(crate) mod parse;
 #[cfg(test)]
@@ -34,7 +34,6 @@ pub struct Module {
     names: BTreeMap<u32, String>,
     pub(crate) strings: BTreeMap<u32, String>,
     pub(crate) constants: BTreeMap<u32, u32>,
-    /// 64-bit constants.
     pub(crate) wide_constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
     pub(crate) types: TypeTable,
@@ -42,7 +41,8 @@ pub struct Module {
     attributes: BTreeMap<u32, Vec<u32>>,
     entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
-    /// The first function with each name. A hostile module may contain a hundred thousand names.
+    /// The first function with each name. A hostile module may contain a hundred thousand names, too many for
+    /// linear searches.
     entry_names: BTreeMap<String, u32>,
     functions: BTreeMap<u32, Vec<(u32, u32)>>,
     parameter_ids: BTreeSet<u32>,
@@ -50,9 +50,8 @@ pub struct Module {
     local_sizes: BTreeMap<u32, [u32; 3]>,
     /// The pointer type of each variable.
     variables: BTreeMap<u32, u32>,
-    /// The first variable with each name that the host uses.
+    /// The variables that the host can access, by host name. The first variable with a name wins.
     host_names: BTreeMap<String, u32>,
-    /// The `SpecId` of each constant.
     spec_ids: BTreeMap<u32, u32>,
     /// The types of specialization constants, by `SpecId`. The first constant with a `SpecId` wins.
     spec_constants: BTreeMap<u32, TypeId>,
@@ -60,16 +59,14 @@ pub struct Module {
     exports: Vec<String>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
-    /// The annotations of functions in the source.
+    /// The `[[clang::annotate]]` texts, by annotated id.
     pub(crate) annotations: BTreeMap<u32, Vec<String>>,
     /// All calls, as caller and callee.
     pub(crate) calls: Vec<(u32, u32)>,
-    /// All callees.
     called: BTreeSet<u32>,
-    /// The parameters that are proven to be read-only. Only [`Module::parse_with_reads`] looks for them.
+    /// The parameters that are proven to be read-only. Only [`Module::parse_with_reads`] fills this set.
     read_only: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
-    /// Instructions from extended instruction sets.
     pub(crate) extended: Vec<Extended>,
 }
 
@@ -92,7 +89,7 @@ impl Module {
         self.entry_names.keys().map(String::as_str)
     }
 
-    /// Returns the parameters of `kernel`, or `None` if the module does not contain it.
+    /// Returns the parameters of `kernel`, or `None` if the module does not contain the kernel.
     #[must_use]
     pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
         let parameters = self.functions.get(self.entry_names.get(kernel)?)?;
@@ -108,7 +105,7 @@ impl Module {
         )
     }
 
-    /// Returns the size in bytes of a number or of a struct passed by value, if the module declares it.
+    /// Returns the size in bytes of a scalar or of a struct passed by value, if it is known.
     #[must_use]
     pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
         match ty {
@@ -178,7 +175,7 @@ impl Module {
             .map(|(name, id)| (name.as_str(), *id))
     }
 
-    /// Returns the type of the variable that the host calls `name`.
+    /// Returns the type of the variable that the host accesses as `name`.
     pub(crate) fn host_variable(&self, name: &str) -> Option<TypeId> {
         let ty = self.variables.get(self.host_names.get(name)?)?;
         match self.types.get(*ty)? {
@@ -232,7 +229,6 @@ impl Module {
         self.weak_exports.iter().map(String::as_str)
     }
 
-    /// Returns the id of the extended instruction set called `name`.
     pub(crate) fn instruction_set(&self, name: &str) -> Option<u32> {
         self.instruction_sets
             .iter()

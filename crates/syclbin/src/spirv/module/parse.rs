@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads the instructions of a module.
+//! Parses the instructions of a SPIR-V module.
 
 use alloc::vec::Vec;
 
@@ -20,13 +20,13 @@ pub const DECORATION_BUILT_IN: u32 = 11;
 /// The decoration that `[[clang::annotate]]` produces.
 const DECORATION_USER_SEMANTIC: u32 = 5635;
 pub(crate) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
-/// `HostAccessINTEL`, in `SPV_INTEL_global_variable_decorations` and in its successor.
+/// The decoration `HostAccessINTEL`, in `SPV_INTEL_global_variable_decorations` and in its successor.
 pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
-/// `LinkOnceODR`, from `SPV_KHR_linkonce_odr`.
+/// The linkage type `LinkOnceODR`, from `SPV_KHR_linkonce_odr`.
 pub(crate) const LINKAGE_LINK_ONCE: u32 = 2;
 
 impl Module {
-    /// Reads a module.
+    /// Parses a module.
     ///
     /// # Errors
     ///
@@ -42,8 +42,8 @@ impl Module {
                 opcode,
                 operands,
             } = instruction?;
-            // Parameters with the same id would share its name and attributes, so a small file could expand to a huge
-            // result.
+            // Parameters with the same id would share a name and attributes, so a small file could expand to a
+            // huge result.
             if opcode == op::FUNCTION_PARAMETER
                 && operands
                     .get(1)
@@ -67,7 +67,7 @@ impl Module {
         Ok(module)
     }
 
-    /// Reads a module, and finds the pointers that its functions only read.
+    /// Parses a module, and determines the pointer parameters that its functions only read through.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Module {
                 operands: w.get(4..)?.to_vec(),
             }),
             op::ENTRY_POINT if *w.first()? == EXECUTION_MODEL_KERNEL => {
-                // Only the first name of a function counts. With thousands of names for one function, a small file
-                // could expand to a huge result.
+                // Only the first name of a function is used. With thousands of names for one function, a small
+                // file could expand to a huge result.
                 let id = *w.get(1)?;
                 if self.entry_functions.insert(id) {
                     let name = string(w.get(2..)?).0;

@@ -10,14 +10,13 @@ use alloc::vec::Vec;
 
 use crate::spirv::words::op;
 
-/// A type of a module.
+/// Identifies a type in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
 
-/// A declaration of a type.
 #[derive(Debug)]
 pub(crate) enum Record {
-    /// Has no size in memory. Variables contain a byte instead.
+    /// A `bool`, which has no size in memory. Variables contain a byte instead.
     Bool,
     Int(u32),
     Float(u32),
@@ -40,7 +39,7 @@ pub(crate) enum Record {
     Sampler,
     Image {
         dimensions: u8,
-        /// Whether a kernel writes it rather than reads it.
+        /// Whether a kernel writes the image rather than reads it.
         written: bool,
     },
 }
@@ -57,7 +56,6 @@ fn image(operands: &[u32]) -> Option<Record> {
     })
 }
 
-/// The types of a module, by id.
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
     records: BTreeMap<u32, Record>,
@@ -65,11 +63,11 @@ pub(crate) struct TypeTable {
     sizes: BTreeMap<u32, (u64, u64)>,
     /// The C++ alignments, which type declarations do not record.
     alignments: BTreeMap<u32, u64>,
-    /// The width in bits of an integer in the type, if it is wider than any C++ integer.
+    /// For each type that contains an integer wider than any C++ integer, the width of that integer in bits.
     wide: BTreeMap<u32, u32>,
-    /// The natural alignment of each type, even if it is packed.
+    /// The natural alignment of each type in bytes, even if the type is packed.
     wanted: BTreeMap<u32, u64>,
-    /// Packed structs with a misaligned member, and types that contain or point to them.
+    /// Packed structs with a misaligned member, and types that contain or point to such structs.
     unaligned: BTreeSet<u32>,
 }
 
@@ -188,7 +186,7 @@ impl TypeTable {
         }
     }
 
-    /// Returns the C++ alignment of the type `id`, if it is known.
+    /// Returns the C++ alignment of the type `id` in bytes, if it is known.
     pub(crate) fn alignment(&self, id: u32) -> Option<u64> {
         self.alignments.get(&id).copied()
     }
@@ -198,12 +196,12 @@ impl TypeTable {
         self.sizes.get(&id).copied()
     }
 
-    /// Returns the width in bits of an integer in the type `id`, if it is wider than any C++ integer.
+    /// If the type `id` contains an integer wider than any C++ integer, returns the width of that integer in bits.
     pub(crate) fn wide_integer(&self, id: u32) -> Option<u32> {
         self.wide.get(&id).copied()
     }
 
-    /// Returns the length and element type of the type `id`, if it is an array.
+    /// Returns the length and element type of the type `id`, if the type is an array.
     pub(crate) fn array(&self, id: u32) -> Option<(u64, u32)> {
         match self.get(id)? {
             Record::Array { of, count } => Some(((*count)?, *of)),
@@ -243,7 +241,7 @@ impl TypeTable {
     }
 }
 
-/// The prefixes that DPC++ adds to the names of kernel parameters: for functions and for functors.
+/// The prefixes that DPC++ adds to kernel parameter names: one for functions, one for functors.
 const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
 
 /// A parameter of a kernel, as the module declares it.
@@ -251,38 +249,38 @@ const PARAMETER_PREFIXES: [&str; 2] = ["__arg_", "_arg_"];
 pub struct Parameter {
     /// The name, if the compiler preserved it, without DPC++'s prefixes.
     pub name: Option<String>,
-    /// Its type.
+    /// The type.
     pub ty: ParameterType,
-    /// The required alignment of a pointer, or of a value passed by address. This is the alignment of the C++ type,
-    /// if the compiler records it and it is more than 1.
+    /// The required alignment of a pointer, or of a value passed by address. This is the alignment of the C++
+    /// type, if the compiler records an alignment greater than 1.
     pub align: Option<u32>,
 }
 
 /// The type of a kernel parameter. Kernel SPIR-V does not distinguish signed from unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// An integer. Its sign is known only if it is extended.
+    /// An integer. The sign is known only if the parameter is marked as sign-extended or zero-extended.
     Int {
-        /// 8, 16, 32 or 64.
+        /// The width: 8, 16, 32 or 64.
         bits: u32,
-        /// `Some(true)` if it is sign-extended, `Some(false)` if it is zero-extended.
+        /// `Some(true)` for a sign-extended integer, `Some(false)` for a zero-extended integer.
         signed: Option<bool>,
     },
     /// A floating-point number.
     Float {
-        /// 16, 32 or 64.
+        /// The width: 16, 32 or 64.
         bits: u32,
     },
     /// A pointer to global memory.
     GlobalPointer {
         /// The pointee type, or a byte type if the kernel does not use the pointer.
         pointee: TypeId,
-        /// Whether the kernel never writes through it.
+        /// Whether the kernel never writes through the pointer.
         no_write: bool,
     },
-    /// A pointer to work-group memory. A pointer to an array gives the size of the memory.
+    /// A pointer to work-group memory. If the pointee is an array, the size of the array is the size of the memory.
     LocalPointer {
-        /// The pointee.
+        /// The pointee type.
         pointee: TypeId,
     },
     /// A struct, passed by value.
@@ -296,7 +294,7 @@ pub enum ParameterType {
     Image {
         /// The number of dimensions, 1 to 3.
         dimensions: u8,
-        /// Whether the kernel writes it rather than reads it.
+        /// Whether the kernel writes the image rather than reads it.
         written: bool,
     },
     /// Any other type.

@@ -109,13 +109,13 @@ fn malformed_value_error_names_set_and_key() {
             set::DEVICE_GLOBALS,
             "_Z4bias",
             words(&[4]),
-            "two 32-bit numbers, a size and 0 or 1",
+            "two 32-bit numbers: a size, and 0 or 1",
         ),
         (
             set::DEVICE_GLOBALS,
             "_Z4bias",
             words(&[4, 2]),
-            "two 32-bit numbers, a size and 0 or 1",
+            "two 32-bit numbers: a size, and 0 or 1",
         ),
         (set::HOST_PIPES, "p", short(), "a 32-bit number"),
         (

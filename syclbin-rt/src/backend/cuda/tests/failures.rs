@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Set in the child process.
+/// The environment variable that is set in the child process.
 const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
 // Runs in a child process, because other tests use the device's context too.

@@ -114,7 +114,7 @@ fn unknown_parameters_are_queried_from_the_driver() -> Tested {
     };
     let kernel = match Arc::clone(&bench.program).kernel(c"reverse".to_owned(), None) {
         Err(Failure::Missing { .. }) => {
-            say_skipped("the driver does not tell");
+            say_skipped("the driver does not report parameters");
             return Ok(());
         }
         kernel => kernel?,

@@ -39,7 +39,7 @@ fn device() -> Option<Device> {
     let reason = match Library::cuda().map(Library::devices) {
         Ok(Ok(devices)) => match devices.first() {
             Some(first) => return Some(*first),
-            None => "the driver has no device".to_owned(),
+            None => "the driver reports no devices".to_owned(),
         },
         Ok(Err(failure)) => format!("{failure:?}"),
         Err(error) => error.to_string(),

@@ -80,7 +80,7 @@ fn recorded_commands_replay_in_order() -> Tested {
     };
     let queue = &bench.queue;
     let Some(mut buffer) = queue.graph()? else {
-        say_skipped("the driver has no such graphs");
+        say_skipped("the driver does not support these graphs");
         return Ok(());
     };
     let (out, copy) = (Numbers::new(queue)?, Numbers::new(queue)?);

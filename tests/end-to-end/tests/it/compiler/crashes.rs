@@ -50,8 +50,8 @@ fn crash_has_the_documented_exit_status() {
     let help = String::from_utf8(help).unwrap();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "A compiler crash on one of several inputs, or on a native target, gives 254.",
-        "A crash on a single source ends this program with the same signal.",
+        "If the compiler crashes on one of several inputs, or on a native target, the status is 254.",
+        "A crash on a single source terminates this program with the same signal.",
     ] {
         assert!(help.contains(said), "{help}");
     }
