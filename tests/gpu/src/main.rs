@@ -46,6 +46,9 @@ struct Run {
     /// Do less work in benchmarks, which makes their figures meaningless
     #[arg(long)]
     quick: bool,
+    /// Run a test executable again if it crashes: another crash fails the step, one alone is reported
+    #[arg(long)]
+    repeat_crashes: bool,
     /// Run only steps whose name begins with this; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
                 device: arguments.device,
                 limit: Duration::from_secs_f64(60.0 * arguments.minutes),
                 quick: arguments.quick,
+                repeat_crashes: arguments.repeat_crashes,
                 only: arguments.only,
                 set: arguments.set,
             });

@@ -24,6 +24,7 @@ pub(crate) struct Context {
     /// The time by which the run must end.
     pub(crate) deadline: Instant,
     pub(crate) less: bool,
+    pub(crate) repeats_crashes: bool,
 }
 
 impl Context {

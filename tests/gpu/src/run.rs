@@ -39,6 +39,8 @@ pub struct Options {
     pub limit: Duration,
     /// Whether benchmarks do too little work for meaningful figures.
     pub quick: bool,
+    /// Whether a test executable that crashes runs again. Some drivers crash rarely.
+    pub repeat_crashes: bool,
     /// The prefixes of the steps to run. If there are none, all steps run.
     pub only: Vec<String>,
     /// Environment variables for every step.
@@ -71,6 +73,7 @@ pub fn run(options: &Options) -> Result<Report> {
         environment: environment(options, work.path())?,
         deadline: start + options.limit,
         less: options.quick,
+        repeats_crashes: options.repeat_crashes,
     };
     let mut report = Report {
         schema_version: SCHEMA_VERSION,

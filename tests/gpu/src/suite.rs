@@ -44,7 +44,16 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
         // A tool may be silent until its end.
         silent: tool.is_empty().then_some(SILENT.min(time / 3)),
     };
-    let whole = run(&mut context.command(step, tool, &arguments), limits);
+    let mut whole = run(&mut context.command(step, tool, &arguments), limits);
+    let mut crashed = None;
+    if context.repeats_crashes && matches!(whole.end, End::Signal(_)) {
+        crashed = Some(whole.end);
+        let limits = Limits {
+            total: left(until) * 2 / 3,
+            ..limits
+        };
+        whole = run(&mut context.command(step, tool, &arguments), limits);
+    }
     let verdicts = libtest::results(&whole.stdout, &names);
     let mut failures = libtest::failures(&whole.stdout);
     let mut skips = libtest::skips(&whole.stderr);
@@ -65,6 +74,11 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
         report.tests.push(test);
     }
     conclude(&mut report, &whole, ran_alone);
+    if let Some(end) = crashed {
+        let before = report.reason.map(|reason| format!("; then {reason}"));
+        let before = before.unwrap_or_default();
+        report.reason = Some(format!("ran again, because {end}{before}"));
+    }
     report.seconds = start.elapsed().as_secs_f64();
     report
 }
@@ -199,6 +213,7 @@ mod tests {
                 environment: [(EXECUTES.to_owned(), executes.into())].into(),
                 deadline: Instant::now(),
                 less: false,
+                repeats_crashes: false,
             };
             without_results(&context, name, &Verdict::Failed, Some(printed))
         };

@@ -110,6 +110,7 @@ fn page_to(text: &mut String, outcomes: &[Outcome]) -> std::fmt::Result {
     }
     for outcome in outcomes {
         failures(text, outcome)?;
+        repeats(text, outcome)?;
     }
     for outcome in outcomes {
         lacks(text, outcome)?;
@@ -152,6 +153,18 @@ fn failures(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
         }
         for test in step.tests.iter().filter(|test| !test.outcome.is_good()) {
             writeln!(text, "    {} {}", test.outcome.word(), test.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the test executables that passed when they ran again after a crash.
+fn repeats(text: &mut String, outcome: &Outcome) -> std::fmt::Result {
+    let steps = outcome.report.steps.iter();
+    let passed = steps.filter(|step| step.kind == Kind::Tests && step.outcome.is_good());
+    for step in passed {
+        if let Some(reason) = &step.reason {
+            writeln!(text, "\n{}: {}: {reason}", outcome.name, step.name)?;
         }
     }
     Ok(())

@@ -25,6 +25,7 @@ pub(crate) struct Pack {
     limit: Duration,
     only: Vec<String>,
     set: Vec<(String, String)>,
+    repeat_crashes: bool,
 }
 
 /// A report with the page for people.
@@ -45,6 +46,7 @@ impl Pack {
             limit: Duration::from_secs(120),
             only: Vec::new(),
             set: Vec::new(),
+            repeat_crashes: false,
         };
         pack.describer(&format!("cat <<'END'\n{DEVICE}\nEND"))
     }
@@ -52,6 +54,12 @@ impl Pack {
     /// The script that describes the device.
     pub(crate) fn describer(self, script: &str) -> Self {
         self.script("describer", script);
+        self
+    }
+
+    /// Test executables that crash run again.
+    pub(crate) fn repeat_crashes(mut self) -> Self {
+        self.repeat_crashes = true;
         self
     }
 
@@ -110,6 +118,7 @@ impl Pack {
             device: None,
             limit: self.limit,
             quick: false,
+            repeat_crashes: self.repeat_crashes,
             only: self.only.clone(),
             set: self.set.clone(),
             describer: pack.join("describer"),

@@ -105,6 +105,23 @@ fn a_crash_that_no_test_repeats_is_kept() {
 }
 
 #[test]
+fn one_crash_is_reported_and_two_fail() {
+    let once = "[ -e crashed ] || { touch crashed; kill -SEGV $$; }; echo 'test a ... ok'";
+    let outcome = Pack::new()
+        .repeat_crashes()
+        .step("once", Tests, &suite(&["a"], once, "exit 9"))
+        .step("twice", Tests, &suite(&["a"], "kill -SEGV $$", "exit 0"))
+        .run();
+    let [once, twice] = ["once", "twice"].map(|name| outcome.step(name));
+    assert_eq!((once.outcome, twice.outcome), (Passed, Crashed));
+    let reason = once.reason.as_deref().unwrap();
+    assert!(
+        reason.starts_with("ran again") && reason.contains("signal 11"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn an_executable_without_tests_fails() {
     let outcome = Pack::new()
         .step("empty", Tests, &suite(&[], "exit 0", "exit 0"))
