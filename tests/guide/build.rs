@@ -6,19 +6,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 use syclbin_build::Build;
 
 fn main() {
-    let pages = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../book/src");
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap());
+    let pages = package.join("../../book/src").canonicalize().unwrap();
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     println!("cargo::rerun-if-changed={}", pages.display());
     let mut names: Vec<PathBuf> = fs::read_dir(&pages)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .filter(|path| !path.ends_with("SUMMARY.md")) // only links
         .collect();
     names.sort();
     let mut modules = String::new();
