@@ -26,8 +26,8 @@ use proc_macro::TokenStream;
 ///
 /// # What is generated
 ///
-/// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device. Each kernel is compiled when
-///   it is first used,
+/// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device. Each kernel is compiled
+///   when it is first used,
 /// - the unsafe methods `load_file(path)` and `load_bytes(bytes)` of `Module::builder(&queue)`. They load another file
 ///   with the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a `syclbin_rt::Launch`,

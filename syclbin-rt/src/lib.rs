@@ -162,10 +162,10 @@
 //! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
 //! - `half`: supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
-//! - `log`: logs through the crate `log`. Level warn reports compiler warnings from drivers, unusable cache entries, and
-//!   better devices that a file has no code for. Level info reports the chosen device and the code that was compiled.
-//!   Level debug reports the places that were searched, the images that were chosen or skipped, and programs that were
-//!   reused. Launches and copies log nothing.
+//! - `log`: logs through the crate `log`. Level warn reports compiler warnings from drivers, unusable cache entries,
+//!   and better devices that a file has no code for. Level info reports the chosen device and the code that was
+//!   compiled. Level debug reports the places that were searched, the images that were chosen or skipped, and programs
+//!   that were reused. Launches and copies log nothing.
 //! - `macros` (default): [`include_syclbin!`].
 //! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
