@@ -35,7 +35,7 @@
 //!
 //! SYCLBIN_KERNEL(1)
 //! void saxpy(float a, const float *x, float *y, unsigned n) {
-//!   size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+//!   size_t i = syclbin::get_nd_item<1>().get_global_id(0);
 //!   if (i < n) y[i] = a * x[i] + y[i];
 //! }
 //! ```
@@ -182,7 +182,7 @@
 //!
 //! # Out of scope
 //!
-//! Linking device code into one module, and code for AMD GPUs.
+//! Native code for AMD GPUs, which run SPIR-V through Mesa's rusticl.
 #![forbid(unsafe_code)]
 // The example is a complete build.rs.
 #![allow(clippy::needless_doctest_main)]

@@ -26,9 +26,10 @@ use proc_macro::TokenStream;
 ///
 /// # Generated items
 ///
-/// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device,
-/// - the unsafe functions `load_file(&Queue, path)` and `from_bytes(&Queue, bytes)` of `Module`, which load another
-///   file with the same kernels,
+/// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device. Each kernel is compiled
+///   when it is first used,
+/// - the unsafe methods `load_file(path)` and `load_bytes(bytes)` of `Module::builder(&queue)`. They load another file
+///   with the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a `syclbin_rt::Launch`,
 ///   whose `launch(range)` runs it. The range must have as many dimensions as the kernel, which rustc checks. A C++
 ///   namespace becomes a Rust module with a struct `Kernels`, and a field with the name of the namespace:

@@ -14,7 +14,7 @@
 //!
 //! SYCLBIN_KERNEL(1)
 //! void saxpy(float a, const float *x, float *y, unsigned n) {
-//!   size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+//!   size_t i = syclbin::get_nd_item<1>().get_global_id(0);
 //!   if (i < n) y[i] = a * x[i] + y[i];
 //! }
 //! ```
@@ -163,9 +163,10 @@
 //! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
 //! - `half`: supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
-//! - `log`: logs through the crate `log`. Level info reports the chosen device and compiled code, level debug the
-//!   images and paths that were tried. Level warn reports drivers' compiler warnings, and better devices for which
-//!   a file has no code. Launches and copies log nothing.
+//! - `log`: logs through the crate `log`. Level warn reports compiler warnings from drivers, unusable cache entries,
+//!   and better devices that a file has no code for. Level info reports the chosen device and the code that was
+//!   compiled. Level debug reports the places that were searched, the images that were chosen or skipped, and programs
+//!   that were reused. Launches and copies log nothing.
 //! - `macros` (default): [`include_syclbin!`].
 //! - `ndarray`: uploads arrays and views of the crate `ndarray`, and downloads into arrays.
 //! - `tracing`: reports launches, copies, waits and compilations to the crate `tracing`; see [`trace`].
@@ -173,7 +174,8 @@
 //! # Environment variables
 //!
 //! - `SYCLBIN_DEVICE` selects the device; [`Device::select`] documents its grammar.
-//! - `OPENCL_DYLIB_PATH` lists OpenCL libraries to try first.
+//! - `OPENCL_DYLIB_PATH` lists OpenCL libraries, separated by `;`. They are searched after NVIDIA's driver and before
+//!   the system's OpenCL loader; [`Device::all`] documents the order.
 //! - `SYCLBIN_HOME` is the directory where `cargo syclbin toolchain install` installs the CPU driver. If it is not set,
 //!   a program uses the directory it was built with.
 //! - `SYCLBIN_CACHE` sets the cache directory for code that drivers compile; `off` disables the cache. By default, the

@@ -4,7 +4,7 @@
 //! This library exists so that tests can run the program with small artificial wheels. Its interface is not stable.
 //! Users run the program:
 //! ```text
-//! cargo syclbin toolchain install     installs the SYCL compiler and an OpenCL device for the CPU
+//! cargo syclbin toolchain install     installs the SYCL compiler and a CPU device; NVIDIA's tools if there is an NVIDIA GPU
 //! cargo syclbin doctor                reports what this machine can compile and run, and what is missing
 //! cargo syclbin doctor FILE           reports how a driver handles the kernels of a file
 //! cargo syclbin new NAME              creates a program with a kernel

@@ -25,7 +25,7 @@ void histogram(const unsigned char *bytes, size_t count, unsigned *bins,
   sycl::group_barrier(item.get_group());
 
   // All work-items together take a stride: as many bytes side by side as there are work-items.
-  for (size_t i = item.get_global_linear_id(); i < count; i += item.get_global_range(0))
+  for (size_t i = item.get_global_id(0); i < count; i += item.get_global_range(0))
     add<sycl::memory_scope::work_group>(counted[bytes[i]], 1);
   sycl::group_barrier(item.get_group());
 

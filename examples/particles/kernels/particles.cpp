@@ -27,7 +27,7 @@ struct World {
 };
 
 static size_t own_index() {
-  return syclbin::get_nd_item<1>().get_global_linear_id();
+  return syclbin::get_nd_item<1>().get_global_id(0);
 }
 
 // The springs pull for one step in time. Positions are read and velocities written, so no work-item

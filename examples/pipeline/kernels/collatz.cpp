@@ -7,7 +7,7 @@
 // as 1, and all others below 2^32 are known to get to 1, none by way of more than 2^63.
 SYCLBIN_KERNEL(1)
 void collatz(const unsigned *numbers, unsigned *steps) {
-  size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0);
   unsigned long long number = numbers[i];
   unsigned count = 0;
   for (; number > 1; ++count)
