@@ -53,7 +53,6 @@ fn main() {
         ("tensor", None),
         ("described", None),
         ("samp", Some("spir64")),
-        ("samp_named", Some("spir64")),
     ] {
         let build = Build::new()
             .source(format!("tests/patterns/{name}.cpp"))

@@ -1,5 +1,7 @@
 // Device globals with initial values, which are in the code (-std=c++20).
-#include <sycl/sycl.hpp>
+#include <sycl/ext/oneapi/device_global/device_global.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/usm.hpp>
 using namespace sycl::ext::oneapi::experimental;
 using in_image = decltype(properties(device_image_scope));
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A macro of a framework that calls `__assert_fail` itself, with its own declaration, also where NDEBUG is defined.
 #define NDEBUG
-#include <sycl/sycl.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/usm.hpp>
+#include <syclbin/group.hpp>
 #include <cassert>
 
 extern "C" {

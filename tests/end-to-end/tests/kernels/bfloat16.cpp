@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Kernels that convert bfloat16, which needs DPC++'s device library; bfloat16.rs calls them by their stubs.
-#include <sycl/sycl.hpp>
+#include <sycl/ext/oneapi/bfloat16.hpp>
+#include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 using sycl::ext::oneapi::bfloat16;
 #define KERNEL SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A kernel with a bindless image, which Intel's CPU driver does not build.
 #include <sycl/ext/oneapi/bindless_images.hpp>
-#include <sycl/sycl.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Kernels that call functions: mathematics, functions with small and large arguments, atomics, barriers.
-#include <sycl/sycl.hpp>
+#include <sycl/ext/oneapi/group_local_memory.hpp>
+#include <syclbin/atomic.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/math.hpp>
 
 namespace syclx = sycl::ext::oneapi::experimental;
 namespace work_item = sycl::ext::oneapi::this_work_item;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Unnamed lambdas in every kind of function that programs write; functions.rs calls them by their stubs.
-#include <sycl/sycl.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/usm.hpp>
 #include <vector>
 
 namespace bench {

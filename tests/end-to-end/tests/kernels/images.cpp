@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Kernels with images of one to three dimensions: sampled, read and written pixel by pixel.
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/accessor_image.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/sampler.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 #define KERNEL(DIMENSIONS) SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<DIMENSIONS>))
 namespace item = sycl::ext::oneapi::this_work_item;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Numbers of every kind by value, and pointers to some; kernels.rs calls these by their stubs.
-#include <sycl/sycl.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/local_memory.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 #define KERNEL SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
 

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Parameters that no kernel of `tests/files/` has: accessors of two and three dimensions, half and vectors by value, samplers,
 // kernel handlers.
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/buffer.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/sampler.hpp>
+#include <syclbin/constants.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 class Window; class Cube; class Turned; class Handled;
 void host_code(sycl::queue &q, sycl::buffer<int, 2> &a, sycl::buffer<int, 3> &b, int *o) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Every way to launch a kernel in SYCL; ranges.rs launches them over ranges of its own.
-#include <sycl/sycl.hpp>
+#include <sycl/h_item.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/reduction.hpp>
+#include <syclbin/group.hpp>
 
 class Named;
 void one(sycl::queue &q, int *to, size_t n) {

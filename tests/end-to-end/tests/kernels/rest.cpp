@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Kinds of kernels and parameters that the other sources of these tests do not have; rest.rs calls them by their stubs.
-#include <sycl/sycl.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/sampler.hpp>
+#include <syclbin/constants.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/local_memory.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 #define KERNEL SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Selections that LLVM optimizes to signed and unsigned conversions of booleans, and negations; signs.rs launches them.
-#include <sycl/sycl.hpp>
+#include <syclbin/group.hpp>
 #include <syclbin/kernel.hpp>
+#include <syclbin/math.hpp>
+#include <syclbin/vector.hpp>
 
 SYCLBIN_KERNEL(1)
 void signs(const float *in, float *out, float *ones) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Specialization constants of every kind that SPIR-V can specialize, and what is done with them.
 #include <array>
-#include <sycl/sycl.hpp>
+#include <syclbin/constants.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 namespace this_work_item = sycl::ext::oneapi::this_work_item;
 #define KERNEL extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))

@@ -2,7 +2,7 @@
 // The compiler puts these kernels into two images, because only one of them needs fp64. Both have asserts.
 #include <cassert>
 
-#include <sycl/sycl.hpp>
+#include <sycl/queue.hpp>
 
 void split(sycl::queue &queue, float *x, double *y) {
   queue.parallel_for<class OfFloats>(sycl::range<1>(64), [=](sycl::id<1> i) {

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Structs of every kind as parameters, and what goes with them: accessors of more dimensions,
 // required work-groups, variables of the module. structs.rs calls each kernel by its stub.
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/bit_cast.hpp>
+#include <sycl/buffer.hpp>
+#include <sycl/ext/oneapi/bfloat16.hpp>
+#include <sycl/ext/oneapi/device_global/device_global.hpp>
+#include <sycl/queue.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/local_memory.hpp>
+#include <syclbin/vector.hpp>
 #include <complex>
 namespace syclexp = sycl::ext::oneapi::experimental;
 namespace this_work_item = sycl::ext::oneapi::this_work_item;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A specialization constant that SPIR-V has no form for.
-#include <sycl/sycl.hpp>
+#include <syclbin/constants.hpp>
+#include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 struct Place {
   int index;

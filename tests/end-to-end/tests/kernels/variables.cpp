@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Device globals of every kind of type, for what their signatures say.
-#include <sycl/sycl.hpp>
+#include <sycl/ext/oneapi/device_global/device_global.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 namespace this_work_item = sycl::ext::oneapi::this_work_item;
 using in_image = decltype(syclexp::properties(syclexp::device_image_scope));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A kernel that calls virtual functions, which DPC++ compiles to a module of their own; virtual_functions.rs calls it.
 #include <new>
-#include <sycl/sycl.hpp>
+#include <sycl/ext/oneapi/experimental/virtual_functions.hpp>
+#include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 
 struct Shape {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/ext/oneapi/group_local_memory.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/usm.hpp>
+#include <syclbin/group.hpp>
+#include <syclbin/kernel.hpp>
 // The work-item with the highest number of a group writes what the first one reads.
 template <typename Item> void pass_on(const Item &it, float *d, float &last) {
   if (it.get_local_id(0) == it.get_local_range(0) - 1) last = d[it.get_global_id(0)];

@@ -3,7 +3,15 @@
 //
 //   heat [--size N] [--steps N] [--tile N] [--alpha X] [--verbose]
 
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/atomic_ref.hpp>
+#include <sycl/bit_cast.hpp>
+#include <sycl/buffer.hpp>
+#include <sycl/builtins.hpp>
+#include <sycl/group_barrier.hpp>
+#include <sycl/properties/queue_properties.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/usm.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Sums, dot products, minima and histograms of random numbers, with local memory, groups and USM.
 
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/atomic_ref.hpp>
+#include <sycl/buffer.hpp>
+#include <sycl/functional.hpp>
+#include <sycl/group_algorithm.hpp>
+#include <sycl/group_barrier.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/usm.hpp>
 
 #include <algorithm>
 #include <array>

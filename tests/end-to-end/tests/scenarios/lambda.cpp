@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A kernel that has no name of its own: a lambda, called by a class.
-#include <sycl/sycl.hpp>
+#include <sycl/queue.hpp>
 
 class Named;
 void host(sycl::queue &queue, int *out) {

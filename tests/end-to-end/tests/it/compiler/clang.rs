@@ -96,7 +96,8 @@ fn code_alone_shows_read_only_pointers() {
 #[test]
 fn pointers_without_const_are_read_only_if_proven() {
     const SOURCE: &str = r#"
-        #include <sycl/sycl.hpp>
+        #include <sycl/queue.hpp>
+        #include <syclbin/kernel.hpp>
         namespace syclexp = sycl::ext::oneapi::experimental;
         [[gnu::noinline]] float first(float *from, int i) { return from[2 * i]; }
         [[gnu::noinline]] void set(float *to, int i) { to[i + 1] = 1; }
@@ -288,7 +289,7 @@ fn every_documented_option_has_an_effect() {
 #[test]
 fn only_code_with_asserts_records_them() {
     let folder = tempfile::tempdir().unwrap();
-    let kernel = "#include <cassert>\n#include <sycl/sycl.hpp>\n\
+    let kernel = "#include <cassert>\n#include <syclbin/kernel.hpp>\n\
         namespace syclexp = sycl::ext::oneapi::experimental;\n\
         extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))\n\
         void check(int *p) { assert(*p == 1); }\n";
@@ -345,7 +346,7 @@ fn messages_with_hints_are_the_compilers() {
         error.unwrap_or_default().to_owned()
     };
     for source in REFERENCES {
-        let message = message(&format!("#include <sycl/sycl.hpp>\n{source}\n"));
+        let message = message(&format!("#include <sycl/queue.hpp>\n{source}\n"));
         let expected = "&' cannot be used as the type of a kernel parameter";
         assert!(message.ends_with(expected), "{message}");
     }

@@ -15,7 +15,8 @@ const KERNELS: usize = 100;
 /// Returns a source whose kernel `workN` adds N and a polynomial to each element.
 fn source() -> String {
     let mut source = String::from(
-        "#include <sycl/sycl.hpp>\nnamespace syclexp = sycl::ext::oneapi::experimental;\n",
+        "#include <syclbin/kernel.hpp>\n#include <syclbin/math.hpp>\n\
+         namespace syclexp = sycl::ext::oneapi::experimental;\n",
     );
     for number in 0..KERNELS {
         write!(

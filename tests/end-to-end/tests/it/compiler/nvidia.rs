@@ -390,7 +390,10 @@ fn all_parameter_kinds_compile() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("k.cpp"),
-        "#include <sycl/sycl.hpp>
+        "#include <sycl/accessor.hpp>
+#include <syclbin/kernel.hpp>
+#include <syclbin/math.hpp>
+#include <syclbin/vector.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 struct Four { int of[4]; float *to; };
 #define KERNEL extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>)) void

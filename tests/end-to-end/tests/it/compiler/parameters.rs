@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use syclbin_rt::{
     AccessorRange, Addressing, Arg, Device, ErrorKind, Filtering, Launch, Module, NdRange, Queue,
@@ -13,11 +14,10 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use crate::common;
 
-fn load() -> Result<(Queue, Module)> {
-    load_optimized("-O2")
-}
+/// The file that most tests load.
+static OPTIMIZED: LazyLock<Vec<u8>> = LazyLock::new(|| compile("-O2"));
 
-fn load_optimized(option: &str) -> Result<(Queue, Module)> {
+fn compile(option: &str) -> Vec<u8> {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
     let clang = home.newest(Component::Compiler);
     let clang = clang
@@ -32,15 +32,19 @@ fn load_optimized(option: &str) -> Result<(Queue, Module)> {
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
+    std::fs::read(file).unwrap()
+}
+
+fn load(bytes: &[u8]) -> Result<(Queue, Module)> {
     let queue = Device::best()?.queue()?;
     // SAFETY: a compiler made the file.
-    let module = unsafe { Module::load(&queue, &std::fs::read(file).unwrap())? };
+    let module = unsafe { Module::load(&queue, bytes)? };
     Ok((queue, module))
 }
 
 #[test]
 fn accessors_follow_sycl_dimension_order() -> Result<()> {
-    let (queue, module) = load()?;
+    let (queue, module) = load(&OPTIMIZED)?;
     let numbers: Vec<i32> = (0..6 * 16).collect();
     let input = queue.upload(&numbers)?;
     let mut out = queue.zeroed::<i32>(36)?;
@@ -68,7 +72,7 @@ fn accessors_follow_sycl_dimension_order() -> Result<()> {
 
 #[test]
 fn local_accessor_follows_sycl_dimension_order() -> Result<()> {
-    let (queue, module) = load()?;
+    let (queue, module) = load(&OPTIMIZED)?;
     let mut out = queue.zeroed::<i32>(32)?;
     let args = [Arg::local_accessor::<i32>([4, 8]), Arg::write(&mut out)];
     let range = NdRange::new([4, 8]).local([4, 8]);
@@ -80,7 +84,7 @@ fn local_accessor_follows_sycl_dimension_order() -> Result<()> {
 
 #[test]
 fn half_and_vector_are_passed_by_value() -> Result<()> {
-    let (queue, module) = load()?;
+    let (queue, module) = load(&OPTIMIZED)?;
     let mut out = queue.zeroed::<f32>(4)?;
     let args = [
         Arg::value(0x3c00u16), // 1 in half precision
@@ -114,7 +118,7 @@ fn sampler(queue: &Queue) -> Result<Option<Sampler>> {
 
 #[test]
 fn a_sampler_is_passed_between_other_arguments() -> Result<()> {
-    let (queue, module) = load()?;
+    let (queue, module) = load(&OPTIMIZED)?;
     let Some(sampler) = sampler(&queue)? else {
         return Ok(());
     };
@@ -159,8 +163,8 @@ fn a_sampler_is_passed_between_other_arguments() -> Result<()> {
 #[test]
 fn kernel_handler_reaches_functions_and_lambdas() -> Result<()> {
     // Without optimization a lambda has an argument for it; with it, the compiler removes that.
-    for option in ["-O0", "-O2"] {
-        let (queue, module) = load_optimized(option)?;
+    for (option, bytes) in [("-O0", &compile("-O0")), ("-O2", &*OPTIMIZED)] {
+        let (queue, module) = load(bytes)?;
         let input = queue.upload(&[1i32, 2, 3, 4])?;
         let mut out = queue.zeroed::<i32>(4)?;
         let names = &["in", "h", "out", "factor"];
