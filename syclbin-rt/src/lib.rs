@@ -161,7 +161,7 @@
 //!
 //! - `cuda` (default): supports NVIDIA GPUs. Their driver is loaded at run time.
 //! - `dlpack`: shares tensors with other libraries without copying them; see the module `dlpack`.
-//! - `half`: supports `f16` and `bf16` from the crate [`half`], for kernels with `sycl::half` and `bfloat16`
+//! - `half`: supports `f16` and `bf16` from the crate `half`, for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
 //! - `log`: logs through the crate `log`. Level warn reports compiler warnings from drivers, unusable cache entries,
 //!   and better devices that a file has no code for. Level info reports the chosen device and the code that was

@@ -101,9 +101,14 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
     if (found, digest.as_str()) == (size, head_sha256) {
         return Ok(());
     }
+    let difference = if found == size {
+        "its first bytes differ".to_owned()
+    } else {
+        format!("it has {found} bytes instead of {size}")
+    };
     own(format!(
-        "{} is not the compiler library of DPC++ {VERSION} (it has {found} bytes instead of {size}), so it is not \
-         used; run `{INSTALL_COMMAND} --force`",
+        "{} is not the compiler library of DPC++ {VERSION} ({difference}), so it is not used; run \
+         `{INSTALL_COMMAND} --force`",
         path.display()
     ))
 }
