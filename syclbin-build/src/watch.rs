@@ -191,7 +191,7 @@ impl Watch {
     /// Returns the sources, the pattern directories, and the build script's note.
     fn own_files(&self) -> BTreeSet<PathBuf> {
         let note =
-            |(out_dir, name): &(PathBuf, String)| listing::note(&listing::folder(out_dir), name);
+            |(out_dir, name): &(PathBuf, String)| listing::note(&listing::directory(out_dir), name);
         let sources = self.sources.iter().cloned();
         let matching = self
             .request

@@ -24,28 +24,28 @@ pub(crate) fn candidates<'n>(
 ) -> BTreeSet<PathBuf> {
     let read: Vec<Cow<'_, str>> = read.iter().map(|path| path.to_string_lossy()).collect();
     let mut names: BTreeSet<&str> = names.collect();
-    let mut folders: BTreeSet<&str> = searched.iter().map(String::as_str).collect();
+    let mut directories: BTreeSet<&str> = searched.iter().map(String::as_str).collect();
     for path in &read {
-        folders.insert(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+        directories.insert(path.rsplit_once('/').map_or("", |(directory, _)| directory));
     }
-    let known = folders.clone();
+    let known = directories.clone();
     for path in &read {
         let mut is_above = false;
-        for (folder, name) in splits(path) {
+        for (directory, name) in splits(path) {
             if name.starts_with("../") {
                 is_above = true;
                 // Compilers spell their own directories with `..` too, so the name counts only if it follows a known
                 // directory.
-                names.extend(known.contains(folder).then_some(name));
+                names.extend(known.contains(directory).then_some(name));
             } else if is_above {
                 break;
             } else {
-                folders.insert(folder);
+                directories.insert(directory);
                 names.insert(name);
             }
         }
     }
-    existing(&folders, &names, files)
+    existing(&directories, &names, files)
 }
 
 /// Returns every split of `path` into a directory and a name, the shortest name first.
@@ -57,10 +57,10 @@ fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
         .chain(whole)
 }
 
-/// Returns every existing file whose path is a directory in `folders` followed by a name in `names`. Lists each
+/// Returns every existing file whose path is a directory in `directories` followed by a name in `names`. Lists each
 /// directory once, because looking up every name would take thousands of system calls.
 fn existing(
-    folders: &BTreeSet<&str>,
+    directories: &BTreeSet<&str>,
     names: &BTreeSet<&str>,
     files: &mut Files,
 ) -> BTreeSet<PathBuf> {
@@ -73,9 +73,9 @@ fn existing(
         }
     }
     let mut found = BTreeSet::new();
-    for folder in folders.iter().map(Path::new) {
+    for directory in directories.iter().map(Path::new) {
         let mut possible = others.clone();
-        match files.listing(folder) {
+        match files.listing(directory) {
             Some(listing) => {
                 let listed = listing
                     .iter()
@@ -84,7 +84,7 @@ fn existing(
             }
             None => possible.extend(by_first.values().flatten()),
         }
-        let paths = possible.into_iter().map(|name| folder.join(name));
+        let paths = possible.into_iter().map(|name| directory.join(name));
         found.extend(paths.filter(|path| files.exists(path)));
     }
     found

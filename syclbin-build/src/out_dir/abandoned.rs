@@ -27,7 +27,7 @@ fn ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 /// Marks the file called `name` as built by this run.
 pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let mut ours = ours();
-    let files = listing::folder(out_dir);
+    let files = listing::directory(out_dir);
     let is_first = !ours.iter().any(|note| note.parent() == Some(&*files));
     if is_first {
         // The previous run did not reach these files.
@@ -40,7 +40,7 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
 /// Hides the files that this run has not reached. Call this after each file is built.
 pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
     let ours = ours();
-    let files = listing::folder(out_dir);
+    let files = listing::directory(out_dir);
     let aside = files.join(FOLDER);
     for name in listing::names(&files)? {
         let note = listing::note(&files, &name);

@@ -16,22 +16,22 @@ use crate::words;
 const PREFIX: &str = ".sources-";
 
 /// Returns the directory for SYCLBIN files in `OUT_DIR`.
-pub(crate) fn folder(out_dir: &Path) -> PathBuf {
+pub(crate) fn directory(out_dir: &Path) -> PathBuf {
     out_dir.join("syclbin")
 }
 
 /// Returns the path of the SYCLBIN file called `name`.
 #[must_use]
 pub fn file(out_dir: &Path, name: &str) -> PathBuf {
-    file_in(&folder(out_dir), name)
+    file_in(&directory(out_dir), name)
 }
 
-pub(crate) fn file_in(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.syclbin"))
+pub(crate) fn file_in(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.syclbin"))
 }
 
-pub(crate) fn note(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{PREFIX}{name}"))
+pub(crate) fn note(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{PREFIX}{name}"))
 }
 
 /// Writes a note with the request for the file called `name`.
@@ -68,11 +68,11 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     }
     add("headers", headers::folder().as_os_str());
     let bytes = words::join(words.iter().map(OsString::as_os_str));
-    file::replace(&note(&folder(out_dir), name), &bytes)
+    file::replace(&note(&directory(out_dir), name), &bytes)
 }
 
 pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
-    let bytes = std::fs::read(note(&folder(out_dir), name))?;
+    let bytes = std::fs::read(note(&directory(out_dir), name))?;
     let mut request = Request::default();
     let mut triples = Triples::default();
     for word in words::split(&bytes) {
@@ -108,17 +108,17 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
 ///
 /// Fails if the notes cannot be read.
 pub fn read(out_dir: &Path) -> io::Result<BTreeMap<String, Vec<PathBuf>>> {
-    let folder = folder(out_dir);
-    let each = names(&folder)?.into_iter().map(|name| {
+    let directory = directory(out_dir);
+    let each = names(&directory)?.into_iter().map(|name| {
         let request = request(out_dir, &name)?;
         Ok((name, request.sources))
     });
     each.collect()
 }
 
-/// Returns the names of the files for which `folder` contains notes.
-pub(crate) fn names(folder: &Path) -> io::Result<Vec<String>> {
-    let entries = match std::fs::read_dir(folder) {
+/// Returns the names of the files for which `directory` contains notes.
+pub(crate) fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -142,7 +142,7 @@ mod tests {
     fn noted_sources_are_read_by_name() {
         let out = tempfile::tempdir().unwrap();
         assert!(read(out.path()).unwrap().is_empty());
-        std::fs::create_dir(folder(out.path())).unwrap();
+        std::fs::create_dir(directory(out.path())).unwrap();
         let sources = ["k/a b.cpp", "c.cpp"].map(PathBuf::from);
         for (name, sources) in [("a", &sources[..]), ("b", &sources[1..])] {
             let request = Request {
@@ -163,7 +163,7 @@ mod tests {
         use std::os::unix::ffi::OsStrExt as _;
 
         let out = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder(out.path())).unwrap();
+        std::fs::create_dir(directory(out.path())).unwrap();
         let noted = Request {
             sources: vec![OsStr::from_bytes(b"caf\xe9/a.cpp").into()],
             arguments: vec![OsStr::from_bytes(b"-Icaf\xe9=\xe9").into()],
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn noted_request_compiles_the_same() {
         let out = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder(out.path())).unwrap();
+        std::fs::create_dir(directory(out.path())).unwrap();
         let request = Request {
             sources: vec!["a=b.cpp".into(), "c.cpp".into()],
             patterns: Vec::new(),

@@ -23,7 +23,7 @@ impl Paths {
         let out_dir = PathBuf::from(cargo::env("OUT_DIR").ok_or(Error::NoOutDir)?);
         Ok(Self {
             package: std::env::current_dir().map_err(Error::write(Path::new(".")))?,
-            directory: listing::folder(&out_dir),
+            directory: listing::directory(&out_dir),
             file: listing::file(&out_dir, name),
             out_dir,
         })

@@ -84,8 +84,8 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Like [`specialization_constant`](Self::specialization_constant), but loading fails if a byte of the value
-    /// at an offset in `bools` is neither 0 nor 1. For generated code only, whose `load` is safe.
+    /// Sets a constant as [`specialization_constant`](Self::specialization_constant) does, but loading fails if a byte
+    /// of the value at an offset in `bools` is neither 0 nor 1. For generated code only, whose `load` is safe.
     #[doc(hidden)]
     pub fn specialization_constant_with_bools<T: NoUninit>(
         mut self,
