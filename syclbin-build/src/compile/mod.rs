@@ -12,8 +12,10 @@ mod tokens;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use syclbin::{State, Syclbin};
+use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::cache::{Cache, Pending};
 use crate::cargo;
@@ -82,13 +84,32 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let mut flags: Vec<OsString> = own.map(OsString::from).into();
     flags.extend(request.arguments.iter().cloned());
     if default_targets::split(&request.arguments).1.is_empty() {
-        flags.extend(compiler.default_targets());
+        let targets = compiler.default_targets();
+        if targets.is_empty() {
+            warn_without_nvidia();
+        }
+        flags.extend(targets);
     }
     flags.extend(headers::arguments());
     if !compiler.is_own() {
         flags.extend(headers::assert_arguments());
     }
     flags
+}
+
+/// Warns once if this is a release build, which will skip NVIDIA GPUs. The build machine may have none, but its users
+/// may.
+fn warn_without_nvidia() {
+    static ONCE: Once = Once::new();
+    if cargo::env_again("PROFILE").is_some_and(|profile| profile == "release") {
+        ONCE.call_once(|| {
+            cargo::warning(&format!(
+                "this release build contains no code for NVIDIA GPUs; run `{INSTALL_COMMAND} --component nvidia` to \
+                 compile for them, or set {}=spir64 to build without it",
+                default_targets::VARIABLE
+            ));
+        });
+    }
 }
 
 fn compile_each(

@@ -89,6 +89,25 @@ fn debug_compile_gets_no_targets() {
 }
 
 #[test]
+fn release_builds_without_code_for_nvidia_warn_once() {
+    let package = Package::new();
+    let steps = "source kernels/vector_ops.cpp\ntry_compile vector_ops\n\
+        source kernels/vector_ops.cpp\ncompile another";
+    let release = || package.script(steps, COMPILE).env("PROFILE", "release");
+    let ran = release().run().succeeded();
+    let [warning] = ran.said("warning")[..] else {
+        panic!("{ran:?}");
+    };
+    assert!(warning.contains("no code for NVIDIA GPUs"), "{warning}");
+    for silent in [
+        release().env("SYCLBIN_TARGETS", "spir64"),
+        package.script(steps, COMPILE).env("PROFILE", "debug"),
+    ] {
+        assert_eq!(silent.run().succeeded().said("warning"), [""; 0]);
+    }
+}
+
+#[test]
 fn target_options_are_dropped_for_debug_information() {
     let package = Package::new();
     let steps = "targets spir64 nvptx64-nvidia-cuda\nflag -Xsycl-target-backend=nvptx64-nvidia-cuda\n\
