@@ -70,7 +70,7 @@ impl Build {
     /// Lets the driver handle failed asserts in kernels, by defining `SYCLBIN_NATIVE_ASSERT`.
     ///
     /// By default, a failed `assert` is recorded, and the kernel continues. The next `Queue::wait`, `Queue::read`,
-    /// `Queue::download` or `Event::wait` of `syclbin-rt` returns `ErrorKind::Assert`, with the condition, file, line,
+    /// `Queue::download` or `Event::wait` in `syclbin-rt` returns `ErrorKind::Assert`, with the condition, file, line,
     /// function and work-item. This needs no support from the driver, and also works for code that calls
     /// `__assert_fail` itself. Sources without asserts compile to the same code either way. Define `NDEBUG` to remove
     /// asserts.

@@ -190,16 +190,16 @@ pub enum Error {
     #[error("prebuilt file {} {problem}; regenerate it with `cargo syclbin build --commit` on a machine with a \
         compiler", .path.display())]
     Prebuilt {
-        /// The file.
+        /// The prebuilt file.
         path: PathBuf,
-        /// The problem with it.
+        /// The problem with the prebuilt file.
         problem: String,
     },
     /// There is neither a compiler nor a prebuilt file.
     #[error("{compiler}\nand the prebuilt file {} does not exist either; `cargo syclbin build --commit` writes it on a \
         machine with a compiler", .path.display())]
     PrebuiltMissing {
-        /// The file.
+        /// The prebuilt file that does not exist.
         path: PathBuf,
         /// Why no compiler was found.
         compiler: Box<Error>,

@@ -106,8 +106,8 @@
 //! loads the file. Without such functions, the state is `executable`. A function that no source defines is an error,
 //! unless [`Build::link_at_load`] declares that it comes from another file.
 //!
-//! Sources may be whole programs, each with a `main`. If two sources contain kernels of the same name, or lambdas in
-//! functions of the same name, the names of their stubs begin with the source name: `heat.main` and `nbody.main` for
+//! Sources may be whole programs, each with a `main`. If two sources contain kernels with the same name, or lambdas in
+//! functions with the same name, the names of their stubs begin with the source name: `heat.main` and `nbody.main` for
 //! `heat.cpp` and `nbody.cpp`. If the file names are also equal, the directory is added: `first_heat.main`. Native code
 //! cannot be renamed, so such kernels are left out if the file contains native code.
 //!
@@ -127,7 +127,7 @@
 //! kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead of 5.2 s with
 //! `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
 //!
-//! A compile times out after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colours if
+//! A compile times out after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colors if
 //! `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script cannot detect the
 //! terminal.
 //!

@@ -140,8 +140,8 @@ fn say(step: &Step) -> io::Result<()> {
     output.flush()
 }
 
-/// Runs the trial kernel of the SYCLBIN file on standard input, on the device that a program would choose for that
-/// file. Returns the result as JSON.
+/// Reads a SYCLBIN file from standard input, and runs its trial kernel on the device that a program would choose for
+/// that file. Returns the result as JSON.
 pub(crate) fn trial() -> String {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);

@@ -23,7 +23,7 @@
 //! Next to the components are the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt` cache
 //! compiled code. The feature `store` provides the code that both caches share.
 //!
-//! This crate starts no process and reads no environment variable. The caller does both, because a build script must
+//! This crate does not start processes or read environment variables. The caller does both, because a build script must
 //! tell Cargo about every variable that it reads. The crate writes only to cache stores.
 #![forbid(unsafe_code)]
 

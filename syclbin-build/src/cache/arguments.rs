@@ -118,7 +118,7 @@ fn is_unfit(argument: &str) -> bool {
 }
 
 /// Returns whether an argument contains the path of an existing file, as in `a.syclbin` or `-option=a.bc`. Macro
-/// definitions do not count, because the compiler reads no file for them.
+/// definitions do not count, because the compiler does not read a file for them.
 fn names_file(argument: &str) -> bool {
     let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
     let after = argument

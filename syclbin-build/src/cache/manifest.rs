@@ -25,7 +25,7 @@ pub(crate) struct Record {
     pub(crate) id: String,
     /// All files that the compiler read, starting with the source.
     pub(crate) read: Vec<Dependency>,
-    /// The names of the files whose existence these files test.
+    /// The file names that the files in `read` pass to `__has_include` or `__has_embed`.
     pub(crate) asked: BTreeSet<String>,
     /// The hash of all [`candidates`](super::candidates) paths.
     pub(crate) candidates: String,

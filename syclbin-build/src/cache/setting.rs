@@ -25,7 +25,8 @@ const ARGUMENTS: [&str; 3] = [
     "__INTEL_POST_CFLAGS",
 ];
 
-/// The directories of the crates whose code turns compiler output into results.
+/// The directories of the crates that produce the cached files. Their code is part of the cache key, so a change in it
+/// makes the cache stale.
 const MAKERS: [&str; 3] = [
     env!("CARGO_MANIFEST_DIR"),
     syclbin::__private::FOLDER,

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Returns whether diagnostics should have colours. Cargo captures standard error, and prints it unchanged when a build
-/// fails. So the script cannot detect the terminal, and uses colours only if the user forces them. Warnings never have
-/// colours, because they pass through Cargo.
+/// Returns whether diagnostics should have colors. Cargo captures standard error, and prints it unchanged when a build
+/// fails. So the script cannot detect the terminal, and uses colors only if the user forces them. Warnings never have
+/// colors, because they pass through Cargo.
 pub(crate) fn has_colour() -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -18,7 +18,7 @@ pub(crate) fn has_colour() -> bool {
     terminal && !no && !is("CARGO_TERM_COLOR", "never")
 }
 
-/// Returns the text without colour codes. A colour code is an escape character, a bracket, numbers, and a letter.
+/// Returns the text without ANSI color sequences: ESC, `[`, digits and semicolons, and a final letter.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

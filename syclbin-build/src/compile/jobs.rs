@@ -19,7 +19,7 @@ pub(crate) type JobResult = Option<Result<String>>;
 /// The maximum pause between two polls: a hundredth of the time that a short compile takes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// Runs all tasks, even if some fail.
+/// Runs the tasks in parallel. A failed task affects only the tasks that depend on it (`only_with`).
 pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> Vec<JobResult> {
     let limit = crate::compiler::limit();
     let mut outcomes: Vec<JobResult> = tasks.iter().map(|_| None).collect();

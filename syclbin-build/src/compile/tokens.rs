@@ -12,7 +12,7 @@ use std::num::NonZero;
 /// all others.
 pub(crate) struct Tokens {
     source: Source,
-    /// The requested tokens, without this process's own token.
+    /// The tokens held now, excluding this process's own token.
     held: Vec<u8>,
 }
 
@@ -27,8 +27,9 @@ enum Source {
 const VARIABLES: [&str; 3] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"];
 
 impl Tokens {
-    /// Connects to the jobserver that the environment describes, or counts cores. The variables are not reported to
-    /// Cargo, because the number of processes does not affect the result.
+    /// Connects to the jobserver that the environment describes. Without a jobserver, uses `NUM_JOBS`, or else the
+    /// number of cores. Cargo is not told about these variables, because the number of processes does not affect the
+    /// result.
     pub(crate) fn of_environment() -> Self {
         let flags = VARIABLES.into_iter().find_map(std::env::var_os);
         let jobs = std::env::var("NUM_JOBS").ok();

@@ -16,7 +16,7 @@ pub(crate) struct Compiled {
     pub(crate) modules: Vec<AbstractModule<'static>>,
     /// All existing files that were read. A compiler's built-in headers do not exist as files.
     pub(crate) files: Vec<PathBuf>,
-    /// Warnings, without colours.
+    /// Warnings, without colors.
     pub(crate) diagnostics: String,
     /// Whether the result contains a kernel or an exported function.
     pub(crate) is_of_use: bool,

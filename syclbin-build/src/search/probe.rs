@@ -78,7 +78,8 @@ impl fmt::Display for Problem {
                     write!(f, " ({said})")?;
                 }
                 f.write_str(
-                    "; run it in a shell: a library or an environment variable may be missing",
+                    "; run it in a shell to see why: for example, a shared library or an environment variable may be \
+                     missing",
                 )
             }
             Self::NoVersion => {

@@ -19,19 +19,19 @@ use crate::backend::{
     TransferError, WaitList,
 };
 
-/// Device elements mapped for the host to read. Created by [`Queue::map`](crate::Queue::map).
+/// A read-only view of device elements in host memory, created by [`Queue::map`](crate::Queue::map).
 ///
-/// Dropping it ends the view.
+/// Dropping the view unmaps the elements.
 #[must_use = "dropping it immediately ends the view"]
 pub struct Mapped<'a, T> {
     view: View,
     slice: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// Device elements mapped for the host to read and write. Created by [`Queue::map_mut`](crate::Queue::map_mut).
+/// A writable view of device elements in host memory, created by [`Queue::map_mut`](crate::Queue::map_mut).
 ///
-/// Dropping it ends the view and writes the host's changes back. [`MappedMut::unmap`] also reports whether the
-/// driver accepted them.
+/// Dropping the view writes the host's changes back and unmaps the elements. [`MappedMut::unmap`] does the same, and
+/// reports whether the driver accepted the changes.
 #[must_use = "dropping it immediately ends the view"]
 pub struct MappedMut<'a, T> {
     view: View,
@@ -276,7 +276,8 @@ impl Queue {
         let bytes = size_of_val(data.as_slice());
         let data = ManuallyDrop::new(data);
         if bytes == 0 || bytes != region.bytes() {
-            // Drivers cannot copy zero bytes. A barrier still makes later commands wait for `after`.
+            // Some drivers reject zero-byte copies, so enqueue a barrier instead: later commands must still wait for
+            // `after`. A length mismatch violates this function's contract, so nothing is copied.
             let event = self.barrier(after)?;
             return Ok(PendingCopy { data, event });
         }

@@ -23,7 +23,8 @@ pub(crate) trait DriverKernel: Send + Sync {
 
     fn bounds(&self) -> KernelBounds;
 
-    /// Returns the number of which the work-group size should be a multiple, for best performance.
+    /// Returns the preferred work-group size multiple: for best performance, the work-group size should be a multiple
+    /// of this number.
     fn preferred_multiple(&self) -> Result<usize>;
 
     fn attributes(&self) -> Result<KernelAttributes>;
@@ -49,7 +50,7 @@ pub(crate) struct KernelBounds {
     pub(crate) required_local: Option<[usize; 3]>,
     /// The largest work-group on this device, in work-items.
     pub(crate) max_local: usize,
-    /// The local memory that the kernel uses, in bytes, not counting its arguments.
+    /// The local memory that the kernel uses, in bytes, excluding local-memory arguments.
     pub(crate) local_memory: u64,
 }
 
@@ -109,9 +110,9 @@ impl Kernel {
 pub struct KernelAttributes {
     /// The largest number of work-items in a work-group.
     pub max_work_group_size: usize,
-    /// The number of work-items of which the work-group size should be a multiple, for best performance.
+    /// For best performance, the work-group size should be a multiple of this number of work-items.
     pub preferred_work_group_size_multiple: usize,
-    /// The work-group memory that the kernel uses, not counting its arguments.
+    /// The work-group memory that the kernel uses, excluding work-group memory that is passed as an argument.
     pub local_memory_bytes: u64,
     /// The private memory of a work-item. CUDA drivers include spilled registers.
     pub private_memory_bytes: Option<u64>,

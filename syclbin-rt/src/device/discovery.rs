@@ -73,7 +73,7 @@ impl Discovery {
         for skipped in &skipped {
             log::warn(format_args!("skipped a better device: {skipped}"));
         }
-        log::info(format_args!("the best device is {device}: {reason}"));
+        log::info(format_args!("chose {device}: {reason}"));
         Ok(DeviceChoice {
             device,
             reason,

@@ -227,7 +227,8 @@ impl Device {
 
     /// Returns whether the device is a CUDA GPU, which runs PTX and native NVIDIA code from SYCLBIN files.
     ///
-    /// `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` of `syclbin-build` adds such code alongside SPIR-V.
+    /// To include PTX alongside SPIR-V in a file, call `Build::targets(["spir64", "nvptx64-nvidia-cuda"])` in
+    /// `syclbin-build`.
     #[must_use]
     pub fn takes_ptx(&self) -> bool {
         self.facts().ptx.is_some()

@@ -366,7 +366,7 @@ struct Progress {
     local: u64,
 }
 
-/// Only checks that values belong to the context of this queue; sets no argument.
+/// Checks that values belong to the queue's context, without setting any arguments.
 struct CheckOnly<'k>(&'k backend::Queue);
 
 impl<'a> Arguments<'a> for CheckOnly<'_> {

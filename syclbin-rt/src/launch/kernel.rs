@@ -52,7 +52,7 @@ pub(crate) struct Checked {
     eliminated: Vec<bool>,
     /// The value of the `kernel_handler`, if the code reads specialization constants from memory.
     pub(crate) constants: Option<ConstantsBuffer>,
-    /// The work-group memory that the kernel uses, in bytes, not counting its arguments.
+    /// The work-group memory that the kernel uses, in bytes, excluding work-group memory that is passed as an argument.
     pub(crate) local_memory: u64,
     /// The backend's handle for `queue`.
     pub(crate) raw_queue: backend::Queue,

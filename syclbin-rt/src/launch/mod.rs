@@ -245,7 +245,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// # What the author of a contract guarantees
 ///
 /// By writing `unsafe extern "SYCL"`, the author guarantees that every launch that the contract allows has defined
-/// behaviour in C++ and SYCL. The kernel stays inside its memory and never divides by zero. Either all work-items of a
+/// behavior in C++ and SYCL. The kernel stays inside its memory and never divides by zero. Either all work-items of a
 /// group reach a barrier, or none does. Callers choose everything else, so the guarantee must cover
 ///
 /// - every argument value that the contract allows;

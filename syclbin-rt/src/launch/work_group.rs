@@ -24,13 +24,13 @@ pub(crate) struct Limits {
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// Checks a launch's range. If the range sets no work-group size, sets the size that the kernel requires, if any;
-/// otherwise the driver chooses a size.
+/// Checks a launch range, and fills in the kernel's required work-group size if the range does not set a size. If
+/// neither specifies a size, the driver chooses one.
 ///
 /// # Errors
 ///
-/// Fails if the range is empty or exceeds the kernel's limit, or if the size does not match the range, the kernel or
-/// the device.
+/// Fails if the range is empty, if it has more work-items than the kernel was compiled for, or if its number of
+/// dimensions is wrong. Also fails if the work-group size does not fit the range, the kernel or the device.
 #[inline]
 pub(crate) fn choose(
     range: &mut AnyRange,
@@ -49,7 +49,7 @@ pub(crate) fn choose(
     if let Some(offset) = range.offset {
         reach = global.checked_reach(offset);
     }
-    // Larger ids are undefined behaviour, because the compiler assumes that they do not occur.
+    // Larger ids are undefined behavior, because the compiler assumes that they do not occur.
     if reach.is_none_or(|items| items > limits.max_range) {
         let remedy = if limits.max_range == usize::MAX {
             ""

@@ -292,7 +292,8 @@ pub(crate) fn portable<'c>(
 ///
 /// # Errors
 ///
-/// Fails if the device can run no kernel of the program, because a driver may abort the process on such code.
+/// Fails if the device cannot run any kernel in the program. Such code must not reach the driver, which may abort the
+/// process.
 pub(crate) fn unfit_kernels(
     codes: &[Cow<'_, [u8]>],
     facts: &Facts,

@@ -25,8 +25,8 @@ impl Coverage {
         let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
         let mut modules: Vec<(usize, &AbstractModule<'_>)> =
             file.modules.iter().enumerate().collect();
-        // Modules without kernels only export symbols to other modules. Files from before 2025 list no kernels at
-        // all.
+        // Modules without kernels only export symbols to other modules. Files from before June 2025 do not list
+        // any kernels.
         if file.modules.iter().any(|module| has_kernels(&module)) {
             modules.retain(|(_, module)| has_kernels(module));
         }

@@ -148,7 +148,8 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
     ))
 }
 
-/// Checks that the device can call functions through pointers. Otherwise drivers fail at the launch, or crash.
+/// Checks that the device supports virtual functions, if the module uses or defines them. Without support, drivers
+/// crash or fail at launch.
 fn check_virtual_functions(sets: &VirtualFunctions, facts: &Facts) -> Result<(), String> {
     let sets: BTreeSet<&str> = (sets.uses.0.iter().chain(&sets.defines.0))
         .map(String::as_str)

@@ -120,7 +120,7 @@ impl<T: Pod> DeviceSlice<T> {
         }
         let [start, end] = [start, end].map(|bound| bound.unwrap_or(usize::MAX));
         let message = format_args!(
-            "the range {start}..{end} is out of bounds for {} elements",
+            "the range {start}..{end} is invalid for a slice of {} elements",
             self.len()
         );
         Err(Error::new(ErrorKind::InvalidArgument, message))

@@ -106,8 +106,8 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// The imported code becomes part of this module. To launch the kernels of `file`, load it as well.
     ///
-    /// All files must be in state object or input. A file in state [executable](crate::State::Executable) is already
-    /// linked, so `load` rejects it.
+    /// All files must be in the input or object state. A file in the [executable](crate::State::Executable) state is
+    /// already linked, so `load` rejects it.
     ///
     /// ```no_run
     /// use syclbin_rt::{Device, Module};
@@ -137,7 +137,7 @@ impl<'q> ModuleBuilder<'q> {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Module::load`]. Also fails if a constant does not exist or has another size, if
-    /// a linked file is not a SYCLBIN file, or if one of several files is in state executable.
+    /// a linked file is not a SYCLBIN file, or if one of several files is an executable.
     ///
     /// # Safety
     ///
@@ -242,7 +242,7 @@ impl SourceFile<'_> {
 ///
 /// # Errors
 ///
-/// Fails if one of several files is in state executable.
+/// Fails if one of several files is an executable.
 pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     let (Some(file), [_, linked @ ..]) = (files.first(), files) else {
         return Ok(());
@@ -263,7 +263,7 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     };
     let names: Vec<String> = files.iter().enumerate().map(name).collect();
     let message = format_args!(
-        "cannot link {} with {}: {} is in state executable, so it is already linked; load it without other files, or \
+        "cannot link {} with {}: {} is an executable, which is already linked; load it without other files, or \
          compile its sources to an object (`Build::link_at_load`, `-fsyclbin=object`)",
         names[0],
         names[1..].join(" and "),
@@ -296,7 +296,9 @@ fn check_stubs(
     }
     let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
     let differences = differences.iter().map(ToString::to_string).collect();
-    let message = format_args!("{file} does not match the generated code");
+    let message = format_args!(
+        "{file} does not match the kernels that this program was built with (compile both from the same sources)"
+    );
     Err(Error::listing(
         ErrorKind::StubMismatch,
         message,
@@ -331,7 +333,7 @@ mod tests {
         assert_eq!(
             refusal(&[Executable, Object]).unwrap(),
             "cannot link the loaded file (no kernels) with linked file 1 (no kernels): the loaded file \
-             (no kernels) is in state executable, so it is already linked; load it without other files, or compile \
+             (no kernels) is an executable, which is already linked; load it without other files, or compile \
              its sources to an object (`Build::link_at_load`, `-fsyclbin=object`)"
         );
         let last = refusal(&[Object, Object, Executable]).unwrap();
@@ -340,7 +342,7 @@ mod tests {
             "{last}"
         );
         assert!(
-            last.contains(": linked file 2 (no kernels) is in state"),
+            last.contains(": linked file 2 (no kernels) is an executable"),
             "{last}"
         );
     }

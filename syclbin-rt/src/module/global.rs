@@ -35,7 +35,8 @@ pub struct Global<T> {
 pub(crate) struct Variable {
     /// The unique identifier: the mangled name.
     id: CString,
-    /// The variable's name in the code, which is the plain name outside namespaces.
+    /// The name that the code uses for the variable, if the file records it. For a variable that is neither static nor
+    /// in a namespace, this is the unmangled name.
     code_name: Option<String>,
     /// The name by which the driver looks up the variable.
     symbol: CString,

@@ -122,8 +122,8 @@ impl LoadedModule {
         self.listed(builder).chain(unlisted)
     }
 
-    /// Finds the kernels of a module whose file does not list them, as in files from before 2025. If there is only
-    /// native code, the driver lists the kernels.
+    /// Finds the kernels of a module if the file does not list them; DPC++ from before June 2025 does not write the
+    /// list (intel/llvm#18970). If the module contains only native code, asks the driver.
     fn find_kernels(&self, builder: &Builder) -> Vec<String> {
         let Some(unit) = builder.unit(self.index) else {
             return Vec::new();

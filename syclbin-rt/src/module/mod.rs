@@ -244,9 +244,9 @@ impl Module {
 
     /// Returns the state recorded in the file that the module was loaded from, if any.
     ///
-    /// A module can run in any state: files in state [input](State::Input) are compiled, and files in state
-    /// [object](State::Object) are linked. A file in state [executable](State::Executable) is already linked, so it
-    /// cannot be linked with other files.
+    /// A module can run in any state: files in the [input](State::Input) state are compiled, and files in the
+    /// [object](State::Object) state are linked. A file in the [executable](State::Executable) state is already linked,
+    /// so it cannot be linked with other files.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         self.0.builder.files.head()?.state()

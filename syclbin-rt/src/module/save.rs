@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Saves a loaded module as a SYCLBIN file, either in state executable with native code for the module's device, or
-//! in another state with the code that the module was loaded from.
+//! Saves a loaded module as a SYCLBIN file, either as an executable with native code for the module's device, or in
+//! another state with the code that the module was loaded from.
 
 use std::collections::BTreeSet;
 
@@ -34,8 +34,8 @@ const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 const LAYOUT: &str = "layout";
 
 impl Module {
-    /// Saves the module as a SYCLBIN file in state executable, with the native code that this device's driver has
-    /// compiled, so that loading it compiles nothing. The reference runtime can also load the file.
+    /// Saves the module as an executable SYCLBIN file, with the native code that this device's driver has compiled,
+    /// so that loading it compiles nothing. The reference runtime can also load the file.
     ///
     /// Linked code and the values of specialization constants are compiled in, so loading the file with other values
     /// fails. Modules that cannot run on this device are omitted. Keep the original file: the saved file may load
@@ -63,7 +63,7 @@ impl Module {
         to_vec(&self.executable()?)
     }
 
-    /// Saves the module and `others` as a single SYCLBIN file in state executable, with the native code of each. All of
+    /// Saves the module and `others` as a single executable SYCLBIN file, with the native code of each. All of
     /// them must be loaded from the same file, on different devices. When the saved file is loaded, each device uses
     /// its own code.
     ///
@@ -116,7 +116,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`to_syclbin`](Self::to_syclbin) in state executable. In other states, fails if a
+    /// For an executable, fails for the same reasons as [`to_syclbin`](Self::to_syclbin). In other states, fails if a
     /// module contains only native code, or if the file does not record the default of a constant that was set.
     pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
         match state {
@@ -334,7 +334,7 @@ fn architecture(facts: &Facts) -> String {
     }
 }
 
-/// Returns the modules of `files` as a file in state input or object. The first file is the loaded file, and
+/// Returns the modules of `files` as a file in the input or object state. The first file is the loaded file, and
 /// `constants` are the given values of specialization constants.
 fn code_to_vec(
     files: Vec<Syclbin<'static>>,
@@ -384,7 +384,8 @@ fn with_code<'a>(
                     continue;
                 }
                 return Err(format!(
-                    "module {number} ({}) contains only native code; save it in state executable",
+                    "module {number} ({}) contains only native code; save the file as an executable instead \
+                     (`State::Executable`)",
                     list_of_kernels(module.kernel_names())
                 ));
             }
@@ -467,7 +468,7 @@ mod tests {
             let refused = saved(Executable, vec![alone()], state).unwrap_err();
             assert_eq!(
                 refused,
-                "module 0 (k) contains only native code; save it in state executable"
+                "module 0 (k) contains only native code; save the file as an executable instead (`State::Executable`)"
             );
         }
         assert_eq!(saved(Object, vec![alone()], Object), Ok(vec![1]));

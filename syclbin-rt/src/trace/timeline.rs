@@ -33,7 +33,7 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
         }
         let _ = event(&mut text, collector, slice);
     }
-    // JSON allows no comma after the last element.
+    // JSON does not allow a comma after the last element.
     text.truncate(text.trim_end_matches([',', '\n']).len());
     text.push_str("\n]}\n");
     text

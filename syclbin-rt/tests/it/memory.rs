@@ -62,7 +62,7 @@ fn slice_out_of_range_names_the_length() -> Result<()> {
     let error = buffer.slice(2..5).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the range 2..5 is out of bounds for 4 elements"
+        "the range 2..5 is invalid for a slice of 4 elements"
     );
     #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
     let reversed = 3..2;

@@ -28,7 +28,7 @@ const WIDEST: usize = 72;
 /// The maximum number of names to show from a list.
 const NAMES: usize = 8;
 
-/// Formats the report with colours. With `raw`, includes every property set; with `native`, the statistics of kernels
+/// Formats the report with colors. With `raw`, includes every property set; with `native`, the statistics of kernels
 /// in native code.
 pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String {
     let mut page = Page {

@@ -114,7 +114,7 @@ pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Resul
     }
     if rank(whole) < Some(rank_of_part) {
         return own(format!(
-            "'{path}' is in state {from} and cannot be converted back to {to}; use -fsyclbin={from} or \
+            "'{path}' is in the {from} state and cannot be converted back to {to}; use -fsyclbin={from} or \
              -fsyclbin=executable"
         ));
     }

@@ -154,8 +154,8 @@ pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     Ok(())
 }
 
-/// Rejects code that cannot be linked later. In every state, this is code that needs DPC++'s device library. In an
-/// executable, it is also code with imports that no module of the file exports.
+/// Rejects imports that would stay unresolved. In every state, these are functions from DPC++'s device library, which
+/// this compiler does not link. In an executable, every import must also be exported by a module in the file.
 pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     let mut exported = BTreeSet::new();
     let mut imported: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();

@@ -12,7 +12,8 @@ pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 /// The default limit. It is necessary because some versions of ocloc hang on some kernels.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
-/// Returns the time limit from the environment, or `None` for no limit.
+/// Returns the time limit for ocloc: the value of the environment variable, or the default if it is not set. `None`
+/// means no limit.
 ///
 /// # Errors
 ///

@@ -212,8 +212,15 @@ impl<'k, 'f> Reader<'k, 'f> {
                     Some(dimension) if dimension < count => Ok((quote!(#range #index), 2)),
                     _ => {
                         let s = if count == 1 { "" } else { "s" };
-                        let message =
-                            format!("the range has {count} dimension{s}, numbered from 0");
+                        let at_most = if self.dimensions.is_some() {
+                            ""
+                        } else {
+                            "at most "
+                        };
+                        let message = format!(
+                            "expected a literal index below {count}, because the range has {at_most}{count} \
+                             dimension{s}"
+                        );
                         Err(syn::Error::new(index.span(), message))
                     }
                 }
@@ -271,8 +278,10 @@ impl<'k, 'f> Reader<'k, 'f> {
                 }
                 _ => {
                     let s = if dimensions == 1 { "" } else { "s" };
-                    let message =
-                        format!("the accessor has {dimensions} dimension{s}, numbered from 0");
+                    let message = format!(
+                        "expected a literal index below {dimensions}, because the accessor has {dimensions} \
+                         dimension{s}"
+                    );
                     return Err(syn::Error::new(arguments.span(), message));
                 }
             },

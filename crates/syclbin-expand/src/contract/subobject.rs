@@ -102,8 +102,9 @@ impl Subobject {
     fn member(&self, name: &Ident, types: &Types<'_>) -> syn::Result<Self> {
         let error = |message: String| Err(syn::Error::new(name.span(), message));
         let Element::Struct(id) = &self.element else {
+            let spelled = types.layouts.spell(&self.element);
             return error(format!(
-                "`.{name}` requires a struct, but this is not a struct"
+                "cannot access `.{name}`: `{spelled}` is not a struct"
             ));
         };
         let layout = types.layouts.get(*id);

@@ -167,8 +167,8 @@ impl<'k> Draft<'k> {
         draft
     }
 
-    /// Returns detail `index`, by which the kernel can be distinguished from others of the same name. The enclosing
-    /// functions come first, from the inside out, and then the parameters.
+    /// Returns the `index`th detail that can distinguish this kernel from others with the same name: first the
+    /// enclosing functions, innermost first, then the parameter types. Returns `None` if there is no such detail.
     fn detail(&self, index: usize) -> Option<String> {
         let mut around = std::iter::successors(self.cpp.function.as_deref(), |name| {
             name.function.as_deref()

@@ -205,7 +205,7 @@ impl<'f> Stub<'f> {
             ),
             self.note(
                 |parameter| parameter.arguments.first() == Some(&Argument::Removed),
-                "The kernel ignores these, because the compiler removed them or compiled in their values",
+                "The compiler removed these parameters or inlined their values, so the kernel ignores the arguments",
             ),
             self.work_group(constant),
             heading,

@@ -113,7 +113,7 @@ fn accessor_length_does_not_bound_its_rows() {
     assert_eq!(errors("r#in.size(0) >= 4, r#in.size(1) >= w"), [""; 0]);
     assert_eq!(
         errors("r#in.size(2) >= 4").first().unwrap(),
-        "the accessor has 2 dimensions, numbered from 0"
+        "expected a literal index below 2, because the accessor has 2 dimensions"
     );
 }
 
@@ -365,8 +365,11 @@ fn contract_needs_the_kernels_dimensions() {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with(unknown), "{found:?}");
     }
-    let beyond =
-        |count: u8, s: &str| format!("the range has {count} dimension{s}, numbered from 0");
+    let beyond = |count: u8, s: &str| {
+        format!(
+            "expected a literal index below {count}, because the range has {count} dimension{s}"
+        )
+    };
     assert_eq!(errors(Some(1), "range[1] > 1"), [beyond(1, "")]);
     assert_eq!(
         errors(Some(2), "range[2] > 1, range[1] > 1"),

@@ -198,7 +198,7 @@ fn long_and_odd_names_are_identifiers() {
     }
 }
 
-/// A thousand kernels in functions of the same name. Each list of parameters occurs ten times.
+/// A thousand kernels in functions with the same name. Each list of parameters occurs ten times.
 #[test]
 fn every_kernel_of_a_thousand_has_a_name() {
     let symbols = (0..1_000).map(|n| match n % 10 {

@@ -189,10 +189,7 @@ fn wrong_conditions_are_reported() {
     let file = file();
     for (condition, expected) in [
         ("w.grids[0].nope > 0", "no member `nope` in `struct Grid {"),
-        (
-            "n.x > 0",
-            "`.x` requires a struct, but this is not a struct",
-        ),
+        ("n.x > 0", "cannot access `.x`: `int` is not a struct"),
         ("n[0] > 0", "this is not an array"),
         ("v[4] > 0", "expected an index below 4"),
         ("w.grids[2].pad > 0", "expected an index below 2"),
@@ -205,19 +202,19 @@ fn wrong_conditions_are_reported() {
         ("range.len > 0", RANGE),
         (
             "range[3] > 0",
-            "the range has 3 dimensions, numbered from 0",
+            "expected a literal index below 3, because the range has 3 dimensions",
         ),
         (
             "range[n] > 0",
-            "the range has 3 dimensions, numbered from 0",
+            "expected a literal index below 3, because the range has 3 dimensions",
         ),
         (
             "a.size(2) > 0",
-            "the accessor has 2 dimensions, numbered from 0",
+            "expected a literal index below 2, because the accessor has 2 dimensions",
         ),
         (
             "a.size(n) > 0",
-            "the accessor has 2 dimensions, numbered from 0",
+            "expected a literal index below 2, because the accessor has 2 dimensions",
         ),
         ("n >", FORM),
         ("n > 0; n > 1", "expected `types { .. }`"),

@@ -152,7 +152,7 @@ fn method(
     let doc = doc::paragraphs([
         match default {
             Some(default) => format!("Sets `{name}`, whose default is {default}."),
-            None => format!("Sets `{name}`, whose default is in the file."),
+            None => format!("Sets `{name}`."),
         },
         if constant.sign_known {
             String::new()

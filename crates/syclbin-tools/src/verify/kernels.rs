@@ -29,7 +29,7 @@ struct Code {
 
 pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
     let code: Vec<Code> = sets.modules.iter().map(read_code).collect();
-    // The first module that contains each kernel as SPIR-V.
+    // The last module so far that contains each kernel as SPIR-V.
     let mut owners: BTreeMap<&str, Owner> = BTreeMap::new();
     for (module, code) in sets.modules.iter().zip(&code) {
         check_names(module, code, findings);

@@ -228,7 +228,7 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
 }
 
 /// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM 15 and later read version 1. Before
-/// LLVM 23, they read no other version.
+/// LLVM 23, they do not read any other version.
 ///
 /// # Errors
 ///

@@ -8,7 +8,8 @@ use core::fmt;
 
 use super::tokens::{Tokens, number, text};
 
-/// The maximum number of words in a parameter declaration.
+/// The maximum number of tokens in a parameter declaration. Longer declarations become [`Passed::Other`], which bounds
+/// the memory for malformed PTX. The directives after the parameters are truncated to one token more.
 const MAX_WORDS: usize = 16;
 
 /// A PTX kernel (`.entry`).

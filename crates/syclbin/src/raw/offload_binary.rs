@@ -104,9 +104,9 @@ record! {
 pub struct StringEntry {
     /// The offset of the NUL-terminated key.
     pub key_offset: u64,
-    /// The offset of the value.
+    /// The offset of the value, which is NUL-terminated in version 1.
     pub value_offset: u64,
-    /// The size of the value in bytes. Absent in version 1, where values are NUL-terminated.
+    /// The size of the value in bytes. Absent in version 1.
     pub value_size: Option<u64>,
 }
 

@@ -60,7 +60,8 @@ struct Partial<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Sorts the entries of `binary`. Returns `None` if they do not belong to SYCLBIN version 2.
+    /// Groups the entries of `binary` by role and module. Returns `None` if no entry belongs to a SYCLBIN version 2
+    /// file.
     pub(super) fn sort(binary: &Binary<'a>) -> Result<Option<Self>, Error> {
         let mut global = None;
         // Indices are below the number of entries, so this vector is at most as long as the entry table.

@@ -110,8 +110,8 @@ pub struct Parameter {
     /// The required alignment of a pointer's address, if the code records an alignment greater than 1. This is the C++
     /// alignment of the pointee. `None` for `void *` and for types that are not pointers.
     pub align: Option<u64>,
-    /// The arguments in the code, in order. An accessor consists of four arguments (pointer, access range,
-    /// memory range, id). All other parameters consist of one.
+    /// The arguments of the compiled kernel, in order. An accessor consists of four arguments (pointer, access
+    /// range, memory range, id). All other parameters consist of one.
     pub arguments: Vec<Argument>,
 }
 
@@ -183,7 +183,7 @@ impl Parameter {
         }
     }
 
-    /// Creates an unnamed parameter with a single argument in the code.
+    /// Creates an unnamed parameter with a single argument.
     #[must_use]
     pub fn new(ty: Type) -> Self {
         Self {
@@ -196,7 +196,7 @@ impl Parameter {
     }
 }
 
-/// An argument in the code.
+/// An argument of the compiled kernel. A parameter in the source becomes one or more such arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// The launch passes the argument.

@@ -158,7 +158,7 @@ impl Definitions {
         if end > size || !align.is_power_of_two() {
             return None;
         }
-        // Another module of the same source may have defined the struct.
+        // Another module compiled from the same source may already define the struct.
         if let Some(Element::Struct(id)) = self.named.get(name) {
             self.layouts.align_as(*id, align);
             return Some(());

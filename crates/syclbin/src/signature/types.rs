@@ -183,7 +183,7 @@ pub enum Scalar {
 }
 
 impl Type {
-    /// Returns the element that is passed by value, or `None` for memory and SYCL objects.
+    /// Returns the type as an [`Element`] if it is passed by value. Returns `None` for memory and SYCL objects.
     #[must_use]
     pub fn value(&self) -> Option<Element> {
         Some(match self {

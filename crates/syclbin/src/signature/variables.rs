@@ -30,7 +30,8 @@ use crate::spirv::module::types::Record;
 /// A specialization constant, with its type and default value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecializationConstant {
-    /// The key in the property set without the run prefix, such as `_ZL6radius`.
+    /// The key in the property set, such as `_ZL6radius`. Excludes the `rtc_N$` prefix that the reference runtime adds
+    /// to names in code that it compiles at run time.
     pub symbol: String,
     /// The qualified C++ name, if the symbol can be demangled. Unnamed namespaces are left out.
     pub name: Option<KernelName>,
@@ -46,7 +47,8 @@ pub struct SpecializationConstant {
 /// A variable that persists between launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceGlobal {
-    /// The unique identifier without the run prefix, such as `_Z5table`.
+    /// The unique identifier, such as `_Z5table`. Excludes the `rtc_N$` prefix that the reference runtime adds to names
+    /// in code that it compiles at run time.
     pub id: String,
     /// The qualified C++ name, if the identifier can be demangled. Unnamed namespaces are left out.
     pub name: Option<KernelName>,

@@ -48,7 +48,7 @@ impl Library {
         // SAFETY: the functions have the types of CUDA's header, because the system guarantees that a library of this
         // name is NVIDIA's driver.
         let functions = unsafe { Functions::load(library) }.map_err(LibraryError::TooOld)?;
-        // SAFETY: `cuInit` defines no flag other than 0.
+        // SAFETY: `cuInit` requires its flags to be 0.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
             code => check("cuInit", code).map(|()| true)?,

@@ -264,8 +264,8 @@ impl<'j> Linker<'j> {
         // The driver's messages contain this name.
         let name = CString::new(format!("module {number}")).unwrap_or_default();
         let words = aligned(code);
-        // SAFETY: the linker is alive, and the code has that many bytes, which the driver does not modify. The
-        // driver keeps no reference to the code after the call (CUDA driver API, cuLinkAddData).
+        // SAFETY: the linker is alive, and `words` holds at least `code.len()` bytes. The driver neither modifies them
+        // nor keeps a reference after the call (CUDA driver API, cuLinkAddData).
         let added = unsafe {
             call!(self.context => cuLinkAddData_v2(
                 self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),

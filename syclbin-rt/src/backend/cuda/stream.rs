@@ -30,7 +30,7 @@ pub(crate) struct Stream {
     ended: AtomicU64,
     /// Marks in ascending order, each with the number of the last command that it covers.
     marks: Mutex<Vec<(u64, Arc<Mark>)>>,
-    /// Sends to the thread that waits on behalf of pollers. The first poll starts this thread.
+    /// The channel to the thread that waits on behalf of pollers. The first poll starts this thread.
     waiter: Mutex<Option<mpsc::Sender<Waiting>>>,
 }
 

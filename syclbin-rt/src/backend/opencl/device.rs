@@ -260,7 +260,7 @@ pub(crate) fn facts(
     let hardware = has("cl_intel_device_attribute_query")
         .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
         .flatten();
-    // Fails on devices that support no intermediate language.
+    // Fails on devices that do not support an intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,

@@ -197,8 +197,7 @@ impl Drop for Event {
 ///
 /// # Safety
 ///
-/// `data` must be a completion that was passed to the driver with this function, and this must be the only call with
-/// that completion.
+/// `data` must come from [`Completion::into_raw`], and this function must be called only once with it.
 unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: guaranteed by the caller.
     let completion =

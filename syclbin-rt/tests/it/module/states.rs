@@ -150,7 +150,7 @@ fn executable_is_not_linked_again() -> Result<()> {
         let error = link(&queue, &file, &with).expect_err("one is an executable");
         assert!(
             error.kind() == ErrorKind::InvalidArgument
-                && error.to_string().contains("is in state executable"),
+                && error.to_string().contains("is an executable"),
             "{error}"
         );
         let message = error.to_string();

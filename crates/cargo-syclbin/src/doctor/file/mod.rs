@@ -62,7 +62,7 @@ pub enum Step {
     Device(DeviceReport),
     /// The driver is about to build the module with this index.
     Module(usize),
-    /// The driver has built the module with these images.
+    /// The driver has built the module. Contains a report on each of its images.
     Built(Vec<ImageReport>),
     /// The driver is about to create the kernel with this symbol.
     Kernel(String),

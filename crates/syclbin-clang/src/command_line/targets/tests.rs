@@ -189,7 +189,7 @@ fn ptx_is_for_the_lowest_gpu() {
     }
     assert_eq!(code("nvidia_gpu_sm_90a", &[]).ptx.name(), "sm_90a");
     let several = code("nvidia_gpu_sm_90a,nvidia_gpu_sm_120", &[]);
-    assert_eq!(several.ptx.name(), "sm_90", "sm_120 runs no PTX of sm_90a");
+    assert_eq!(several.ptx.name(), "sm_90", "sm_120 cannot run sm_90a PTX");
     let mut targets = Targets::default();
     targets.add("sm_80").unwrap();
     assert!(!targets.want_spirv());

@@ -107,8 +107,8 @@ fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
     line.trim_start().starts_with("call") && words.any(|word| readers.contains_key(word))
 }
 
-/// Returns whether the record for the SPIR-V of the same source also describes this PTX: it must contain every constant
-/// of the PTX, with the same bytes.
+/// Returns whether the record for the SPIR-V from the same source also describes this PTX: it must contain every
+/// constant of the PTX, with the same bytes.
 pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &SpecializationConstants) -> bool {
     let value = |of: &SpecializationConstants, key| {
         let value = of.default_value(key).ok().flatten();

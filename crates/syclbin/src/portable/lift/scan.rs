@@ -204,7 +204,9 @@ pub(super) fn functions<'i, 'w>(
     instructions.split_inclusive(|instruction| instruction.opcode == op::FUNCTION_END)
 }
 
-/// Capabilities of Intel's extensions for variables. Kernels do not depend on these capabilities.
+/// The capabilities of Intel's global-variable extensions: `GlobalVariableDecorationsINTEL`,
+/// `GlobalVariableHostAccessINTEL` and `GlobalVariableFPGADecorationsINTEL`. Kernels do not depend on them, so they can
+/// be removed.
 const CAPABILITIES: [u32; 3] = [6146, 6187, 6189];
 /// Other decorations from these extensions: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
 const DECORATIONS: [u32; 4] = [6148, 6149, 6190, 6191];

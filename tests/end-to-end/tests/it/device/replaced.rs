@@ -111,7 +111,10 @@ fn other_types_are_named_all_at_once() {
     let error = load(&queue, TYPES).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("this SYCLBIN file does not match the generated code:{lines}")
+        format!(
+            "this SYCLBIN file does not match the kernels that this program was built with (compile both from the \
+             same sources):{lines}"
+        )
     );
     assert_eq!(error.kind(), ErrorKind::StubMismatch);
     assert_eq!(error.reasons().len(), 4);
@@ -119,7 +122,7 @@ fn other_types_are_named_all_at_once() {
     // SAFETY: a compiler made the file.
     let error = unsafe { kernels::Module::builder(&queue).load_file(&path) }.unwrap_err();
     let expected = format!(
-        "{} does not match the generated code:{lines}",
+        "{} does not match the kernels that this program was built with (compile both from the same sources):{lines}",
         path.display()
     );
     assert_eq!(error.to_string(), expected);
@@ -130,8 +133,8 @@ fn missing_kernel_is_an_error_for_stubs() {
     let Some(queue) = queue() else { return };
     assert_eq!(
         load(&queue, LACKING).unwrap_err().to_string(),
-        "this SYCLBIN file does not match the generated code:\n  kernel charges is missing; expected \
-         `void charges(const Body *bodies, int *out)`"
+        "this SYCLBIN file does not match the kernels that this program was built with (compile both from the same \
+         sources):\n  kernel charges is missing; expected `void charges(const Body *bodies, int *out)`"
     );
     // SAFETY: a compiler made the file.
     let kernels = unsafe { scale_only::Module::builder(&queue).load_bytes(LACKING) };
