@@ -209,7 +209,7 @@ fn wrong_pack_arguments_are_refused() {
         ),
         (
             vec![&first, "-o", word(&syclbin), "--compress"],
-            "--compress does not write SYCLBIN",
+            "--compress cannot write a SYCLBIN file",
         ),
         (
             vec![bitcode, "-o", word(&syclbin)],

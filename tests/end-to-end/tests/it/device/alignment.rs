@@ -50,7 +50,7 @@ fn unaligned<T: std::fmt::Debug>(result: syclbin_rt::Result<T>) -> (u64, u64) {
         rest.split_once(after)?.0.parse().ok()
     };
     let wanted = number("the kernel requires ", ";").expect("the required alignment");
-    let known = number("is aligned to ", " bytes").expect("the known alignment");
+    let known = number("is aligned to ", " byte").expect("the known alignment");
     (wanted, known)
 }
 

@@ -134,7 +134,7 @@ fn a_file_with_a_native_assert_is_noted() {
         .map(|finding| (finding.severity, finding.to_string()));
     let found: Vec<_> = found.collect();
     let noted = |(severity, text): &(Severity, String)| {
-        *severity == Severity::Note && text.contains("a failed `assert` ends the process")
+        *severity == Severity::Note && text.contains("a failed `assert` terminates the process")
     };
     assert!(found.iter().any(noted), "{found:?}");
     assert!(
