@@ -28,8 +28,8 @@ fn two_spellings_of_one_size_must_agree() {
     let error = ModuleMetadata::read(&both(&[2, 8])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "set `SYCL/device requirements`, key `reqd_work_group_size`: expected the numbers \
-         [8, 2, 1] of `reqd_work_group_size_uint64_t`, found 8 bytes: 02 00 00 00 08 00 00 00"
+        "set `SYCL/device requirements`, key `reqd_work_group_size`: expected the size [8, 2, 1], \
+         as in `reqd_work_group_size_uint64_t`, found 8 bytes: 02 00 00 00 08 00 00 00"
     );
 }
 
