@@ -232,7 +232,7 @@ fn verify_finds_no_error_in_upstream_files() {
         assert!(
             findings
                 .iter()
-                .any(|f| f.reason.contains("without SYCLBIN")),
+                .any(|f| f.reason.contains("bare device images")),
             "{findings:?}"
         );
     }

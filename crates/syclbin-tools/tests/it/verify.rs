@@ -384,7 +384,11 @@ fn missing_library_functions_are_errors_in_executables() {
     must_say(&file, Severity::Error, missing);
     let imports = &mut file.modules[0].metadata;
     imports.insert(set::IMPORTED_SYMBOLS, "__devicelib_assert_fail", 1u32);
-    must_say(&file, Severity::Note, "a failed `assert` ends the process");
+    must_say(
+        &file,
+        Severity::Note,
+        "a failed `assert` terminates the process",
+    );
 }
 
 #[test]
@@ -444,7 +448,7 @@ fn wrappers_are_looked_at() {
 
     let mut bytes = good.clone();
     bytes.extend_from_slice(b"more");
-    bytes_must_say(&bytes, Severity::Warning, "4 bytes follow");
+    bytes_must_say(&bytes, Severity::Warning, "4 trailing bytes");
 
     let mut bytes = good.clone();
     bytes[32] = 6;

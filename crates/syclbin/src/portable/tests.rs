@@ -248,7 +248,12 @@ fn values_of_constants_become_defaults() {
     assert_eq!(specialize(&before, &values), Ok(after));
     for (id, value) in [(5, &wide[..]), (6, &wide[..4]), (7, &[0, 0])] {
         let error = specialize(&before, &[(id, value)].into()).unwrap_err();
-        assert!(error.to_string().contains(" in the code, but its value has "), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(" in the code, but its value has "),
+            "{error}"
+        );
     }
 }
 
