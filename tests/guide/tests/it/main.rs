@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares the documentation with the repository.
+#![allow(clippy::unwrap_used, reason = "a failure should panic")]
 
 mod facts;
 mod links;
