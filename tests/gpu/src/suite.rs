@@ -10,6 +10,8 @@ use crate::process::{End, Ended, Limits, run, tail};
 use crate::program::{Context, of_end};
 use crate::report::{Outcome, StepReport, TestReport};
 
+/// How often a test executable that crashes runs again, if it may.
+const REPEATS: usize = 3;
 /// How long a test executable may print nothing. The slowest test takes less.
 const SILENT: Duration = Duration::from_secs(60);
 /// The time limit of a test that runs alone.
@@ -46,7 +48,10 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
     };
     let mut whole = run(&mut context.command(step, tool, &arguments), limits);
     let mut crashed = None;
-    if context.repeats_crashes && matches!(whole.end, End::Signal(_)) {
+    for _ in 0..REPEATS {
+        if !context.repeats_crashes || !matches!(whole.end, End::Signal(_)) {
+            break;
+        }
         crashed = Some(whole.end);
         let limits = Limits {
             total: left(until) * 2 / 3,

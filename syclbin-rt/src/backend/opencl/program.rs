@@ -162,6 +162,9 @@ impl Program {
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
         let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
+        // PoCL (6.0) calls `strtok`, which has one state for all threads. Compiling happens later, without this lock.
+        static CREATING: Mutex<()> = Mutex::new(());
+        let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle = unsafe { (create.pass())(context.handle, start, size, &raw mut status) };
         check_handle(call, handle, status).map(|handle| Self::own(context, handle))
