@@ -86,7 +86,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     if default_targets::split(&request.arguments).1.is_empty() {
         let targets = compiler.default_targets();
         if targets.is_empty() {
-            warn_without_nvidia();
+            warn_without_nvidia(compiler);
         }
         flags.extend(targets);
     }
@@ -99,14 +99,20 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
 
 /// Warns once if this is a release build, which will skip NVIDIA GPUs. The build machine may have none, but its users
 /// may.
-fn warn_without_nvidia() {
+fn warn_without_nvidia(compiler: &Compiler) {
     static ONCE: Once = Once::new();
     if cargo::env_again("PROFILE").is_some_and(|profile| profile == "release") {
+        let variable = default_targets::VARIABLE;
+        // Only `syclbin-clang` uses components.
+        let remedy = if compiler.is_own() {
+            format!("run `{INSTALL_COMMAND} --component nvidia`")
+        } else {
+            format!("set {variable}=spir64,nvptx64-nvidia-cuda")
+        };
         ONCE.call_once(|| {
             cargo::warning(&format!(
-                "this release build contains no code for NVIDIA GPUs; run `{INSTALL_COMMAND} --component nvidia` to \
-                 compile for them, or set {}=spir64 to build without it",
-                default_targets::VARIABLE
+                "this release build contains no code for NVIDIA GPUs; {remedy} to compile for them, or set \
+                 {variable}=spir64 to build without it"
             ));
         });
     }

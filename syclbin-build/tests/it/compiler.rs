@@ -99,6 +99,11 @@ fn release_builds_without_code_for_nvidia_warn_once() {
         panic!("{ran:?}");
     };
     assert!(warning.contains("no code for NVIDIA GPUs"), "{warning}");
+    // Components do not help this compiler.
+    assert!(
+        warning.contains("SYCLBIN_TARGETS=spir64,nvptx64-nvidia-cuda"),
+        "{warning}"
+    );
     for silent in [
         release().env("SYCLBIN_TARGETS", "spir64"),
         package.script(steps, COMPILE).env("PROFILE", "debug"),

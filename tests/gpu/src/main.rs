@@ -46,7 +46,7 @@ struct Run {
     /// Do less work in benchmarks, which makes their figures meaningless
     #[arg(long)]
     quick: bool,
-    /// Run a test executable that crashes again, up to three times, and report the crash
+    /// Rerun a test executable that crashes, up to three times, and report the crash
     #[arg(long)]
     repeat_crashes: bool,
     /// Run only steps whose name begins with this; may be repeated

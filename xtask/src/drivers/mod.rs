@@ -330,7 +330,7 @@ impl Driver {
         std::fs::create_dir_all(&out).map_err(|error| at(&out, &error))?;
         let mut command = root.command(pack, &out);
         command.args(["--quick", "--minutes", "8", "--device", self.device]);
-        // PoCL 6.0 crashes in one of some ten runs, in threads of its own.
+        // Intel's GPU driver sometimes crashes while two threads run tests; the cause is unknown.
         command.arg("--repeat-crashes");
         let only = gpu.map_or(&["tests", "example", "stress", gpu::KERNELS][..], |gpu| {
             gpu.steps
