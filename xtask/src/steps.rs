@@ -192,7 +192,7 @@ fn lint_libraries() -> Result<()> {
     )
 }
 
-/// Lints all crates and builds their documentation. Some of them compile kernels first.
+/// Lints all crates, and builds the documentation of those that are published. Some of them compile kernels first.
 fn lint_code() -> Result<()> {
     lint_libraries()?;
     step(
@@ -202,12 +202,16 @@ fn lint_code() -> Result<()> {
             .args(SELECTION)
             .args(["--all-targets", "--", "--deny", "warnings"]),
     )?;
+    let metadata = MetadataCommand::new().no_deps().exec();
+    let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
+    let unpublished = (metadata.packages.iter()).filter(|package| package.publish.is_some());
     step(
         "documentation",
         cargo()
             .arg("doc")
             .args(SELECTION)
             .args(["--no-deps", "--document-private-items"])
+            .args(unpublished.map(|package| format!("--exclude={}", package.name)))
             .env("RUSTDOCFLAGS", "--deny warnings"),
     )
 }
