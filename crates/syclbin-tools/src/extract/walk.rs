@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::found::InputSlice;
 use super::found::{Found, Open};
-use super::object::{Role, Section, sections, universal};
+use super::object::{Role, Section, sections};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use syclbin as model;
@@ -102,17 +102,10 @@ pub(super) fn container<'a>(
             machine: cubin::MACHINE,
         } => image(slice, DeviceImage::default(), found)?,
         _ => {
-            if let Some(objects) = universal(bytes) {
-                let mut budget = slice.budget();
-                for (name, bytes) in objects.map_err(|error| slice.error(error))? {
-                    slice.spend(&mut budget, bytes, &name)?;
-                    container(&slice.part(bytes, &format!("object for {name}")), found)?;
-                }
-            } else if let Some(sections) = sections(bytes) {
-                object(slice, sections.map_err(|error| slice.error(error))?, found)?;
-            } else {
+            let Some(sections) = sections(bytes) else {
                 return Ok(false);
-            }
+            };
+            object(slice, sections.map_err(|error| slice.error(error))?, found)?;
         }
     }
     Ok(true)
