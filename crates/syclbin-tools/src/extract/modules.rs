@@ -6,8 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::found::InputSlice;
-use object::read::elf::{FileHeader, Sym};
-use object::{Endianness, elf};
+use object::{Object as _, ObjectSymbol as _};
 use syclbin::__private::raw::offload_binary::{Header, MAGIC};
 use syclbin::__private::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
 use syclbin::{Content, Error, ErrorKind};
@@ -180,14 +179,11 @@ fn unwrapped(bytes: &[u8]) -> Option<&[u8]> {
 /// Returns the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel (LLVM's
 /// "User Guide for AMDGPU Backend", code object symbols).
 pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
-    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, bytes).ok()?;
-    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+    let file = object::File::parse(bytes).ok()?;
     let mut left = bytes.len();
     let mut names = Vec::new();
-    for symbol in symbols.iter() {
-        let name = symbol.name(endian, symbols.strings()).ok()?;
+    for symbol in file.dynamic_symbols() {
+        let name = symbol.name_bytes().ok()?;
         left = left.checked_sub(name.len())?;
         if let Some(kernel) = name.strip_suffix(b".kd") {
             names.push(String::from_utf8(kernel.to_vec()).ok()?);

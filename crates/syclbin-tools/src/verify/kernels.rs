@@ -48,7 +48,6 @@ pub(super) fn check(contents: &Contents<'_>, findings: &mut Findings) {
 
 fn read_code(module: &Module<'_>) -> Code {
     let mut code = Code::default();
-    let mut found: Option<BTreeSet<String>> = None;
     for (image, _) in &module.images {
         match Content::of(image.bytes()) {
             Content::SpirV => {
@@ -57,7 +56,7 @@ fn read_code(module: &Module<'_>) -> Code {
                     continue;
                 };
                 let names = || spirv.kernels().map(String::from);
-                found.get_or_insert_default().extend(names());
+                code.spirv.get_or_insert_default().extend(names());
                 code.kernels.get_or_insert_default().extend(names());
                 code.imports.extend(spirv.imports().map(String::from));
             }
@@ -71,7 +70,6 @@ fn read_code(module: &Module<'_>) -> Code {
             _ => {}
         }
     }
-    code.spirv = found;
     code
 }
 
