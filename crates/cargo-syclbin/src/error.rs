@@ -140,9 +140,6 @@ pub enum Error {
     #[error("cannot write {}: {}", .0.display(), .1)]
     Save(PathBuf, io::Error),
 
-    #[error("{}: {}; use --drop-unknown to drop what the container cannot store", .0.display(), .1)]
-    Convert(PathBuf, Box<syclbin::write::Error>),
-
     /// `include_syclbin!` would reject the file for these reasons.
     #[error("cannot generate Rust code from {}: {}", .0.display(), .1.join("\n  "))]
     Expand(PathBuf, Vec<String>),
