@@ -144,7 +144,7 @@ const MAX_DEPTH: usize = 8;
 const PATH_LIMIT: usize = 512;
 
 /// A slice of the input, at some depth of the walk.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct InputSlice<'a> {
     pub(super) bytes: &'a [u8],
     /// The offset in the input.
@@ -153,16 +153,7 @@ pub(super) struct InputSlice<'a> {
     pub(super) depth: usize,
 }
 
-impl<'a> InputSlice<'a> {
-    pub(super) fn whole(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            offset: 0,
-            path: String::new(),
-            depth: 0,
-        }
-    }
-
+impl InputSlice<'_> {
     /// Returns the slice for `bytes`, a part of this slice, or decoded from it.
     pub(super) fn part<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
         let mut path = match (self.path.as_str(), name) {

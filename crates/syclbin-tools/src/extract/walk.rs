@@ -36,7 +36,10 @@ pub(super) fn images<'a>(
     bytes: &'a [u8],
     open: Option<&mut Open<'_>>,
 ) -> Result<Vec<DeviceImage<'a>>, Error> {
-    let slice = InputSlice::whole(bytes);
+    let slice = InputSlice {
+        bytes,
+        ..InputSlice::default()
+    };
     let mut found = Found {
         images: Vec::new(),
         left: syclbin::__private::offload::allowance(bytes.len()),
