@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::found::InputSlice;
 use object::{Object as _, ObjectSymbol as _};
 use syclbin::__private::raw::offload_binary::{Header, MAGIC};
-use syclbin::__private::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
+use syclbin::__private::spirv::words::{self, HEADER_WORDS, MAGIC_BYTES, op};
 use syclbin::{Content, Error, ErrorKind};
 
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
@@ -100,20 +100,13 @@ fn starts_module(bytes: &[u8]) -> bool {
 
 /// Derives the triple of a SPIR-V module from its addressing model.
 pub(super) fn triple(bytes: &[u8]) -> &'static str {
-    let mut at = HEADER_SIZE;
-    while let Some(rest) = bytes.get(at..) {
-        let Some(first) = word(rest, 0).filter(|first| first >> 16 > 0) else {
-            break;
-        };
-        if first & 0xffff == u32::from(op::MEMORY_MODEL) {
-            if word(rest, 1) == Some(PHYSICAL_32) {
-                return "spir-unknown-unknown";
-            }
-            break;
-        }
-        at += (first >> 16) as usize * 4;
+    let words = words::words(bytes).unwrap_or_default();
+    let mut instructions = words::instructions(&words).flatten();
+    let model = instructions.find(|instruction| instruction.opcode == op::MEMORY_MODEL);
+    match model.and_then(|model| model.operands.first()) {
+        Some(&PHYSICAL_32) => "spir-unknown-unknown",
+        _ => "spir64-unknown-unknown",
     }
-    "spir64-unknown-unknown"
 }
 
 fn word(bytes: &[u8], index: usize) -> Option<u32> {
