@@ -268,17 +268,17 @@ fn contents(
         let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
             continue; // the plan has already checked the identifier
         };
-        let what = inner.namespace.what();
+        let what = inner.what();
         let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
-        if inner.namespace.has_kernels() {
+        if inner.has_kernels() {
             fields.extend(quote! {
                 #doc
                 pub #member: #module::Kernels,
             });
             constructor.extend(quote!(#member: #module::Kernels::new(module),));
         }
-        let (namespace, depth) = (&inner.namespace, depth + 1);
-        modules.extend(inner_module(namespace, module, name, types, depth, errors));
+        let depth = depth + 1;
+        modules.extend(inner_module(inner, module, name, types, depth, errors));
     }
     if !refusals.is_empty() {
         contents.left_out = quote! {

@@ -202,20 +202,15 @@ pub(crate) struct Namespace<'f> {
     pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
-    pub(crate) inner: BTreeMap<String, Inner<'f>>,
-}
-
-#[derive(Default)]
-pub(crate) struct Inner<'f> {
-    /// The name of the module that is generated for the namespace.
+    pub(crate) inner: BTreeMap<String, Namespace<'f>>,
+    /// The name of the module that is generated for the namespace. The file needs none.
     pub(crate) module: Option<Ident>,
-    pub(crate) namespace: Namespace<'f>,
 }
 
 impl<'f> Namespace<'f> {
     pub(crate) fn at(&mut self, path: &[String]) -> &mut Self {
         path.iter().fold(self, |scope, part| {
-            &mut scope.inner.entry(part.clone()).or_default().namespace
+            scope.inner.entry(part.clone()).or_default()
         })
     }
 
@@ -235,7 +230,7 @@ impl<'f> Namespace<'f> {
     pub(crate) fn has_kernels(&self) -> bool {
         let mut inner = self.inner.values();
         !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())
-            || inner.any(|inner| inner.namespace.has_kernels())
+            || inner.any(Self::has_kernels)
     }
 
     /// Calls `look` with each stub and its path. `path` is the path of this namespace.
@@ -249,7 +244,7 @@ impl<'f> Namespace<'f> {
         }
         for (name, inner) in &self.inner {
             path.push(name.clone());
-            inner.namespace.each_stub(path, look);
+            inner.each_stub(path, look);
             path.pop();
         }
     }
@@ -263,7 +258,7 @@ impl<'f> Namespace<'f> {
             .filter_map(|global| global.global.ty.as_ref().ok());
         in_use.extend(globals.filter_map(structure));
         for inner in self.inner.values() {
-            inner.namespace.structs_in_use(in_use);
+            inner.structs_in_use(in_use);
         }
     }
 }

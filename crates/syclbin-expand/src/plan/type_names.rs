@@ -161,7 +161,7 @@ impl<'f> Naming<'_, 'f> {
             inner.module = scope.claim(name);
             let module = inner.module.iter().cloned();
             let path: Vec<Ident> = path.iter().cloned().chain(module).collect();
-            self.name(&mut inner.namespace, &path);
+            self.name(inner, &path);
         }
     }
 }
