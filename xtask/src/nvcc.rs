@@ -75,7 +75,6 @@ pub(crate) fn nvcc(target: &Path) -> Result<PathBuf> {
     if !folder.exists() {
         let wheels = Wheels {
             pins: &[&PROGRAMS, &NVVM, &RUNTIME, &CRT],
-            unpacked: 170_000_000,
             target: place,
             needed: &[
                 "bin/nvcc",

@@ -6,8 +6,6 @@ use std::path::PathBuf;
 
 use syclbin_toolchain::{Component, INSTALL_COMMAND, NoHome, UnsuitableDirectory};
 
-use crate::ui::Size;
-
 /// A result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -96,24 +94,13 @@ pub enum Error {
     #[error("cannot read {}: {}", .0.display(), .1)]
     Read(PathBuf, io::Error),
 
-    /// `needed` is the peak size of the whole installation in bytes.
+    /// A file in the home directory cannot be written or removed.
     #[error(
-        "cannot write {}: {cause}; installing needs {} ({needed} bytes) in {}: free space there and make it \
-         writable, or set SYCLBIN_HOME to another directory",
-        file.display(), Size(*needed), home.display()
-    )]
-    Write {
-        file: PathBuf,
-        home: PathBuf,
-        needed: u64,
-        cause: io::Error,
-    },
-
-    #[error(
-        "cannot remove {}: {cause}; check its owner, or delete {} manually",
+        "cannot write or remove {}: {cause}; free space in {} and make it writable, or set SYCLBIN_HOME to another \
+         directory",
         file.display(), home.display()
     )]
-    Remove {
+    Home {
         file: PathBuf,
         home: PathBuf,
         cause: io::Error,
@@ -152,9 +139,6 @@ pub enum Error {
 
     #[error("cannot write {}: {}", .0.display(), .1)]
     Save(PathBuf, io::Error),
-
-    #[error("{}: {}; use --drop-unknown to drop what the container cannot store", .0.display(), .1)]
-    Convert(PathBuf, Box<syclbin::write::Error>),
 
     /// `include_syclbin!` would reject the file for these reasons.
     #[error("cannot generate Rust code from {}: {}", .0.display(), .1.join("\n  "))]

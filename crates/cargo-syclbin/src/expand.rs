@@ -20,26 +20,14 @@ pub struct Source {
     pub items: String,
 }
 
-/// Options of `cargo syclbin expand`.
-#[derive(Clone, Debug, Args)]
-pub struct Options {
-    /// The file and the items.
-    #[command(flatten)]
-    pub source: Source,
-    /// The name of the generated module
-    #[arg(long, value_name = "NAME", default_value = "kernels")]
-    pub module: String,
-}
-
 /// Prints the generated code, formatted.
 ///
 /// # Errors
 ///
 /// Fails if the file cannot be read or is damaged, or if the macro would reject it.
-pub fn run(options: &Options) -> Result<()> {
-    let Source { file, items } = &options.source;
-    let code = generate(file, |bytes, path| {
-        syclbin_expand::source(bytes, path, &options.module, items)
+pub fn run(source: &Source) -> Result<()> {
+    let code = generate(&source.file, |bytes, path| {
+        syclbin_expand::source(bytes, path, &source.items)
     })?;
     Ok(answer(&code)?)
 }

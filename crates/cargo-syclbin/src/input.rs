@@ -35,7 +35,7 @@ impl Input {
     ///
     /// Fails if the file cannot be read or decompressed.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut input = Self::read_if(path, is_known)?;
+        let mut input = Self::container(path)?;
         let unpacked = offload::unpack(&input.bytes)
             .map_err(|cause| Error::Format(path.into(), cause.into()))?;
         if let Cow::Owned(unpacked) = unpacked {
@@ -44,7 +44,8 @@ impl Input {
         Ok(input)
     }
 
-    /// Reads a file that may contain device images, or standard input for `-`.
+    /// Reads a file that may contain device images, or standard input for `-`. Of any other file, however large, reads
+    /// the first bytes, which suffice for the error message.
     ///
     /// # Errors
     ///
@@ -126,12 +127,6 @@ impl Input {
             content => format!("the detected content is {content}; {extract}"),
         }
     }
-}
-
-/// Returns whether a file that begins with `start` may be in a format that the commands read or recognize. For any
-/// other file, however large, the first bytes suffice for the error message.
-fn is_known(start: &[u8]) -> bool {
-    Content::of(start) != Content::Unknown || start.starts_with(b"MZ")
 }
 
 /// Returns the SHA-256 of `bytes` in lowercase hexadecimal.

@@ -92,7 +92,7 @@ enum Command {
     /// `fn fill::iota` is the method `iota` of `kernels.fill`. `expand` prints the complete code.
     Stubs(expand::Source),
     /// Print the Rust code that `include_syclbin!` generates from a SYCLBIN file
-    Expand(expand::Options),
+    Expand(expand::Source),
 }
 
 #[derive(Subcommand)]

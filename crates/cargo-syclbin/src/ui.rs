@@ -99,8 +99,11 @@ pub(crate) fn relative(path: &Path, root: &Path) -> String {
 }
 
 pub(crate) fn counted(count: usize, thing: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{plural}")
+    match thing.strip_suffix('y') {
+        _ if count == 1 => format!("1 {thing}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {thing}s"),
+    }
 }
 
 #[derive(Default)]

@@ -14,6 +14,7 @@ use syclbin::{Aspect, Syclbin};
 use syclbin_toolchain::file;
 use syn::LitStr;
 
+#[derive(Default)]
 pub(crate) struct File {
     /// An expression for the file's path, to pass to `include_bytes!`. It contains no machine-specific directory.
     /// `None` for a missing file, and for a placeholder whose kernels were not compiled. In that case, items may use
@@ -29,36 +30,23 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Returns an empty file in place of an unreadable one, whose error the caller has reported.
-    pub(crate) fn missing() -> Self {
-        Self {
-            path: None,
-            name: String::new(),
-            size: 0,
-            signatures: Signatures::default(),
-            aspects: BTreeMap::new(),
-        }
-    }
-
     pub(crate) fn find(literal: &LitStr) -> syn::Result<Self> {
         let text = literal.value();
-        let (path, expression) = if text.ends_with(".syclbin") {
-            let relative = format!("/{text}");
-            let folder = variable("CARGO_MANIFEST_DIR").unwrap_or_default();
-            if Path::new(&text).is_absolute() {
-                (PathBuf::from(&text), quote!(#text))
-            } else {
-                let expression =
-                    quote!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #relative));
-                (folder.join(&text), expression)
-            }
+        let (variable, relative) = if text.ends_with(".syclbin") {
+            ("CARGO_MANIFEST_DIR", text.clone())
         } else {
-            let Some(folder) = variable("OUT_DIR") else {
-                return fail(literal, NO_BUILD_SCRIPT);
-            };
-            let relative = format!("/syclbin/{text}.syclbin");
-            let expression = quote!(::core::concat!(::core::env!("OUT_DIR"), #relative));
-            (folder.join(&relative[1..]), expression)
+            ("OUT_DIR", format!("syclbin/{text}.syclbin"))
+        };
+        let folder = std::env::var_os(variable);
+        if folder.is_none() && variable == "OUT_DIR" {
+            return fail(literal, NO_BUILD_SCRIPT);
+        }
+        let path = PathBuf::from(folder.unwrap_or_default()).join(&relative);
+        let expression = if Path::new(&relative).is_absolute() {
+            quote!(#relative)
+        } else {
+            let relative = format!("/{relative}");
+            quote!(::core::concat!(::core::env!(#variable), #relative))
         };
         let bytes = match file::read_if(&path, is_syclbin) {
             Ok(bytes) => bytes,
@@ -128,10 +116,6 @@ const NO_BUILD_SCRIPT: &str = "this crate has no build script, so no SYCLBIN fil
     Add a build.rs with `syclbin_build::Build::new().source(\"kernels/NAME.cpp\").compile(\"NAME\")`, \
     or give a path that ends in .syclbin";
 
-fn variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).map(PathBuf::from)
-}
-
 fn fail<T>(literal: &LitStr, message: &str) -> syn::Result<T> {
     Err(syn::Error::new(literal.span(), message))
 }
@@ -185,13 +169,6 @@ mod tests {
 
     fn message(text: &str, path: &Path) -> String {
         missing(text, path, &std::io::ErrorKind::NotFound.into())
-    }
-
-    #[test]
-    fn variables_are_those_of_cargo() {
-        let folder = variable("CARGO_MANIFEST_DIR").unwrap();
-        assert!(folder.join("src/file.rs").is_file(), "{}", folder.display());
-        assert_eq!(variable("SYCLBIN_NO_SUCH_VARIABLE"), None);
     }
 
     #[test]

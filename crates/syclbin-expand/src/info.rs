@@ -6,40 +6,19 @@ use quote::quote;
 use syclbin::signature::{Access, Layouts, Parameter, Pointee, Type};
 
 use crate::file::File;
-use crate::names::plain;
-use crate::plan::Namespace;
 use crate::plan::Plan;
 use crate::stub::Stub;
+use crate::types::option;
 
 pub(crate) fn kernels(plan: &Plan<'_>, file: &File) -> TokenStream {
     let mut all = Vec::new();
-    each(&plan.root, &mut Vec::new(), &mut |path, stub| {
+    plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
         all.push(kernel(&path, stub, file));
     });
     let doc = crate::doc::comment("Describes each kernel that has a function.");
     quote! {
         #doc
         pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[#(#all),*];
-    }
-}
-
-pub(crate) fn each<'p, 'f>(
-    namespace: &'p Namespace<'f>,
-    path: &mut Vec<String>,
-    look: &mut impl FnMut(String, &'p Stub<'f>),
-) {
-    for stub in &namespace.stubs {
-        let own = plain(&stub.ident);
-        let parts = path.iter().chain([&own]);
-        look(
-            parts.map(String::as_str).collect::<Vec<_>>().join("::"),
-            stub,
-        );
-    }
-    for (name, inner) in &namespace.inner {
-        path.push(name.clone());
-        each(&inner.namespace, path, look);
-        path.pop();
     }
 }
 
@@ -56,10 +35,7 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
         .filter_map(|own| parameter(own, types.next(), layouts));
     let size = kernel.required_local_size.iter().flatten();
     let size = size.map(|size| Literal::u32_unsuffixed(*size));
-    let dimensions = match kernel.dimensions.map(Literal::u8_unsuffixed) {
-        Some(dimensions) => quote!(::core::option::Option::Some(#dimensions)),
-        None => quote!(::core::option::Option::None),
-    };
+    let dimensions = option(kernel.dimensions.map(Literal::u8_unsuffixed));
     let aspects = file.aspects.get(symbol).into_iter().flatten();
     quote! {
         ::syclbin_rt::KernelInfo {
@@ -100,13 +76,7 @@ fn parameter(
         _ => quote!(Value),
     };
     let ty = declared.unwrap_or_default();
-    let size = match size {
-        Some(size) => {
-            let size = Literal::u64_unsuffixed(size);
-            quote!(::core::option::Option::Some(#size))
-        }
-        None => quote!(::core::option::Option::None),
-    };
+    let size = option(size.map(Literal::u64_unsuffixed));
     Some(quote! {
         ::syclbin_rt::ParameterInfo {
             name: #name,

@@ -59,7 +59,7 @@ pub fn include(tokens: TokenStream) -> TokenStream {
     };
     let file = File::find(&input.file).unwrap_or_else(|error| {
         errors.push(error);
-        File::missing()
+        File::default()
     });
     let module = module::expand(&input, &file, &mut errors);
     let errors = errors.iter().map(syn::Error::to_compile_error);
@@ -67,18 +67,17 @@ pub fn include(tokens: TokenStream) -> TokenStream {
 }
 
 /// Returns the generated code as text, for the bytes of a file. It equals the expansion of the macro for
-/// `pub mod MODULE = "PATH";` followed by `items`.
+/// `pub mod kernels = "PATH";` followed by `items`.
 ///
 /// # Errors
 ///
 /// Returns all errors. They occur if
 ///
 /// - `bytes` are not a SYCLBIN file, or an image in it is damaged,
-/// - `module` is not a Rust name,
 /// - `items` contain a mistake.
 #[cfg(any(test, feature = "source"))]
-pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<String, Vec<String>> {
-    Ok(prettyplease::unparse(&parsed(bytes, path, module, items)?))
+pub fn source(bytes: &[u8], path: &str, items: &str) -> Result<String, Vec<String>> {
+    Ok(prettyplease::unparse(&parsed(bytes, path, items)?))
 }
 
 /// Returns a summary of the generated code: one line for each launch function and each struct.
@@ -88,7 +87,7 @@ pub fn source(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<Str
 /// Fails for the same reasons as [`source`].
 #[cfg(any(test, feature = "source"))]
 pub fn outline(bytes: &[u8], path: &str, items: &str) -> Result<Vec<String>, Vec<String>> {
-    let file = parsed(bytes, path, "kernels", items)?;
+    let file = parsed(bytes, path, items)?;
     let modules = file.items.iter().filter_map(|item| match item {
         syn::Item::Mod(module) => Some(outline::lines(module, "")),
         _ => None,
@@ -97,15 +96,12 @@ pub fn outline(bytes: &[u8], path: &str, items: &str) -> Result<Vec<String>, Vec
 }
 
 #[cfg(any(test, feature = "source"))]
-fn parsed(bytes: &[u8], path: &str, module: &str, items: &str) -> Result<syn::File, Vec<String>> {
-    let name = syn::parse_str::<syn::Ident>(module);
-    let name =
-        name.map_err(|_| vec![format!("`{module}` is not a valid name for a Rust module")])?;
+fn parsed(bytes: &[u8], path: &str, items: &str) -> Result<syn::File, Vec<String>> {
     let items = items.parse::<TokenStream>();
     let items = items.map_err(|error| vec![format!("the items cannot be read: {error}")])?;
     let file = File::parse(quote!(#path), file::file_name(path.as_ref()), bytes);
     let file = file.map_err(|error| vec![format!("{path}: {error}")])?;
-    let head = quote!(pub mod #name = #path; #items);
+    let head = quote!(pub mod kernels = #path; #items);
     let (input, mut errors) = Input::parse(head).map_err(|error| vec![error.to_string()])?;
     let code = module::expand(&input, &file, &mut errors);
     if !errors.is_empty() {
@@ -139,7 +135,7 @@ pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
     };
     let plan = plan::Plan::new(&input, &file, &mut errors);
     let mut functions = std::collections::BTreeMap::new();
-    info::each(&plan.root, &mut Vec::new(), &mut |path, stub| {
+    plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
         functions.insert(&stub.kernel.symbol, path);
     });
     let kernels = file.signatures.kernels.iter();

@@ -210,6 +210,16 @@ fn contents(
     errors: &mut Vec<syn::Error>,
 ) -> Contents {
     let mut contents = Contents::default();
+    let Contents {
+        fields,
+        constants,
+        methods,
+        constructor,
+        module: loaded,
+        structs: definitions,
+        modules,
+        ..
+    } = &mut contents;
     let mut members = Scope::default();
     for stub in &namespace.stubs {
         members.take(&stub.ident);
@@ -218,27 +228,21 @@ fn contents(
         let (ident, symbol) = (&stub.ident, &stub.kernel.symbol);
         let mut constant = None;
         if let Some(size) = &stub.kernel.required_local_size {
-            constant = members.claim(&format!(
-                "{}_LOCAL_SIZE",
-                crate::names::plain(ident).to_uppercase()
-            ));
+            let name = crate::names::plain(ident).to_uppercase();
+            constant = members.claim(&format!("{name}_LOCAL_SIZE"));
             let doc = doc::comment(&format!(
                 "The work-group size that `{ident}` is compiled for, in SYCL's order."
             ));
             let dimensions = Literal::usize_unsuffixed(size.len());
             let size = size.iter().map(|size| Literal::u32_unsuffixed(*size));
-            contents.constants.extend(quote! {
+            constants.extend(quote! {
                 #doc
                 pub const #constant: [usize; #dimensions] = [#(#size),*];
             });
         }
-        contents
-            .methods
-            .extend(stub.method(types, depth, constant.as_ref(), errors));
-        contents.fields.extend(quote! {
-            #ident: ::syclbin_rt::__private::StubKernel,
-        });
-        contents.constructor.extend(quote! {
+        methods.extend(stub.method(types, depth, constant.as_ref(), errors));
+        fields.extend(quote!(#ident: ::syclbin_rt::__private::StubKernel,));
+        constructor.extend(quote! {
             #ident: ::syclbin_rt::__private::StubKernel::new(module, #symbol),
         });
     }
@@ -246,7 +250,35 @@ fn contents(
     for left_out in &namespace.left_out {
         let (refusal, method) = left_out.method();
         refusals.extend(refusal);
-        contents.methods.extend(method);
+        methods.extend(method);
+    }
+    if depth == 0 || !namespace.globals.is_empty() {
+        let field = members.claim("module");
+        for global in &namespace.globals {
+            methods.extend(global.method(types, depth, field.as_ref()));
+        }
+        fields.extend(quote!(#field: ::syclbin_rt::Module,));
+        constructor.extend(quote!(#field: ::core::clone::Clone::clone(module),));
+        *loaded = field;
+    }
+    for (id, ident) in &namespace.structs {
+        definitions.extend(structs::definition(*id, ident, types, depth));
+    }
+    for (name, inner) in &namespace.inner {
+        let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
+            continue; // the plan has already checked the identifier
+        };
+        let what = inner.what();
+        let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
+        if inner.has_kernels() {
+            fields.extend(quote! {
+                #doc
+                pub #member: #module::Kernels,
+            });
+            constructor.extend(quote!(#member: #module::Kernels::new(module),));
+        }
+        let depth = depth + 1;
+        modules.extend(inner_module(inner, module, name, types, depth, errors));
     }
     if !refusals.is_empty() {
         contents.left_out = quote! {
@@ -255,50 +287,6 @@ fn contents(
                 #refusals
             }
         };
-    }
-    if depth == 0 || !namespace.globals.is_empty() {
-        let field = members.claim("module");
-        for global in &namespace.globals {
-            contents
-                .methods
-                .extend(global.method(types, depth, field.as_ref()));
-        }
-        contents
-            .fields
-            .extend(quote!(#field: ::syclbin_rt::Module,));
-        contents
-            .constructor
-            .extend(quote!(#field: ::core::clone::Clone::clone(module),));
-        contents.module = field;
-    }
-    for (id, ident) in &namespace.structs {
-        contents
-            .structs
-            .extend(structs::definition(*id, ident, types, depth));
-    }
-    for (name, inner) in &namespace.inner {
-        let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
-            continue; // the plan has already checked the identifier
-        };
-        let what = inner.namespace.what();
-        let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
-        if inner.namespace.has_kernels() {
-            contents.fields.extend(quote! {
-                #doc
-                pub #member: #module::Kernels,
-            });
-            contents.constructor.extend(quote! {
-                #member: #module::Kernels::new(module),
-            });
-        }
-        contents.modules.extend(inner_module(
-            &inner.namespace,
-            module,
-            name,
-            types,
-            depth + 1,
-            errors,
-        ));
     }
     contents
 }

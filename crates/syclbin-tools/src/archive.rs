@@ -20,7 +20,6 @@ pub(crate) struct Member<'a> {
     /// Empty in a thin archive.
     pub(crate) bytes: &'a [u8],
     /// The recorded size, even if the archive does not contain the bytes.
-    #[cfg_attr(not(feature = "extract"), allow(dead_code))]
     pub(crate) size: usize,
 }
 

@@ -2,9 +2,10 @@
 //! Operations on SYCLBIN files, for compilers and tools. Programs that only run kernels do not need this crate.
 //!
 //! - [`verify`]: finds every error in a file,
-//! - [`native`]: reads the register, spill and memory usage of each kernel from native Intel and NVIDIA code,
-//! - `extract` (requires the feature of the same name): extracts device images from objects, executables, archives
-//!   and bundles.
+//! - `extract`: extracts device images from objects, executables, archives and bundles,
+//! - `native`: reads the register, spill and memory usage of each kernel from native Intel and NVIDIA code.
+//!
+//! The last two require the feature `extract`.
 //!
 //! Like [`syclbin`], this crate works on byte slices, without files or drivers.
 #![no_std]
@@ -14,11 +15,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+#[cfg(feature = "extract")]
 mod archive;
 #[cfg(feature = "extract")]
 pub mod extract;
 mod link;
-mod names;
+#[cfg(feature = "extract")]
 pub mod native;
 mod rename;
 pub mod verify;
@@ -26,8 +28,33 @@ pub mod verify;
 /// Internal to this project. Any release may change it.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::names::{described, qualified, spelled};
+    use alloc::format;
+    use alloc::string::{String, ToString};
+    use alloc::vec::Vec;
+
+    use syclbin::__private::mangled;
+    use syclbin::AbstractModule;
+
+    pub use syclbin::__private::mangled::declared as spelled;
+
     pub use crate::rename::{Unrenamed, rename_kernels};
+
+    /// Returns the qualified C++ name of a symbol, or the symbol itself if it cannot be demangled.
+    #[must_use]
+    pub fn qualified(symbol: &str) -> String {
+        mangled::parse(symbol).map_or_else(|| symbol.to_string(), |name| name.qualified())
+    }
+
+    /// Describes a module by its kernels.
+    #[must_use]
+    pub fn described(module: &AbstractModule<'_>) -> String {
+        let kernels: Vec<_> = module.kernel_names().map(spelled).collect();
+        match kernels.as_slice() {
+            [] => "a module without kernels".to_string(),
+            [kernel] => format!("kernel {kernel}"),
+            kernels => format!("kernels {}", kernels.join(", ")),
+        }
+    }
 
     /// The source directory of this crate. `syclbin-build` hashes the code there, because it caches results of this
     /// code.
@@ -39,5 +66,19 @@ pub mod __private {
             LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
             store_ptx_as_native,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::__private::{qualified, spelled};
+
+    #[test]
+    fn symbols_are_spelled_as_in_cpp() {
+        assert_eq!(spelled("_Z5shapef"), "shape(float)");
+        assert_eq!(qualified("_Z5shapef"), "shape");
+        assert_eq!(spelled("__sycl_kernel_saxpy"), "saxpy");
+        assert_eq!(spelled("plain"), "plain");
+        assert_eq!(spelled("_ZTSZ4hostvEUlvE0_"), "host()");
     }
 }

@@ -95,28 +95,6 @@ impl Search<'_> {
         SearchResult { taken, passed_over }
     }
 
-    /// Returns the candidates after `found`, which a search does not probe.
-    #[must_use]
-    pub fn behind(&self, found: &Detected) -> Vec<Candidate> {
-        let mut all = Vec::new();
-        if let Some(value) = (self.variable)(VARIABLE) {
-            all.push(self.named(VARIABLE, value));
-        }
-        for candidates in PLACES {
-            all.extend(candidates(self).unwrap_or_default());
-        }
-        let taken = all.iter().position(|one| *one == found.candidate);
-        let mut behind = all.split_off(taken.map_or(0, |index| index + 1));
-        let mut seen = vec![found.candidate.program.clone()];
-        behind.retain(|one| {
-            one.exists() && !seen.contains(&one.program) && {
-                seen.push(one.program.clone());
-                true
-            }
-        });
-        behind
-    }
-
     fn find(
         &self,
         forced: Option<&Path>,

@@ -26,7 +26,7 @@ fn generated_code_equals_the_snapshots() {
         let bytes = fs::read(folder.join("../tests/files").join(&file)).unwrap();
         // The path is relative to the snapshot.
         let path = format!("../../../tests/files/{file}");
-        let code = syclbin_expand::source(&bytes, &path, "kernels", "").unwrap();
+        let code = syclbin_expand::source(&bytes, &path, "").unwrap();
         let name = file.rsplit('/').next().unwrap();
         let name = format!("{}.rs", name.trim_end_matches(".syclbin").replace('.', "_"));
         let snapshot = snapshots.join(&name);

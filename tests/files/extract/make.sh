@@ -51,10 +51,6 @@ $clang --target=$linux $embed -c host.c -o fat.o
 $clang --target=$linux -c host.c -o plain_object_with_a_long_name.o
 $clang --target=$windows $embed -c host.c -o fat.obj
 $clang --target=$linux -flto $embed -c host.c -o lto.o
-$clang --target=x86_64-apple-macosx10.15 -c host.c -o mac.o
-llvm-objcopy --add-section=__LLVM,.llvm.offloading=two.offload mac.o macho.o
-$clang --target=arm64-apple-macosx11 -c host.c -o arm.o
-llvm-lipo -create macho.o arm.o -output universal.o
 $clang --target=$linux -Xclang -fembed-offload-object=linked.offload -c host.c -o other.o
 llvm-objcopy --weaken other.o
 ld.lld -r fat.o other.o -o merged.o
@@ -111,5 +107,5 @@ llvm-objcopy --add-section=$old=both.spv plain.obj old.obj
 chmod a-x *
 cp two.offload mixed.offload nested.offload linked.offload upstream.offload fat.o fat.obj merged.o library.a bsd.a thin.a \
     windows.lib wrapped.so registered.so registered.dll kept.dll old.dll binary.bundle text.bundle bundle.o compressed.bundle \
-    compressed2.bundle lto.o macho.o universal.o \
+    compressed2.bundle lto.o \
     old.o old_sizes.o old.obj "$here"

@@ -40,7 +40,6 @@ impl Runtime {
         if !folder.exists() {
             let wheels = Wheels {
                 pins: &[pin],
-                unpacked: 25_000_000,
                 target: place,
                 needed: &[LIBRARY, "LICENSE.txt", "include/sycl/sycl.hpp"],
             };

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cargo_syclbin::toolchain::pins::WheelPin;
 use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::toolchain::staging::{Purpose, Staging};
+use cargo_syclbin::toolchain::staging::Staging;
 use cargo_syclbin::toolchain::wheel::Wheel;
 use cargo_syclbin::ui::{Progress as _, Size, Terminal};
 use zip::ZipArchive;
@@ -18,8 +18,6 @@ use crate::Result;
 pub struct Wheels<'a> {
     /// The wheels.
     pub pins: &'a [&'a WheelPin],
-    /// About what is unpacked, in bytes.
-    pub unpacked: u64,
     /// Where a member of a wheel goes; `None` for one that is not unpacked.
     pub target: fn(&WheelPin, &str) -> Option<String>,
     /// Files that must be there in the end.
@@ -44,12 +42,8 @@ impl Wheels<'_> {
                 folder.display()
             ));
         }
-        let fetched: u64 = self.pins.iter().map(|pin| pin.size).sum();
-        let purpose = Purpose::Install {
-            needed: fetched + self.unpacked,
-        };
         let told = |error: cargo_syclbin::error::Error| error.to_string();
-        let staging = Staging::open(home, purpose, &progress).map_err(told)?;
+        let staging = Staging::open(home, &progress).map_err(told)?;
         if folder.exists() {
             return Ok(()); // by another process, while this one waited for the lock
         }

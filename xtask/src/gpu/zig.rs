@@ -72,7 +72,7 @@ fn fetch(target: &Path, directory: &Path) -> Result<()> {
     std::fs::write(&list, REQUIREMENTS).map_err(|error| at(&list, error))?;
     let pip = Search::from_env().find()?;
     let unpacked = work.path().join("unpacked");
-    let mut command = pip.invocation.command();
+    let mut command = pip.command();
     command
         .args([
             "install",

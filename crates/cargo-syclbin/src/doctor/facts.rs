@@ -11,7 +11,7 @@ use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
 use super::intel_gpu;
-use super::item::{Item, good, note};
+use super::report::{Item, good, note};
 use super::trial::{self, Compiled, Ran};
 use crate::toolchain;
 use crate::toolchain::list::Row;
@@ -33,8 +33,6 @@ pub(super) struct Facts {
     pub(super) taken: Result<Detected, String>,
     /// The rejected candidates that precede the compiler in the search, each with the reason.
     pub(super) skipped: Vec<String>,
-    /// The candidates that follow the compiler in the search, and were not tried.
-    pub(super) behind: Vec<String>,
     /// The newest installed component `compiler`.
     pub(super) compiler: Option<Row>,
     /// The result of compiling a kernel with `taken`; `None` if no compiler was found.
@@ -66,7 +64,7 @@ impl Facts {
             let installed = home.as_ref().ok()?.newest(component)?;
             Some(Row::of(component, installed.folder))
         };
-        let (taken, skipped, behind) = compilers();
+        let (taken, skipped) = compilers();
         let trial = taken.as_ref().ok().map(trial::compile);
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
         let all = Device::all().map_err(|error| error.to_string());
@@ -83,13 +81,12 @@ impl Facts {
             trial,
             taken,
             skipped,
-            behind,
             compiler: newest(Component::Compiler),
             cache: cache(home.as_ref().ok()),
             cpp_headers: headers(Path::new(HEADERS)),
             pip: pip::Search::from_env()
                 .find()
-                .map(|pip| format!("{} ({})", pip.invocation, pip.version)),
+                .map(|pip| format!("{pip} ({})", pip.version)),
             cpu_device: newest(Component::CpuDevice),
             nvidia: newest(Component::Nvidia),
             device_variable: variable(DEVICE_VARIABLE),
@@ -141,8 +138,8 @@ fn cache(home: Option<&Home>) -> String {
 }
 
 /// Finds the compiler that a build script uses unless it calls `.compiler(..)`. Also returns the rejected candidates,
-/// each with the reason, and the candidates after the match.
-fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
+/// each with the reason.
+fn compilers() -> (Result<Detected, String>, Vec<String>) {
     let host = host();
     let search = Search {
         variable: &variable_os,
@@ -150,16 +147,13 @@ fn compilers() -> (Result<Detected, String>, Vec<String>, Vec<String>) {
         host,
     };
     let outcome = search.run(None);
-    let behind = outcome.taken.as_ref().map(|found| search.behind(found));
-    let behind = behind.unwrap_or_default();
     let taken = outcome.taken.map_err(|error| match error {
         // Rejected candidates are reported on separate lines.
         syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
         error => error.to_string(),
     });
     let skipped = outcome.passed_over.iter().map(ToString::to_string);
-    let behind = behind.iter().map(ToString::to_string);
-    (taken, skipped.collect(), behind.collect())
+    (taken, skipped.collect())
 }
 
 /// Returns whether a build script would find a compiler.

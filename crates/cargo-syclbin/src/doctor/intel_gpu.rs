@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::item::{Item, note};
+use super::report::{Item, note};
 
 const NO_DRIVER: &str = "install intel-opencl-icd (Debian, Ubuntu), intel-compute-runtime (Fedora, Arch) or intel-opencl \
     (openSUSE)";

@@ -8,7 +8,6 @@ mod child;
 mod facts;
 pub mod file;
 mod intel_gpu;
-mod item;
 mod report;
 mod trial;
 

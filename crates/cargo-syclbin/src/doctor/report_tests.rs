@@ -38,7 +38,6 @@ fn complete() -> Facts {
             "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
         )),
         skipped: Vec::new(),
-        behind: Vec::new(),
         compiler: Some(Row {
             component: Component::Compiler,
             version: "2026.2.0".to_owned(),
@@ -140,16 +139,14 @@ fn configured_compiler_replaces_the_installed_compiler() {
 }
 
 #[test]
-fn report_sorts_skipped_chosen_and_unused_compilers() {
+fn skipped_compilers_precede_the_chosen_one() {
     let mut facts = complete();
     facts.skipped = vec![SKIPPED.to_owned()];
-    facts.behind = vec!["/usr/bin/icpx (PATH)".to_owned()];
     let text = Report::of(&facts).to_string();
     let lines: Vec<_> = [
         "skipped      CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin",
         "ok compiler     /cache/syclbin/bin/syclbin-clang (installed, 2026.2.0)",
         "   version      syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
-        "not used     /usr/bin/icpx (PATH)",
     ]
     .map(|line| {
         text.find(line)

@@ -9,8 +9,7 @@ use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
 use syclbin_toolchain::store::hex;
 
-use super::known::{Constant, constants, cuda_parts, globals, printable};
-use super::{Contents, Module};
+use super::{Constant, Contents, Module, constants, cuda_parts, globals, printable};
 use crate::input::sha256;
 use crate::ui::SCHEMA_VERSION;
 

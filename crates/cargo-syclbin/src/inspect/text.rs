@@ -14,8 +14,7 @@ use syclbin_toolchain::store::hex;
 use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
-use super::known::{constants, cuda_parts, globals, printable};
-use super::{Contents, Module};
+use super::{Contents, Module, constants, cuda_parts, globals, listed, printable};
 use crate::ui::{ATTENTION, Escaped, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
@@ -25,8 +24,6 @@ const LABEL: Style = Style::new().dimmed();
 const WIDTH: usize = 10;
 /// Signatures wider than this do not affect the alignment of the notes.
 const WIDEST: usize = 72;
-/// The maximum number of names to show from a list.
-const NAMES: usize = 8;
 
 /// Formats the report with colors. With `raw`, includes every property set; with `native`, the statistics of kernels
 /// in native code.
@@ -131,12 +128,8 @@ impl Page {
         }
         self.strings(&file.strings);
         if !file.foreign.is_empty() {
-            let count = file.foreign.len();
-            let plural = if count == 1 { "y" } else { "ies" };
-            self.field(
-                "entries",
-                format!("{count} non-SYCLBIN entr{plural} in the wrapper"),
-            );
+            let entries = counted(file.foreign.len(), "non-SYCLBIN entry");
+            self.field("entries", format_args!("{entries} in the wrapper"));
         }
         self.unknown(&file.global);
     }
@@ -235,10 +228,8 @@ impl Page {
     /// Shows the property sets with unknown names.
     fn unknown(&mut self, sets: &PropertySets<'_>) {
         for set in sets.iter().filter(|set| !set::ALL.contains(&set.name())) {
-            let (name, count) = (Shown(set.name()), set.len());
-            let plural = if count == 1 { "y" } else { "ies" };
-            let text =
-                format!("property set `{name}` with {count} propert{plural}; --raw shows it");
+            let (name, properties) = (Shown(set.name()), counted(set.len(), "property"));
+            let text = format_args!("property set `{name}` with {properties}; --raw shows it");
             self.field("unknown", text);
         }
     }
@@ -264,17 +255,6 @@ fn ir_type(ty: IrType) -> String {
         IrType::Ptx => "PTX".to_owned(),
         IrType::AmdGcn => "AMD GCN".to_owned(),
         IrType::Other(number) => format!("IR type {number}"),
-    }
-}
-
-/// Formats symbol names, and abbreviates a long list.
-pub(crate) fn listed(symbols: &[impl AsRef<str>], name: fn(&str) -> String) -> String {
-    let first = symbols.iter().take(NAMES);
-    let shown: Vec<_> = first.map(|symbol| name(symbol.as_ref())).collect();
-    let shown = shown.join(", ");
-    match symbols.len().saturating_sub(NAMES) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }
 

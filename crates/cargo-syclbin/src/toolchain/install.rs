@@ -12,7 +12,7 @@ use super::driver::{self, Driver};
 use super::manifest::Manifest;
 use super::pins::{ComponentPin, WheelPin, listing};
 use super::pip::Search;
-use super::staging::{Purpose, Staging};
+use super::staging::Staging;
 use super::wheel::Wheel;
 use crate::error::{Error, Result};
 use crate::ui::{Progress, Size};
@@ -76,9 +76,7 @@ impl Installer<'_> {
                 // Without a driver, fail before the download.
                 self.driver.path()?;
             }
-            let needed = self.needed(&plan);
-            let purpose = Purpose::Install { needed };
-            let staging = Staging::open(self.home.path(), purpose, self.progress)?;
+            let staging = Staging::open(self.home.path(), self.progress)?;
             #[cfg(unix)]
             staging.check_executable()?;
             // Plan again: the previous holder of the lock may have done all the work.
@@ -139,8 +137,9 @@ impl Installer<'_> {
             if let Some(reason) = reason {
                 say(format!("reinstalling {pin}: {reason}"));
             }
-            let (size, shown) = (Size(self.kept(pin)), folder.display());
-            say(format!("{pin} needs {size} in {shown}"));
+            let driver = has_driver(pin).then(|| self.driver.size());
+            let size = Size(pin.unpacked_size() + driver.unwrap_or_default());
+            say(format!("{pin} needs {size} in {}", folder.display()));
             let is_used = |wheel: &mut &WheelPin| pin.uses(wheel);
             for wheel in untold.extract_if(.., is_used) {
                 let title = format!("{} {} ({})", wheel.name, wheel.version, Size(wheel.size));
@@ -164,8 +163,8 @@ impl Installer<'_> {
                 staging.create_folder(&folder)?;
                 staging.create_folder(&temporary)?;
                 let size = wanted.iter().map(|wheel| wheel.size).sum();
-                self.progress
-                    .line(&format!("fetching {} with {}", Size(size), pip.invocation));
+                let size = Size(size);
+                self.progress.line(&format!("fetching {size} with {pip}"));
                 pip.download(wanted, &folder, &temporary)?;
                 folder
             }
@@ -310,28 +309,5 @@ impl Installer<'_> {
             None if has_driver(pin) && !self.driver.fits(&folder, &manifest) => Ok(Refreshed),
             None => Ok(Present),
         }
-    }
-
-    /// Returns the peak disk space in bytes for the wheels and the unpacked files.
-    fn needed(&self, plan: &[Step<'_>]) -> u64 {
-        let fetched = match self.source {
-            Source::Pip(_) => wheels(plan).iter().map(|wheel| wheel.size).sum(),
-            Source::Folder(_) => 0,
-        };
-        let kept = plan.iter().map(|step| match step.outcome {
-            Present => 0,
-            Refreshed => self.driver.size(),
-            Installed => self.kept(step.pin),
-        });
-        fetched + kept.sum::<u64>()
-    }
-
-    fn kept(&self, pin: &ComponentPin) -> u64 {
-        let driver = if has_driver(pin) {
-            self.driver.size()
-        } else {
-            0
-        };
-        pin.unpacked_size() + driver
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
 
 use super::manifest::Manifest;
-use super::staging::{Purpose, Staging};
+use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::ui::{Progress, Size};
 
@@ -122,7 +122,7 @@ pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) ->
         progress.line(&format!("nothing is installed in {shown}"));
         return Ok(());
     }
-    let staging = Staging::open(home.path(), Purpose::Remove, progress)?;
+    let staging = Staging::open(home.path(), progress)?;
     for component in components {
         let name = component.name();
         let folder = home.path().join(name);

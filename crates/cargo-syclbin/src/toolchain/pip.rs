@@ -47,11 +47,13 @@ pub struct Search {
     pub path: Option<OsString>,
 }
 
-/// A pip that reports its version.
+/// A pip, as found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pip {
-    /// The command that runs it.
-    pub invocation: Invocation,
+    /// The path of the program.
+    program: PathBuf,
+    /// The arguments that always come first, like `-m pip`.
+    leading: Vec<String>,
     /// The version that it reports.
     pub version: String,
 }
@@ -75,12 +77,17 @@ impl Search {
         let search = self.path.as_deref();
         if let Some(explicit) = &self.explicit {
             let shown = explicit.to_string_lossy();
-            return answer(explicit_invocation(explicit, search))
-                .map_err(|reason| format!("`{VARIABLE}={shown}`: {reason}"));
+            // Check for a path first, because a path may contain spaces.
+            let pip = if Path::new(explicit).is_file() {
+                Pip::new(explicit.into(), Vec::new())
+            } else {
+                Pip::find(&shown, search)
+            };
+            return pip.map_err(|reason| format!("`{VARIABLE}={shown}`: {reason}"));
         }
         let mut tried = Vec::new();
         for candidate in CANDIDATES {
-            match answer(Invocation::find(candidate, search)) {
+            match Pip::find(candidate, search) {
                 Ok(pip) => return Ok(pip),
                 Err(reason) => tried.push(format!("`{candidate}`: {reason}")),
             }
@@ -90,6 +97,36 @@ impl Search {
 }
 
 impl Pip {
+    /// Finds the program of a command line in `search`. The other words become its leading arguments.
+    fn find(command_line: &str, search: Option<&OsStr>) -> std::result::Result<Self, String> {
+        let mut words = command_line.split_whitespace();
+        let program = words
+            .next()
+            .and_then(|program| find_program(program, search));
+        let program = program.ok_or_else(|| "not found".to_owned())?;
+        Self::new(program, words.map(str::to_owned).collect())
+    }
+
+    fn new(program: PathBuf, leading: Vec<String>) -> std::result::Result<Self, String> {
+        // Ask uv for its own version: to report pip's version, uv would have to fetch pip, but the doctor must not
+        // fetch anything.
+        let asked = if leading == UV { 0 } else { leading.len() };
+        let version = version(Command::new(&program).args(&leading[..asked]))?;
+        Ok(Self {
+            program,
+            leading,
+            version,
+        })
+    }
+
+    /// Creates the command without running it.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.leading);
+        command
+    }
+
     /// Downloads `wheels` into a directory. Pip's own output goes to standard error.
     ///
     /// pip fetches each wheel into `temporary` first. The system's temporary directory is often too small, and a
@@ -99,7 +136,7 @@ impl Pip {
     ///
     /// Fails if pip does not start, or ends with an error.
     pub fn download(&self, wheels: &[&WheelPin], folder: &Path, temporary: &Path) -> Result<()> {
-        let mut command = self.invocation.command();
+        let mut command = self.command();
         command.env("TMPDIR", temporary);
         command.arg("download").args(OPTIONS.split(' '));
         command.arg("--dest").arg(folder);
@@ -113,91 +150,28 @@ impl Pip {
             Err(cause) => cause.to_string(),
         };
         Err(Error::PipFailed {
-            command: format!("{} download", self.invocation),
+            command: format!("{self} download"),
             status,
             wheels: listing(wheels),
         })
     }
 }
 
-fn explicit_invocation(explicit: &OsStr, search: Option<&OsStr>) -> Option<Invocation> {
-    // Check for a path first, because a path may contain spaces.
-    if Path::new(explicit).is_file() {
-        return Some(Invocation {
-            program: explicit.into(),
-            leading: Vec::new(),
+/// Returns the first line of a program's `--version` output, or why there is none.
+fn version(command: &mut Command) -> std::result::Result<String, String> {
+    let output = command.arg("--version").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let (out, err) = (lines(&output.stdout), lines(&output.stderr));
+    if !output.status.success() {
+        return Err(match err.as_slice() {
+            [] => output.status.to_string(),
+            [only] => only.clone(),
+            // Python names the error on the last line, other programs on the first.
+            [first, .., last] => format!("{first} ... {last}"),
         });
     }
-    Invocation::find(&explicit.to_string_lossy(), search)
-}
-
-fn answer(invocation: Option<Invocation>) -> std::result::Result<Pip, String> {
-    let invocation = invocation.ok_or_else(|| "not found".to_owned())?;
-    // Ask uv for its own version: to report pip's version, uv would have to fetch pip, but the doctor must not fetch
-    // anything.
-    let mut asked = invocation.clone();
-    if asked.leading == UV {
-        asked.leading.clear();
-    }
-    let version = asked.version()?;
-    Ok(Pip {
-        invocation,
-        version,
-    })
-}
-
-/// A program and its first arguments, as found on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invocation {
-    /// The path of the program.
-    pub program: PathBuf,
-    /// The arguments that always come first, like `-m pip`.
-    pub leading: Vec<String>,
-}
-
-impl Invocation {
-    /// Finds the program of a command line in `search`, and keeps the other words as its leading arguments.
-    #[must_use]
-    pub fn find(command_line: &str, search: Option<&OsStr>) -> Option<Self> {
-        let mut words = command_line.split_whitespace();
-        Some(Self {
-            program: find_program(words.next()?, search)?,
-            leading: words.map(str::to_owned).collect(),
-        })
-    }
-
-    /// Creates the command without running it.
-    #[must_use]
-    pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.leading);
-        command
-    }
-
-    /// Returns the first line of the `--version` output.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the program does not start, fails or prints nothing.
-    pub fn version(&self) -> std::result::Result<String, String> {
-        let output = self
-            .command()
-            .arg("--version")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| error.to_string())?;
-        let (out, err) = (lines(&output.stdout), lines(&output.stderr));
-        if !output.status.success() {
-            return Err(match err.as_slice() {
-                [] => output.status.to_string(),
-                [only] => only.clone(),
-                // Python names the error on the last line, other programs on the first.
-                [first, .., last] => format!("{first} ... {last}"),
-            });
-        }
-        let first = out.into_iter().next();
-        first.ok_or_else(|| "it printed no version".to_owned())
-    }
+    let first = out.into_iter().next();
+    first.ok_or_else(|| "it printed no version".to_owned())
 }
 
 /// Returns the lines of `output` that are not empty.
@@ -207,7 +181,7 @@ fn lines(output: &[u8]) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-impl fmt::Display for Invocation {
+impl fmt::Display for Pip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = self.leading.iter().map(|word| format!(" {word}"));
         write!(f, "{}{}", self.program.display(), words.collect::<String>())
@@ -253,18 +227,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("my pip");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-        let found = explicit_invocation(link.as_os_str(), None).unwrap();
-        assert_eq!((found.program, found.leading.len()), (link, 0));
+        let search = Search {
+            explicit: Some(link.into()),
+            path: None,
+        };
+        // Some shells print no version, but the program runs.
+        let found = format!("{:?}", search.find());
+        assert!(!found.contains("not found"), "{found}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_failing_program_answers_with_its_own_words() {
-        let mut shell = Invocation::find("sh -c", Some(OsStr::new("/bin:/usr/bin"))).unwrap();
-        shell
-            .leading
-            .push("echo 'No module named pip' >&2; exit 1".to_owned());
-        assert_eq!(shell.version().unwrap_err(), "No module named pip");
-        shell.leading[1] = "echo; echo pip 23; exit 0".to_owned();
-        assert_eq!(shell.version().unwrap(), "pip 23");
+        let answer = |script| version(Command::new("/bin/sh").args(["-c", script]));
+        let failing = answer("echo 'No module named pip' >&2; exit 1");
+        assert_eq!(failing.unwrap_err(), "No module named pip");
+        assert_eq!(answer("echo; echo pip 23; exit 0").unwrap(), "pip 23");
     }
 }

@@ -16,40 +16,12 @@ use crate::ui::Progress;
 const LOCK: &str = ".lock";
 const FOLDER: &str = ".staging";
 
-/// The purpose of the staging directory. It determines the remedy that an error suggests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Installing components.
-    Install {
-        /// The peak disk space in bytes: the downloaded wheels plus their unpacked content.
-        needed: u64,
-    },
-    /// Removing components.
-    Remove,
-}
-
-impl Purpose {
-    fn failed(self, home: &Path, file: &Path, cause: io::Error) -> Error {
-        let (file, home) = (file.to_owned(), home.to_owned());
-        match self {
-            Self::Install { needed } => Error::Write {
-                file,
-                home,
-                needed,
-                cause,
-            },
-            Self::Remove => Error::Remove { file, home, cause },
-        }
-    }
-}
-
 /// The locked home directory, with a staging directory in it. Dropping this value removes the staging directory,
 /// then unlocks.
 pub struct Staging<'a> {
     folder: PathBuf,
     _lock: File,
     home: &'a Path,
-    purpose: Purpose,
     /// Receives progress messages.
     pub progress: &'a dyn Progress,
 }
@@ -60,15 +32,13 @@ impl<'a> Staging<'a> {
     /// # Errors
     ///
     /// Fails if the home directory cannot be created, locked or written.
-    pub fn open(home: &'a Path, purpose: Purpose, progress: &'a dyn Progress) -> Result<Self> {
-        let failed = |cause| purpose.failed(home, home, cause);
-        std::fs::create_dir_all(home).map_err(failed)?;
-        let lock = lock(home, purpose, progress)?;
+    pub fn open(home: &'a Path, progress: &'a dyn Progress) -> Result<Self> {
+        std::fs::create_dir_all(home).map_err(|cause| failed(home, home, cause))?;
+        let lock = lock(home, progress)?;
         let staging = Self {
             folder: home.join(FOLDER),
             _lock: lock,
             home,
-            purpose,
             progress,
         };
         staging.clear()?;
@@ -85,7 +55,7 @@ impl<'a> Staging<'a> {
     /// Returns the error for a `file` that could not be written or removed.
     #[must_use]
     pub fn failed(&self, file: &Path, cause: io::Error) -> Error {
-        self.purpose.failed(self.home, file, cause)
+        failed(self.home, file, cause)
     }
 
     /// Checks that programs in the home directory may be executed, before anything is fetched.
@@ -177,10 +147,15 @@ impl Drop for Staging<'_> {
     }
 }
 
-fn lock(home: &Path, purpose: Purpose, progress: &dyn Progress) -> Result<File> {
+fn failed(home: &Path, file: &Path, cause: io::Error) -> Error {
+    let (file, home) = (file.to_owned(), home.to_owned());
+    Error::Home { file, home, cause }
+}
+
+fn lock(home: &Path, progress: &dyn Progress) -> Result<File> {
     let path = home.join(LOCK);
     let file = File::options().append(true).create(true).open(&path);
-    let file = file.map_err(|cause| purpose.failed(home, &path, cause))?;
+    let file = file.map_err(|cause| failed(home, &path, cause))?;
     let locked = match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
@@ -206,7 +181,7 @@ mod tests {
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("half"), "h").unwrap();
         let progress = Terminal::default();
-        let staging = Staging::open(home.path(), Purpose::Remove, &progress).unwrap();
+        let staging = Staging::open(home.path(), &progress).unwrap();
         assert!(staging.path().exists() && !left.exists());
         staging.close().unwrap();
         let names: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().collect();

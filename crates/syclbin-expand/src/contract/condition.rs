@@ -13,7 +13,7 @@ use crate::contract::safety::removed;
 use crate::contract::subobject::{Subobject, literal};
 use crate::contract::{has_operator, spelled};
 use crate::names;
-use crate::types::{Types, number};
+use crate::types::{Types, number, option};
 
 const FORM: &str = "expected a Rust expression that is true or false, such as `x.len() >= n`";
 
@@ -30,10 +30,7 @@ impl Condition {
     /// Returns the text of the condition, and the code that checks it.
     pub(super) fn check(&self) -> (String, TokenStream) {
         let Self { text, code, .. } = self;
-        let argument = match self.argument.map(Literal::usize_unsuffixed) {
-            Some(index) => quote!(::core::option::Option::Some(#index)),
-            None => quote!(::core::option::Option::None),
-        };
+        let argument = option(self.argument.map(Literal::usize_unsuffixed));
         let values = self
             .values
             .iter()
@@ -211,17 +208,13 @@ impl<'k, 'f> Reader<'k, 'f> {
                 match literal(index) {
                     Some(dimension) if dimension < count => Ok((quote!(#range #index), 2)),
                     _ => {
-                        let s = if count == 1 { "" } else { "s" };
                         let at_most = if self.dimensions.is_some() {
                             ""
                         } else {
                             "at most "
                         };
-                        let message = format!(
-                            "expected a literal index below {count}, because the range has {at_most}{count} \
-                             dimension{s}"
-                        );
-                        Err(syn::Error::new(index.span(), message))
+                        let owner = format!("range has {at_most}");
+                        Err(wrong_index(index, count, &owner))
                     }
                 }
             }
@@ -241,7 +234,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         span: Span,
         tokens: &[TokenTree],
     ) -> syn::Result<(TokenStream, usize)> {
-        let dimensions = u64::from(dimensions(&parameter.ty));
+        let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let is_accessor = matches!(
             parameter.ty,
             Type::Accessor { .. } | Type::LocalAccessor { .. }
@@ -276,14 +269,7 @@ impl<'k, 'f> Reader<'k, 'f> {
                 Some(dimension) if dimension < dimensions => {
                     self.bounded.insert((index, dimension));
                 }
-                _ => {
-                    let s = if dimensions == 1 { "" } else { "s" };
-                    let message = format!(
-                        "expected a literal index below {dimensions}, because the accessor has {dimensions} \
-                         dimension{s}"
-                    );
-                    return Err(syn::Error::new(arguments.span(), message));
-                }
+                _ => return Err(wrong_index(arguments, dimensions, "accessor has ")),
             },
             ('.', "align") => {
                 self.aligned.insert(index);
@@ -317,27 +303,18 @@ impl<'k, 'f> Reader<'k, 'f> {
     }
 }
 
-/// Returns the pointee of a parameter, or `None` for parameters passed by value.
-fn memory(ty: &Type) -> Option<&Pointee> {
-    match ty {
-        Type::Pointer { pointee: of, .. }
-        | Type::Accessor { element: of, .. }
-        | Type::LocalAccessor { element: of, .. }
-        | Type::LocalMemory {
-            element: of,
-            size: None,
-        } => Some(of),
-        _ => None,
-    }
+fn wrong_index(index: &Group, count: u64, owner: &str) -> syn::Error {
+    let s = if count == 1 { "" } else { "s" };
+    let message =
+        format!("expected a literal index below {count}, because the {owner}{count} dimension{s}");
+    syn::Error::new(index.span(), message)
 }
 
-/// Returns the number of dimensions of an accessor, or 1 for any other type.
-pub(super) fn dimensions(ty: &Type) -> u8 {
-    match ty {
-        Type::Accessor { dimensions, .. } => *dimensions,
-        Type::LocalAccessor { dimensions, .. } => dimensions.unwrap_or(1),
-        _ => 1,
-    }
+/// Returns the pointee of a parameter, or `None` for parameters passed by value, and for local memory of a size that
+/// the file records.
+pub(crate) fn memory(ty: &Type) -> Option<&Pointee> {
+    let is_sized = matches!(ty, Type::LocalMemory { size: Some(_), .. });
+    ty.pointee().filter(|_| !is_sized)
 }
 
 /// Returns code that reads a number at its C++ offset and with its C++ type, because a user-defined Rust type may use

@@ -14,6 +14,7 @@ mod condition;
 mod safety;
 mod subobject;
 
+pub(crate) use crate::contract::condition::memory;
 use crate::contract::condition::{Condition, Reader};
 use crate::names::cpp_name::CppName;
 use crate::types::Types;
@@ -38,23 +39,20 @@ fn states(condition: &TokenStream, dimensions: u8) -> bool {
     spelled(condition) == format!("range.dimensions() == {dimensions}")
 }
 
-/// Returns the checks for launching `kernel` over `dimensions`, for a method `depth` modules deep.
-///
-/// # Errors
-///
-/// Returns all mistakes: conditions that name an unknown member or something other than a number, and buffers
-/// without a bound.
+/// Returns the checks for launching `kernel` over a number of dimensions, for a method some modules deep. If there are
+/// mistakes in the contract, reports them all and returns no checks. The mistakes are conditions that name an unknown
+/// member or something other than a number, and buffers without a bound.
 pub(crate) fn check(
     conditions: &[TokenStream],
     kernel: &KernelSignature,
     item: &CppName,
-    dimensions: Option<u8>,
+    (dimensions, depth): (Option<u8>, usize),
     types: &Types<'_>,
-    depth: usize,
-) -> Result<Checked, Vec<syn::Error>> {
+    errors: &mut Vec<syn::Error>,
+) -> Checked {
     let parameters = kernel.parameters.as_deref().unwrap_or_default();
     let mut reader = Reader::new(kernel, types, dimensions);
-    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    let (mut all, before) = (Vec::new(), errors.len());
     match safety::bools(parameters, types) {
         Ok(bools) => all.extend(bools),
         Err(message) => errors.push(item.error(message)),
@@ -69,42 +67,21 @@ pub(crate) fn check(
     }
     let missing = safety::missing(parameters, types, &reader.bounded);
     errors.extend(missing.into_iter().map(|message| item.error(message)));
-    if !errors.is_empty() {
-        return Err(errors);
-    }
     let aligned = safety::alignments(parameters, types, &reader.aligned);
-    let (mut texts, mut checks) = (Vec::new(), Vec::new());
-    for (text, check) in all.iter().map(Condition::check).chain(aligned) {
-        texts.push(text);
-        checks.push(check);
-    }
+    let checks = all.iter().map(Condition::check).chain(aligned);
+    let is_valid = errors.len() == before;
+    let (texts, checks): (Vec<_>, Vec<_>) = checks.filter(|_| is_valid).unzip();
     let view = if checks.is_empty() {
         quote!(_)
     } else {
-        let given = given();
-        quote!(#given)
+        given().to_token_stream()
     };
     // Imports the user's constants. Nothing else from the generated module is in scope.
-    let imports = reader.foreign.then(|| {
+    let imports = (reader.foreign && is_valid).then(|| {
         let up = std::iter::repeat_n(quote!(super::), depth + 2);
         quote!(#[allow(unused_imports)] use #(#up)* *;)
     });
-    let module = module(imports, &view, &checks);
-    Ok(Checked { texts, module })
-}
-
-impl Checked {
-    /// Returns empty checks, for a contract whose errors are already reported.
-    pub(crate) fn nothing() -> Self {
-        Self {
-            texts: Vec::new(),
-            module: module(None, &quote!(_), &[]),
-        }
-    }
-}
-
-fn module(imports: Option<TokenStream>, view: &TokenStream, checks: &[TokenStream]) -> TokenStream {
-    quote! {
+    let module = quote! {
         mod __contract {
             #imports
 
@@ -115,7 +92,8 @@ fn module(imports: Option<TokenStream>, view: &TokenStream, checks: &[TokenStrea
                 ::core::result::Result::Ok(())
             }
         }
-    }
+    };
+    Checked { texts, module }
 }
 
 /// Returns the variable that contains the launch view. User-written names never resolve to it.

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
+use syclbin::signature::{Argument, Parameter, Pointee, Scalar, Type};
 
-use crate::contract::condition::{Condition, dimensions, read};
+use crate::contract::condition::{Condition, memory, read};
 use crate::contract::given;
-use crate::contract::subobject::Subobject;
 use crate::names::label;
-use crate::types::Types;
+use crate::types::{MOST_BOOLS, Types, option};
 
 /// Returns an error for each parameter that cannot be safe, or whose length is missing from `bounded`.
 pub(crate) fn missing(
@@ -29,22 +28,19 @@ pub(crate) fn missing(
                  accesses"
             ));
         }
-        let (element, sized) = match &parameter.ty {
-            Type::Pointer { pointee: element, .. }
-            | Type::Accessor { element, .. }
-            | Type::LocalAccessor { element, .. } => (pointee_element(element), true),
-            Type::LocalMemory { element, size } => (pointee_element(element), size.is_none()),
-            _ => (Subobject::of(index, parameter).map(|subobject| subobject.element), false),
+        let element = match parameter.ty.pointee() {
+            Some(Pointee::Element(element)) => Some(element.clone()),
+            _ => parameter.ty.value(),
         };
         if element.is_some_and(|element| types.holds_pointer(&element)) {
             return Some(format!(
                 "this kernel cannot be safe: `{name}` contains device pointers, and nothing checks where they point"
             ));
         }
-        if !sized || removed(parameter) {
+        if memory(&parameter.ty).is_none() || removed(parameter) {
             return None;
         }
-        let dimensions = u64::from(dimensions(&parameter.ty));
+        let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
         Some(match dimensions {
             1 => {
@@ -95,24 +91,13 @@ pub(crate) fn alignments(
         };
         let (name, given) = (label(index, parameter), given());
         let position = Literal::usize_unsuffixed(index);
-        let (text, bytes) = match bytes.map(Literal::u64_unsuffixed) {
-            Some(bytes) => (
-                bytes.to_string(),
-                quote!(::core::option::Option::Some(#bytes)),
-            ),
-            None => (
-                "device.align()".into(),
-                quote!(::core::option::Option::None),
-            ),
-        };
+        let text = bytes.map_or("device.align()".into(), |bytes| bytes.to_string());
+        let bytes = option(bytes.map(Literal::u64_unsuffixed));
         let check = quote!(#given.aligned(#position, #bytes)?;);
         Some((format!("{name}.align() >= {text}"), check))
     });
     found.collect()
 }
-
-/// The maximum number of `bool`s that a launch checks.
-const MOST_BOOLS: usize = 64;
 
 /// Returns the conditions that every `bool` in arguments passed by value is 0 or 1.
 ///
@@ -124,79 +109,33 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
     for (index, parameter) in parameters.iter().enumerate() {
         // A parameter of type `bool` is a `bool` in Rust, so it needs no check.
         let simple = matches!(parameter.ty, Type::Scalar(_));
-        let Some(subobject) =
-            Subobject::of(index, parameter).filter(|_| !simple && !removed(parameter))
-        else {
+        let element = parameter.ty.value();
+        let Some(element) = element.filter(|_| !simple && !removed(parameter)) else {
             continue;
         };
         let name = label(index, parameter);
-        collect(&subobject, name.clone(), types, &mut found);
-        if found.len() > MOST_BOOLS {
-            return Err(format!(
+        let bools = types.bools(&element, MOST_BOOLS - found.len());
+        let bools = bools.ok_or_else(|| {
+            format!(
                 "this kernel cannot be safe: `{name}` contains more `bool`s than a launch checks, and a `bool` that \
                  is neither 0 nor 1 is undefined behavior in C++"
-            ));
-        }
+            )
+        })?;
+        found.extend(bools.into_iter().map(|(offset, path)| {
+            let text = name.clone() + &path;
+            // In Rust, a `bool` in memory is a byte.
+            let number = read(&given(), Scalar::U8, true, index, offset);
+            Condition {
+                code: quote!(#number <= 1),
+                argument: Some(index),
+                text: format!("{text} <= 1"),
+                values: vec![(text, number)],
+            }
+        }));
     }
     Ok(found)
 }
 
-/// Collects the conditions for a subobject, at most one more than [`MOST_BOOLS`].
-fn collect(subobject: &Subobject, text: String, types: &Types<'_>, found: &mut Vec<Condition>) {
-    if found.len() > MOST_BOOLS || !types.holds_bool(&subobject.element) {
-        return;
-    }
-    match &subobject.element {
-        Element::Struct(id) => {
-            let fields = types.layouts.get(*id).map(|layout| &layout.fields);
-            for field in fields.into_iter().flatten() {
-                let name = field.name.as_deref().unwrap_or("_");
-                let inner = Subobject {
-                    index: subobject.index,
-                    offset: subobject.offset.saturating_add(field.offset),
-                    element: field.ty.clone(),
-                    sign_known: field.sign_known,
-                };
-                collect(&inner, format!("{text}.{name}"), types, found);
-            }
-        }
-        Element::Array { .. } | Element::Vector { .. } => {
-            for index in 0..subobject.count().unwrap_or(0) {
-                let Some(inner) = subobject
-                    .element(index, types)
-                    .filter(|_| found.len() <= MOST_BOOLS)
-                else {
-                    break;
-                };
-                collect(&inner, format!("{text}[{index}]"), types, found);
-            }
-        }
-        _ => {
-            // In Rust, a `bool` in memory is a byte.
-            let number = read(
-                &given(),
-                Scalar::U8,
-                true,
-                subobject.index,
-                subobject.offset,
-            );
-            found.push(Condition {
-                code: quote!(#number <= 1),
-                argument: Some(subobject.index),
-                values: vec![(text.clone(), number)],
-                text: format!("{text} <= 1"),
-            });
-        }
-    }
-}
-
 pub(super) fn removed(parameter: &Parameter) -> bool {
     parameter.arguments.first() == Some(&Argument::Removed)
-}
-
-fn pointee_element(pointee: &Pointee) -> Option<Element> {
-    match pointee {
-        Pointee::Element(element) => Some(element.clone()),
-        Pointee::Void | Pointee::Unknown(_) => None,
-    }
 }

@@ -9,20 +9,19 @@ use crate::names;
 use crate::types::{Types, structs};
 
 /// A member or an element of an argument that is passed by value, or the whole argument.
-#[derive(Clone)]
-pub(crate) struct Subobject {
+pub(super) struct Subobject {
     /// The index of the argument.
-    pub(crate) index: usize,
+    index: usize,
     /// The offset in the argument, in bytes.
-    pub(crate) offset: u64,
-    pub(crate) element: Element,
+    offset: u64,
+    pub(super) element: Element,
     /// Whether the file distinguishes signed from unsigned integers.
-    pub(crate) sign_known: bool,
+    sign_known: bool,
 }
 
 impl Subobject {
     /// Returns the whole argument `index`, or `None` if it is not passed by value.
-    pub(crate) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
+    pub(super) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
         let element = parameter.ty.value()?;
         Some(Self {
             index,
@@ -33,7 +32,7 @@ impl Subobject {
     }
 
     /// Returns element `index` of an array or vector, or `None` for other types.
-    pub(crate) fn element(&self, index: u64, types: &Types<'_>) -> Option<Self> {
+    fn element(&self, index: u64, types: &Types<'_>) -> Option<Self> {
         let element = match &self.element {
             Element::Array { of, .. } => (**of).clone(),
             Element::Vector { of, .. } => Element::Scalar(*of),
@@ -47,7 +46,7 @@ impl Subobject {
         })
     }
 
-    pub(crate) fn count(&self) -> Option<u64> {
+    fn count(&self) -> Option<u64> {
         match &self.element {
             Element::Array { count, .. } => Some(*count),
             Element::Vector { count, .. } => Some(u64::from(*count)),
@@ -56,7 +55,7 @@ impl Subobject {
     }
 
     /// Returns the type of the number, or `None` if this is not a number.
-    pub(crate) fn scalar(&self) -> Option<Scalar> {
+    pub(super) fn scalar(&self) -> Option<Scalar> {
         match &self.element {
             Element::Scalar(scalar) => Some(*scalar),
             Element::Enum(of) => Some(of.of),

@@ -132,10 +132,8 @@ impl Items {
             let message = "use `only` or `skip` once, not both";
             return Err(syn::Error::new(word.span(), message));
         }
-        let names = entries(block).into_iter().map(|entry| {
-            let tokens = entry.tokens.iter().cloned().collect();
-            CppName::parse(tokens, &entry.at, "kernel")
-        });
+        let names = entries(block).into_iter();
+        let names = names.map(|entry| CppName::parse(&entry, &entry[0], "kernel"));
         let names: Vec<CppName> = names.collect::<syn::Result<_>>()?;
         if names.is_empty() {
             let message = format!("name kernels between the braces, or remove `{word}`");
@@ -147,13 +145,12 @@ impl Items {
 }
 
 impl TypeItem {
-    fn parse(entry: &Entry) -> syn::Result<Self> {
+    fn parse(tokens: &[TokenTree]) -> syn::Result<Self> {
         const FORM: &str = "expected `CppName => crate::RustType`, or `CppName as NewName`";
-        let tokens = &entry.tokens;
         let arrow = |pair: &[TokenTree]| is_punct(&pair[0], '=') && is_punct(&pair[1], '>');
         if let Some(at) = tokens.windows(2).position(arrow) {
             let (cpp, rust) = (&tokens[..at], &tokens[at + 2..]);
-            let cpp = CppName::parse(cpp.iter().cloned().collect(), &tokens[at], "struct")?;
+            let cpp = CppName::parse(cpp, &tokens[at], "struct")?;
             let rust: TokenStream = rust.iter().cloned().collect();
             let path = syn::Path::parse_mod_style
                 .parse2(rust.clone())
@@ -169,13 +166,9 @@ impl TypeItem {
             return Ok(Self { cpp, rust });
         }
         let Some(at) = position(tokens, "as") else {
-            return Err(syn::Error::new(entry.at.span(), FORM));
+            return Err(syn::Error::new(tokens[0].span(), FORM));
         };
-        let cpp = CppName::parse(
-            tokens[..at].iter().cloned().collect(),
-            &tokens[at],
-            "struct",
-        )?;
+        let cpp = CppName::parse(&tokens[..at], &tokens[at], "struct")?;
         let rust = RustType::Named(rust_name(&tokens[at + 1..], &tokens[at])?);
         Ok(Self { cpp, rust })
     }
@@ -216,7 +209,7 @@ impl KernelItem {
         let called = &body[..conditions_at];
         let name_end = position(called, "as").unwrap_or(conditions_at);
         let (name, rename) = called.split_at(name_end);
-        let cpp = CppName::parse(name.iter().cloned().collect(), &tokens[at], "kernel")?;
+        let cpp = CppName::parse(name, &tokens[at], "kernel")?;
         let rename = match rename {
             [word, name @ ..] => Some(rust_name(name, word)?),
             [] => None,
@@ -298,24 +291,13 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     Err(syn::Error::new(word.span(), message))
 }
 
-/// The tokens between two commas in a block.
-struct Entry {
-    tokens: Vec<TokenTree>,
-    at: TokenTree,
-}
-
-fn entries(block: &Group) -> Vec<Entry> {
+/// Returns the tokens between the commas in a block of C++ names.
+fn entries(block: &Group) -> Vec<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = block.stream().into_iter().collect();
-    let entry = |tokens: Vec<TokenTree>| {
-        Some(Entry {
-            at: tokens.first()?.clone(),
-            tokens,
-        })
-    };
-    split(&tokens, true).into_iter().filter_map(entry).collect()
+    split(&tokens, true)
 }
 
-/// Splits at commas. With `names`, ignores commas between `<` and `>`, as in C++ names.
+/// Splits at commas, and drops empty parts. With `names`, ignores commas between `<` and `>`, as in C++ names.
 fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0usize, None);

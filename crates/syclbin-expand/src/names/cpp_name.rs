@@ -24,7 +24,8 @@ impl CppName {
     /// # Errors
     ///
     /// Fails if `tokens` is empty. The error points at `at`, where a name is expected.
-    pub(crate) fn parse(tokens: TokenStream, at: &TokenTree, what: &str) -> syn::Result<Self> {
+    pub(crate) fn parse(tokens: &[TokenTree], at: &TokenTree, what: &str) -> syn::Result<Self> {
+        let tokens: TokenStream = tokens.iter().cloned().collect();
         if tokens.is_empty() {
             let message = format!("expected the C++ name of a {what}, such as `fill::iota`");
             return Err(syn::Error::new(at.span(), message));

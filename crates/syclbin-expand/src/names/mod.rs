@@ -7,7 +7,7 @@ pub(crate) mod default_names;
 use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Span};
-use syclbin::signature::Parameter;
+use syclbin::signature::{KernelName, Parameter};
 
 /// Returns the name of a parameter in messages and documentation.
 pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
@@ -24,6 +24,11 @@ pub(crate) fn parameter<'p>(
     let number = || name.strip_prefix("arg")?.parse().ok();
     let index = parameters.iter().position(named).or_else(number)?;
     Some((index, parameters.get(index)?))
+}
+
+/// Returns the qualified C++ name, or the symbol if it cannot be demangled.
+pub(crate) fn qualified(name: Option<&KernelName>, symbol: &str) -> String {
+    name.map_or_else(|| symbol.to_owned(), KernelName::qualified)
 }
 
 /// Splits a qualified name into parts that can become identifiers: `ns::Pair<int, 2>` becomes `ns` and `Pair_int_2`.

@@ -11,7 +11,7 @@ use crate::file::File;
 use crate::input::Input;
 use crate::input::items::KernelItem;
 use crate::names::default_names::{OWN_METHODS, RustName, default_names};
-use crate::names::{cpp_name, default_names};
+use crate::names::{cpp_name, default_names, plain, qualified};
 use crate::plan::requests::{requests, selected};
 use crate::stub::LeftOut;
 use crate::stub::Stub;
@@ -152,11 +152,11 @@ impl<'f> Plan<'f> {
             element.is_some_and(|element| self.types.holds_pointer(element))
         });
         let Some(global) = pointers else { return };
-        let called = global.name.as_ref().map(KernelName::qualified);
-        let called = called.unwrap_or_else(|| global.id.clone());
+        let called = qualified(global.name.as_ref(), &global.id);
         let mut safe = Vec::new();
-        self.root
-            .each_stub(&mut |stub| safe.extend(stub.contract().map(|(item, _)| &item.cpp)));
+        self.root.each_stub(&mut Vec::new(), &mut |_, stub| {
+            safe.extend(stub.contract().map(|(item, _)| &item.cpp));
+        });
         errors.extend(safe.into_iter().map(|item| {
             item.error(format!(
                 "no kernel of this file can be safe: device global `{called}` contains device pointers, and nothing \
@@ -167,10 +167,7 @@ impl<'f> Plan<'f> {
 
     fn add_globals(&mut self, file: &'f File, taken: &mut Taken) {
         for global in &file.signatures.globals {
-            let called = global
-                .name
-                .as_ref()
-                .map_or_else(|| global.id.clone(), KernelName::qualified);
+            let called = qualified(global.name.as_ref(), &global.id);
             let mut omit = |reason: String| self.omitted.push((called.clone(), reason));
             if let Err(reason) = &global.ty {
                 omit(reason.to_string());
@@ -205,20 +202,15 @@ pub(crate) struct Namespace<'f> {
     pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
-    pub(crate) inner: BTreeMap<String, Inner<'f>>,
-}
-
-#[derive(Default)]
-pub(crate) struct Inner<'f> {
-    /// The name of the module that is generated for the namespace.
+    pub(crate) inner: BTreeMap<String, Namespace<'f>>,
+    /// The name of the module that is generated for the namespace. The file needs none.
     pub(crate) module: Option<Ident>,
-    pub(crate) namespace: Namespace<'f>,
 }
 
 impl<'f> Namespace<'f> {
     pub(crate) fn at(&mut self, path: &[String]) -> &mut Self {
         path.iter().fold(self, |scope, part| {
-            &mut scope.inner.entry(part.clone()).or_default().namespace
+            scope.inner.entry(part.clone()).or_default()
         })
     }
 
@@ -238,13 +230,22 @@ impl<'f> Namespace<'f> {
     pub(crate) fn has_kernels(&self) -> bool {
         let mut inner = self.inner.values();
         !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())
-            || inner.any(|inner| inner.namespace.has_kernels())
+            || inner.any(Self::has_kernels)
     }
 
-    pub(crate) fn each_stub<'s>(&'s self, look: &mut impl FnMut(&'s Stub<'f>)) {
-        self.stubs.iter().for_each(&mut *look);
-        for inner in self.inner.values() {
-            inner.namespace.each_stub(look);
+    /// Calls `look` with each stub and its path. `path` is the path of this namespace.
+    pub(crate) fn each_stub<'s>(
+        &'s self,
+        path: &mut Vec<String>,
+        look: &mut impl FnMut(String, &'s Stub<'f>),
+    ) {
+        for stub in &self.stubs {
+            look([&path[..], &[plain(&stub.ident)]].concat().join("::"), stub);
+        }
+        for (name, inner) in &self.inner {
+            path.push(name.clone());
+            inner.each_stub(path, look);
+            path.pop();
         }
     }
 
@@ -257,7 +258,7 @@ impl<'f> Namespace<'f> {
             .filter_map(|global| global.global.ty.as_ref().ok());
         in_use.extend(globals.filter_map(structure));
         for inner in self.inner.values() {
-            inner.namespace.structs_in_use(in_use);
+            inner.structs_in_use(in_use);
         }
     }
 }

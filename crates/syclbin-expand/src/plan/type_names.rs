@@ -9,7 +9,6 @@ use syclbin::signature::{Layout, StructId};
 use crate::file::File;
 use crate::input::Input;
 use crate::input::items::RustType;
-use crate::names::cpp_name::CppName;
 use crate::names::known;
 use crate::names::{self, Scope};
 use crate::plan::Plan;
@@ -26,7 +25,7 @@ impl<'f> Plan<'f> {
         errors: &mut Vec<syn::Error>,
     ) {
         let layouts = &file.signatures.layouts;
-        let mut own: BTreeMap<StructId, (&CppName, &RustType)> = BTreeMap::new();
+        let mut own: BTreeMap<StructId, &RustType> = BTreeMap::new();
         for item in &input.items.types {
             let named = layouts
                 .iter()
@@ -43,7 +42,7 @@ impl<'f> Plan<'f> {
                 errors.push(item.cpp.error(message));
             }
             for id in ids {
-                if own.insert(id, (&item.cpp, &item.rust)).is_some() {
+                if own.insert(id, &item.rust).is_some() {
                     errors.push(
                         item.cpp
                             .error("this struct was already assigned a type above"),
@@ -58,7 +57,7 @@ impl<'f> Plan<'f> {
         in_use.extend(elements.filter_map(structure));
         let mut all: Vec<StructId> = in_use.iter().copied().collect();
         while let Some(id) = all.pop() {
-            let replaced = matches!(own.get(&id), Some((_, RustType::Own(_))));
+            let replaced = matches!(own.get(&id), Some(RustType::Own(_)));
             let fields = layouts
                 .get(id)
                 .filter(|_| !replaced)
@@ -74,7 +73,7 @@ impl<'f> Plan<'f> {
             }
         }
         // Checks the layout of a user's struct even if no selected kernel takes it.
-        for (id, (_, rust)) in &own {
+        for (id, rust) in &own {
             if let RustType::Own(path) = rust {
                 self.own.push((*id, path.clone()));
             }
@@ -85,11 +84,11 @@ impl<'f> Plan<'f> {
             };
             let (path, name) = structs::name(layout);
             let renamed = match own.get(&id) {
-                Some((_, RustType::Own(path))) => {
+                Some(RustType::Own(path)) => {
                     self.types.paths.insert(id, TypePath::Own(path.clone()));
                     continue;
                 }
-                Some((_, RustType::Named(ident))) => {
+                Some(RustType::Named(ident)) => {
                     let free = Scope::of_types(OWN_TYPES).claim(&names::plain(ident));
                     if free.as_ref() != Some(ident) {
                         let message = format!(
@@ -106,46 +105,44 @@ impl<'f> Plan<'f> {
             };
             self.root.at(&path).structs.push((id, ident));
         }
-        let mut context = Naming {
-            input,
-            file,
-            errors,
+        let chosen = input
+            .items
+            .types
+            .iter()
+            .filter_map(|item| match &item.rust {
+                RustType::Named(name) => Some(name),
+                RustType::Own(_) => None,
+            });
+        let mut naming = Naming {
+            chosen: chosen.collect(),
             types: &mut self.types,
+            errors,
         };
-        context.name(&mut self.root, &[]);
+        naming.name(&mut self.root, &[]);
     }
 }
 
 struct Naming<'n, 'f> {
-    input: &'n Input,
-    file: &'f File,
-    errors: &'n mut Vec<syn::Error>,
+    /// The names of structs that items choose.
+    chosen: Vec<&'n Ident>,
     types: &'n mut Types<'f>,
+    errors: &'n mut Vec<syn::Error>,
 }
 
 impl<'f> Naming<'_, 'f> {
     fn name(&mut self, namespace: &mut Namespace<'f>, path: &[Ident]) {
         let mut scope = Scope::of_types(OWN_TYPES);
         let mut first: BTreeMap<String, &'f Layout> = BTreeMap::new();
-        let layouts = &self.file.signatures.layouts;
+        let layouts = self.types.layouts;
         for (id, ident) in &mut namespace.structs {
             let Some(layout) = layouts.get(*id) else {
                 continue;
             };
             // Only names from items cause errors. Default names are made unique with underscores.
-            let mut renames = self
-                .input
-                .items
-                .types
-                .iter()
-                .filter_map(|item| match &item.rust {
-                    RustType::Named(name) => Some(name),
-                    RustType::Own(_) => None,
-                });
             if let Some(other) = first.get(&ident.to_string())
                 && layout.described
                 && other.described
-                && let Some(chosen) = renames.find(|name| *name == ident)
+                && let Some(chosen) = self.chosen.iter().find(|name| **name == ident)
             {
                 let message = format!(
                     "the structs `{}` and `{}` would both be called `{ident}`; choose another name",
@@ -164,7 +161,7 @@ impl<'f> Naming<'_, 'f> {
             inner.module = scope.claim(name);
             let module = inner.module.iter().cloned();
             let path: Vec<Ident> = path.iter().cloned().chain(module).collect();
-            self.name(&mut inner.namespace, &path);
+            self.name(inner, &path);
         }
     }
 }

@@ -12,9 +12,7 @@ use crate::types::Types;
 use crate::{contract, doc, names};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
-use syclbin::signature::{
-    Argument, Element, KernelName, KernelSignature, Parameter, Pointee, Type,
-};
+use syclbin::signature::{Argument, Element, KernelSignature, Parameter, Pointee, Type};
 
 pub(crate) struct Stub<'f> {
     pub(crate) ident: Ident,
@@ -69,26 +67,21 @@ impl<'f> Stub<'f> {
         })
     }
 
+    /// Returns the indices of the pointers that may be null.
     fn optional(&self, errors: &mut Vec<syn::Error>) -> BTreeSet<usize> {
-        let named = self.item.into_iter().flat_map(|item| &item.optional);
-        let found =
-            named.filter_map(
-                |name| match names::parameter(self.parameters, &names::plain(name)) {
-                    Some((
-                        index,
-                        Parameter {
-                            ty: Type::Pointer { .. },
-                            ..
-                        },
-                    )) => Some(index),
-                    _ => {
-                        let message = "only a pointer parameter can be an `Option`";
-                        errors.push(syn::Error::new(name.span(), message));
-                        None
-                    }
-                },
-            );
-        found.collect()
+        let mut found = BTreeSet::new();
+        for name in self.item.into_iter().flat_map(|item| &item.optional) {
+            match names::parameter(self.parameters, &names::plain(name)) {
+                Some((index, parameter)) if matches!(parameter.ty, Type::Pointer { .. }) => {
+                    found.insert(index);
+                }
+                _ => {
+                    let message = "only a pointer parameter can be an `Option`";
+                    errors.push(syn::Error::new(name.span(), message));
+                }
+            }
+        }
+        found
     }
 
     /// Generates the method, for a struct `depth` modules deep. `constant` is the name of the constant for the required
@@ -122,11 +115,8 @@ impl<'f> Stub<'f> {
         let dimensions = self.dimensions(errors);
         let checked = self.contract().map(|(item, vouched)| {
             let (kernel, conditions) = (self.kernel, &item.conditions);
-            let checked = contract::check(conditions, kernel, &item.cpp, dimensions, types, depth);
-            let checked = checked.unwrap_or_else(|wrong| {
-                errors.extend(wrong);
-                contract::Checked::nothing()
-            });
+            let place = (dimensions, depth);
+            let checked = contract::check(conditions, kernel, &item.cpp, place, types, errors);
             (checked, vouched)
         });
         let texts = checked.as_ref().map(|(checked, _)| &*checked.texts);
@@ -183,8 +173,7 @@ impl<'f> Stub<'f> {
         let signature = match self.kernel.cpp() {
             Some(lines) => doc::cpp(&lines),
             None => {
-                let name = self.kernel.name.as_ref().map(KernelName::qualified);
-                let name = name.unwrap_or_else(|| self.kernel.symbol.clone());
+                let name = names::qualified(self.kernel.name.as_ref(), &self.kernel.symbol);
                 format!("Kernel `{name}`; the file does not record its C++ signature.")
             }
         };
@@ -267,14 +256,7 @@ impl<'f> Stub<'f> {
         }
         let numbered = self.parameters.iter().enumerate();
         let reached = numbered.filter(|(_, parameter)| {
-            matches!(
-                parameter.ty,
-                Type::Pointer { .. }
-                    | Type::Accessor { .. }
-                    | Type::LocalAccessor { .. }
-                    | Type::LocalMemory { size: None, .. }
-                    | Type::Image { .. }
-            )
+            matches!(parameter.ty, Type::Image { .. }) || contract::memory(&parameter.ty).is_some()
         });
         let reached: Vec<String> = reached
             .map(|(index, parameter)| label(index, parameter))

@@ -2,7 +2,7 @@
 //! Generates a parameter: its Rust type, and the expression that passes it.
 
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 use syclbin::signature::{Access, Scalar, Type};
 
 use crate::types::{Types, array, number, vector};
@@ -41,6 +41,11 @@ impl Passing {
             borrows: false,
         };
         let by_value = quote!(#rt::Arg::value(#name));
+        // How the method borrows memory, and the start of the name of `Arg`'s constructor.
+        let (reference, verb) = match ty.access() {
+            Some(Access::Read) => (quote!(&'a), "read"),
+            _ => (quote!(&'a mut), "write"),
+        };
         match ty {
             Type::Scalar(Scalar::Bool) => given(quote!(bool), quote!(#rt::Arg::bool(#name))),
             Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => given(number(*scalar), by_value),
@@ -50,25 +55,16 @@ impl Passing {
             Type::Vector { of, count } => given(vector(*of, *count), by_value),
             Type::Array { of, count } => given(array(&types.of(of, depth), *count), by_value),
             Type::Struct(id) => given(types.structure(*id, depth), by_value),
-            Type::Pointer { pointee, access } => {
+            Type::Pointer { pointee, .. } => {
                 let pointee = types.pointee(pointee, depth);
-                let slice = quote!(#rt::DeviceSlice<#pointee>);
-                let (slice, read) = match access {
-                    Access::Read => (quote!(&'a #slice), true),
-                    Access::ReadWrite => (quote!(&'a mut #slice), false),
-                };
-                let method = match (read, optional) {
-                    (true, false) => quote!(read),
-                    (false, false) => quote!(write),
-                    (true, true) => quote!(read_or_null),
-                    (false, true) => quote!(write_or_null),
-                };
-                let ty = if optional {
-                    quote!(::core::option::Option<#slice>)
+                let slice = quote!(#reference #rt::DeviceSlice<#pointee>);
+                let (ty, constructor) = if optional {
+                    let ty = quote!(::core::option::Option<#slice>);
+                    (ty, format_ident!("{verb}_or_null"))
                 } else {
-                    slice
+                    (slice, format_ident!("{verb}"))
                 };
-                borrowed(ty, quote!(#rt::Arg::#method(#name)))
+                borrowed(ty, quote!(#rt::Arg::#constructor(#name)))
             }
             Type::LocalMemory {
                 size: Some(bytes), ..
@@ -106,16 +102,9 @@ impl Passing {
                 access,
             } => {
                 let element = types.pointee(element, depth);
-                let (buffer, constructor) = match access {
-                    Access::Read => (
-                        quote!(&'a #rt::DeviceSlice<#element>),
-                        quote!(#rt::Arg::read_accessor),
-                    ),
-                    Access::ReadWrite => (
-                        quote!(&'a mut #rt::DeviceSlice<#element>),
-                        quote!(#rt::Arg::write_accessor),
-                    ),
-                };
+                let buffer = quote!(#reference #rt::DeviceSlice<#element>);
+                let constructor = format_ident!("{verb}_accessor");
+                let constructor = quote!(#rt::Arg::#constructor);
                 match (dimensions, access) {
                     // Passes the entire buffer, like a C++ accessor without a range.
                     (1, Access::Read) => borrowed(buffer, quote!(#constructor(#name, #name.len()))),
@@ -138,22 +127,18 @@ impl Passing {
             Type::Image {
                 element,
                 dimensions,
-                access,
+                ..
             } => {
                 let dimensions = Literal::u8_unsuffixed(*dimensions);
                 let of = element.map(|element| {
                     let element = number(element);
                     quote!(<Element = #element>)
                 });
-                let image = quote!(#rt::Image<#dimensions, impl #rt::format::Format #of>);
-                match access {
-                    Access::Read => {
-                        borrowed(quote!(&'a #image), quote!(#rt::Arg::read_image(#name)))
-                    }
-                    Access::ReadWrite => {
-                        borrowed(quote!(&'a mut #image), quote!(#rt::Arg::write_image(#name)))
-                    }
-                }
+                let constructor = format_ident!("{verb}_image");
+                borrowed(
+                    quote!(#reference #rt::Image<#dimensions, impl #rt::format::Format #of>),
+                    quote!(#rt::Arg::#constructor(#name)),
+                )
             }
             Type::Sampler => borrowed(quote!(&'a #rt::Sampler), quote!(#rt::Arg::sampler(#name))),
             Type::KernelHandler => hidden(quote!(#rt::Arg::kernel_handler())),

@@ -24,8 +24,8 @@ fn kernels() -> Vec<KernelSignature> {
 
 fn among(name: &str, kernels: &[KernelSignature]) -> Vec<usize> {
     let tokens: TokenStream = name.parse().unwrap();
-    let at = tokens.clone().into_iter().next().unwrap();
-    let name = CppName::parse(tokens, &at, "kernel").unwrap();
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    let name = CppName::parse(&tokens, &tokens[0], "kernel").unwrap();
     name.among(kernels, &default_names(kernels))
 }
 

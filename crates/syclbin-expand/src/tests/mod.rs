@@ -148,7 +148,7 @@ fn items_may_name_what_was_not_compiled() {
         unsafe extern \"SYCL\" { safe fn saxpy where x.len() >= n; }";
     let source = |file: &syclbin::Syclbin<'_>| {
         let bytes = syclbin::write::to_vec(file, syclbin::Container::default()).unwrap();
-        crate::source(&bytes, "saxpy.syclbin", "kernels", items)
+        crate::source(&bytes, "saxpy.syclbin", items)
     };
     assert_eq!(source(&file).unwrap_err().len(), 3);
     let placeholder = syclbin::property::set::PLACEHOLDER;

@@ -6,11 +6,14 @@ pub(crate) mod structs;
 use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
 
 /// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
+
+/// The maximum number of `bool`s in the arguments of a safe launch, or in a value, because each of them is checked.
+pub(crate) const MOST_BOOLS: usize = 64;
 
 pub(crate) struct Types<'f> {
     pub(crate) layouts: &'f Layouts,
@@ -19,7 +22,7 @@ pub(crate) struct Types<'f> {
 }
 
 /// The properties of a struct that follow from its members.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Facts {
     /// Whether a member is at an offset that is not aligned for its Rust type.
     packed: bool,
@@ -112,33 +115,30 @@ impl<'f> Types<'f> {
         self.facts_of(element).holds_pointer
     }
 
-    pub(crate) fn holds_bool(&self, element: &Element) -> bool {
-        self.facts_of(element).holds_bool
-    }
-
-    /// Returns the offset of every `bool` in `element`, or `None` if there are more than `most`.
-    pub(crate) fn bools(&self, element: &Element, most: usize) -> Option<Vec<u64>> {
+    /// Returns the offset and path, such as `.grids[1].wraps`, of every `bool` in `element`. Returns `None` if there
+    /// are more than `most`.
+    pub(crate) fn bools(&self, element: &Element, most: usize) -> Option<Vec<(u64, String)>> {
         let mut found = Vec::new();
-        self.find_bools(element, 0, most, &mut found)
+        self.find_bools(element, (0, String::new()), most, &mut found)
             .then_some(found)
     }
 
-    /// Collects the offsets. Returns `false` as soon as there are more than `most`.
+    /// Collects the `bool`s in the element at a place. Returns `false` as soon as there are more than `most`.
     fn find_bools(
         &self,
         element: &Element,
-        offset: u64,
+        (offset, path): (u64, String),
         most: usize,
-        found: &mut Vec<u64>,
+        found: &mut Vec<(u64, String)>,
     ) -> bool {
-        if !self.holds_bool(element) {
+        if !self.facts_of(element).holds_bool {
             return true;
         }
         let mut each = |of: &Element, count: u64| {
             let size = self.layouts.size(of).unwrap_or(0);
             (0..count).all(|index| {
                 let offset = offset.saturating_add(size.saturating_mul(index));
-                self.find_bools(of, offset, most, found)
+                self.find_bools(of, (offset, format!("{path}[{index}]")), most, found)
             })
         };
         match element {
@@ -148,11 +148,12 @@ impl<'f> Types<'f> {
                 let fields = self.layouts.get(*id).map(|layout| &layout.fields);
                 fields.into_iter().flatten().all(|field| {
                     let offset = offset.saturating_add(field.offset);
-                    self.find_bools(&field.ty, offset, most, found)
+                    let path = format!("{path}.{}", field.name.as_deref().unwrap_or("_"));
+                    self.find_bools(&field.ty, (offset, path), most, found)
                 })
             }
             _ => {
-                found.push(offset);
+                found.push((offset, path));
                 found.len() <= most
             }
         }
@@ -171,12 +172,8 @@ impl<'f> Types<'f> {
     /// Returns the facts of an element. The alignment is that of the Rust type; C++ aligns vectors more strictly.
     fn facts_of(&self, element: &Element) -> Facts {
         let number = |align| Facts {
-            packed: false,
             align,
-            over_aligned: false,
-            holds_over_aligned: false,
-            holds_pointer: false,
-            holds_bool: false,
+            ..Facts::default()
         };
         let scalar = |of: Scalar| Facts {
             holds_bool: of == Scalar::Bool,
@@ -232,6 +229,14 @@ impl<'f> Types<'f> {
             holds_pointer: fields.iter().any(|(_, facts)| facts.holds_pointer),
             holds_bool: fields.iter().any(|(_, facts)| facts.holds_bool),
         }
+    }
+}
+
+/// Returns the code for an optional value.
+pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
     }
 }
 

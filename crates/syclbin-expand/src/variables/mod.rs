@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates methods for specialization constants and device globals.
 
-use crate::names::Scope;
-use crate::types::Types;
+use crate::names::{Scope, qualified};
+use crate::types::{MOST_BOOLS, Types};
 use crate::{doc, names};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{DeviceGlobal, Element, KernelName, Scalar, SpecializationConstant};
-
-/// The maximum number of `bool`s in a value, because each of them is checked.
-const MOST_BOOLS: usize = 64;
+use syclbin::signature::{DeviceGlobal, Element, Scalar, SpecializationConstant};
 
 /// Generates the module's builder, with a method that links files and a method for each constant that Rust code can
 /// set.
@@ -25,7 +22,10 @@ pub(crate) fn builder(
     for constant in constants {
         match method(constant, &mut scope, types) {
             Ok(method) => methods.extend(method),
-            Err(reason) => unset.push(format!("- `{}`: {reason}", called(constant))),
+            Err(reason) => unset.push(format!(
+                "- `{}`: {reason}",
+                qualified(constant.name.as_ref(), &constant.symbol)
+            )),
         }
     }
     let unset = match unset.as_slice() {
@@ -110,18 +110,13 @@ pub(crate) fn builder(
     }
 }
 
-fn called(constant: &SpecializationConstant) -> String {
-    let name = constant.name.as_ref().map(KernelName::qualified);
-    name.unwrap_or_else(|| constant.symbol.clone())
-}
-
 fn method(
     constant: &SpecializationConstant,
     scope: &mut Scope,
     types: &Types<'_>,
 ) -> Result<TokenStream, String> {
     let element = constant.ty.as_ref().map_err(ToString::to_string)?;
-    let name = called(constant);
+    let name = qualified(constant.name.as_ref(), &constant.symbol);
     let ident = scope
         .claim(&names::words(&name))
         .ok_or("its name is not a Rust identifier")?;
@@ -136,7 +131,8 @@ fn method(
                 "it contains more `bool`s than are checked, and a `bool` that is neither 0 nor 1 is undefined \
                  behavior in C++",
             )?;
-            let bools = bools.into_iter().map(Literal::u64_unsuffixed);
+            let offsets = bools.into_iter().map(|(offset, _)| offset);
+            let bools = offsets.map(Literal::u64_unsuffixed);
             let call = if bools.len() == 0 {
                 quote!(specialization_constant(#symbol, value))
             } else {
@@ -210,11 +206,7 @@ impl PlannedGlobal<'_> {
         let (ident, id) = (&self.ident, &self.global.id);
         let ty = types.of(element, depth);
         let spelled = types.layouts.spell(element);
-        let name = self
-            .global
-            .name
-            .as_ref()
-            .map_or_else(|| id.clone(), KernelName::qualified);
+        let name = qualified(self.global.name.as_ref(), id);
         let doc = doc::paragraphs([
             doc::cpp(&format!("device_global<{spelled}> {name}")),
             if self.global.sign_known {

@@ -56,7 +56,7 @@ impl Found<'_, '_> {
                 )));
             }
             self.left = offload::allowance(bytes.len());
-            let part = slice.inner(&bytes, &format!("archive member {}", member.name));
+            let part = slice.part(&bytes, &format!("archive member {}", member.name));
             self.inside(slice, &part, false, |part, found| {
                 walk::container(part, found).map(drop)
             })?;
@@ -144,7 +144,7 @@ const MAX_DEPTH: usize = 8;
 const PATH_LIMIT: usize = 512;
 
 /// A slice of the input, at some depth of the walk.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct InputSlice<'a> {
     pub(super) bytes: &'a [u8],
     /// The offset in the input.
@@ -153,27 +153,9 @@ pub(super) struct InputSlice<'a> {
     pub(super) depth: usize,
 }
 
-impl<'a> InputSlice<'a> {
-    pub(super) fn whole(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            offset: 0,
-            path: String::new(),
-            depth: 0,
-        }
-    }
-
-    /// Returns a slice for `bytes`, which were decoded from this slice and are not part of the input.
-    pub(super) fn inner<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
-        InputSlice {
-            bytes,
-            offset: 0,
-            path: self.path_of(name),
-            depth: self.depth + 1,
-        }
-    }
-
-    fn path_of(&self, name: &str) -> String {
+impl InputSlice<'_> {
+    /// Returns the slice for `bytes`, a part of this slice, or decoded from it.
+    pub(super) fn part<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
         let mut path = match (self.path.as_str(), name) {
             ("", name) => name.into(),
             (path, "") => path.into(),
@@ -187,17 +169,13 @@ impl<'a> InputSlice<'a> {
             path.truncate(end.unwrap_or(0));
             path.push_str("...");
         }
-        path
-    }
-
-    pub(super) fn part(&self, bytes: &'a [u8], name: &str) -> Self {
-        // A part is a subslice of the whole, but an empty part may point anywhere.
+        // Decoded bytes, and an empty part, may lie anywhere.
         let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
         let inside = inside.filter(|at| *at <= self.bytes.len()).unwrap_or(0);
-        Self {
+        InputSlice {
             bytes,
             offset: self.offset.saturating_add(inside as u64),
-            path: self.path_of(name),
+            path,
             depth: self.depth + 1,
         }
     }

@@ -4,8 +4,7 @@
 //! [`images`] detects the format by content. It supports these formats, which may be nested:
 //!
 //! - OffloadBinary files, versions 1 to 3, concatenated or compressed,
-//! - ELF, COFF and Mach-O objects, executables and shared libraries, including universal Mach-O files. Images are
-//!   stored in sections `.llvm.offloading` (clang's current driver) or `__CLANG_OFFLOAD_BUNDLE__` with a target
+//! - ELF and COFF objects, executables and shared libraries. Images are stored in sections `.llvm.offloading` (clang's current driver) or `__CLANG_OFFLOAD_BUNDLE__` with a target
 //!   suffix (DPC++'s older driver, in objects and linked files),
 //! - LLVM bitcode with OffloadBinaries among its constants, as produced for link-time optimization,
 //! - `ar` archives of these, including thin archives ([`images_with`]),

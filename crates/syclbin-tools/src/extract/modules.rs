@@ -6,10 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::found::InputSlice;
-use object::read::elf::{FileHeader, Sym};
-use object::{Endianness, elf};
+use object::{Object as _, ObjectSymbol as _};
 use syclbin::__private::raw::offload_binary::{Header, MAGIC};
-use syclbin::__private::spirv::words::{HEADER_WORDS, MAGIC_BYTES, op};
+use syclbin::__private::spirv::words::{self, HEADER_WORDS, MAGIC_BYTES, op};
 use syclbin::{Content, Error, ErrorKind};
 
 const HEADER_SIZE: usize = HEADER_WORDS * 4;
@@ -101,20 +100,13 @@ fn starts_module(bytes: &[u8]) -> bool {
 
 /// Derives the triple of a SPIR-V module from its addressing model.
 pub(super) fn triple(bytes: &[u8]) -> &'static str {
-    let mut at = HEADER_SIZE;
-    while let Some(rest) = bytes.get(at..) {
-        let Some(first) = word(rest, 0).filter(|first| first >> 16 > 0) else {
-            break;
-        };
-        if first & 0xffff == u32::from(op::MEMORY_MODEL) {
-            if word(rest, 1) == Some(PHYSICAL_32) {
-                return "spir-unknown-unknown";
-            }
-            break;
-        }
-        at += (first >> 16) as usize * 4;
+    let words = words::words(bytes).unwrap_or_default();
+    let mut instructions = words::instructions(&words).flatten();
+    let model = instructions.find(|instruction| instruction.opcode == op::MEMORY_MODEL);
+    match model.and_then(|model| model.operands.first()) {
+        Some(&PHYSICAL_32) => "spir-unknown-unknown",
+        _ => "spir64-unknown-unknown",
     }
-    "spir64-unknown-unknown"
 }
 
 fn word(bytes: &[u8], index: usize) -> Option<u32> {
@@ -180,14 +172,11 @@ fn unwrapped(bytes: &[u8]) -> Option<&[u8]> {
 /// Returns the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel (LLVM's
 /// "User Guide for AMDGPU Backend", code object symbols).
 pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
-    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, bytes).ok()?;
-    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+    let file = object::File::parse(bytes).ok()?;
     let mut left = bytes.len();
     let mut names = Vec::new();
-    for symbol in symbols.iter() {
-        let name = symbol.name(endian, symbols.strings()).ok()?;
+    for symbol in file.dynamic_symbols() {
+        let name = symbol.name_bytes().ok()?;
         left = left.checked_sub(name.len())?;
         if let Some(kernel) = name.strip_suffix(b".kd") {
             names.push(String::from_utf8(kernel.to_vec()).ok()?);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the sections with device images in ELF, COFF and Mach-O objects, executables and shared libraries, and
-//! embeds device images in ELF objects.
+//! Finds the sections with device images in ELF and COFF objects, executables and shared libraries, and embeds
+//! device images in ELF objects.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -10,9 +10,8 @@ use super::{NAME_LIMIT, shown};
 use object::read::FileKind;
 use object::read::coff::{CoffHeader, SectionTable};
 use object::read::elf::{FileHeader, SectionHeader};
-use object::read::macho::{FatArch, MachHeader, MachOFatFile, Section as _, Segment};
 use object::read::pe::ImageNtHeaders;
-use object::{Endianness, elf, macho, pe};
+use object::{Endianness, elf, pe};
 use syclbin::__private::raw::{offload_binary, slice};
 use syclbin::{Error, ErrorKind, offload};
 
@@ -51,8 +50,6 @@ pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> 
         FileKind::CoffBig => coff_sections::<pe::AnonObjectHeaderBigobj>(bytes),
         FileKind::Pe32 => pe_sections::<pe::ImageNtHeaders32>(bytes),
         FileKind::Pe64 => pe_sections::<pe::ImageNtHeaders64>(bytes),
-        FileKind::MachO32 => macho_sections::<macho::MachHeader32<Endianness>>(bytes),
-        FileKind::MachO64 => macho_sections::<macho::MachHeader64<Endianness>>(bytes),
         // A stub in an import library contains no code.
         FileKind::CoffImport => Ok(Vec::new()),
         _ => return None,
@@ -166,60 +163,6 @@ fn table<'a>(
         });
     }
     Ok(found)
-}
-
-/// Returns the sections of all segments. Mach-O truncates names to 16 bytes, exactly the length of
-/// `.llvm.offloading`.
-fn macho_sections<Header>(bytes: &[u8]) -> Result<Vec<Section<'_>>, String>
-where
-    Header: MachHeader<Endian = Endianness>,
-{
-    let text = |error: object::read::Error| error.to_string();
-    let header = Header::parse(bytes, 0).map_err(text)?;
-    let endian = header.endian().map_err(text)?;
-    let mut commands = header.load_commands(endian, bytes, 0).map_err(text)?;
-    let mut found = Vec::new();
-    while let Some(command) = commands.next().map_err(text)? {
-        let Some((segment, data)) = Header::Segment::from_command(command).map_err(text)? else {
-            continue;
-        };
-        for section in segment.sections(endian, data).map_err(text)? {
-            let name = section.name();
-            if name == OFFLOADING {
-                let data = section.data(endian, bytes, section.offset(endian).into());
-                found.push(Section {
-                    name: shown(name),
-                    role: Role::OffloadBinaries,
-                    data: data.map_err(text)?,
-                });
-            }
-        }
-    }
-    Ok(found)
-}
-
-type Named<'a> = Vec<(String, &'a [u8])>;
-
-/// Returns the objects of a universal Mach-O file with their architecture names, or `None` for another file.
-pub(super) fn universal(bytes: &[u8]) -> Option<Result<Named<'_>, Error>> {
-    let found = match FileKind::parse(bytes).ok()? {
-        FileKind::MachOFat32 => fat_objects::<macho::FatArch32>(bytes),
-        FileKind::MachOFat64 => fat_objects::<macho::FatArch64>(bytes),
-        _ => return None,
-    };
-    Some(found.map_err(|error| {
-        let kind = ErrorKind::Object(error.to_string());
-        Error::new("universal Mach-O file", 0, kind)
-    }))
-}
-
-fn fat_objects<Arch: FatArch>(bytes: &[u8]) -> object::read::Result<Named<'_>> {
-    let file = MachOFatFile::<Arch>::parse(bytes)?;
-    let objects = file.arches().iter().map(|arch| {
-        let name = alloc::format!("{:?}", arch.architecture());
-        Ok((name.to_ascii_lowercase(), arch.data(bytes)?))
-    });
-    objects.collect()
 }
 
 /// Returns the role of a section by its name, or `None` for other sections. Windows linkers truncate names to 8

@@ -11,10 +11,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use object::read::FileKind;
-use object::read::elf::{FileHeader as _, ProgramHeader as _, Rela as _, SectionHeader as _};
-use object::read::pe::{ImageNtHeaders as _, ImageOptionalHeader as _};
-use object::{Endianness, elf, pe};
+use object::{
+    Architecture, BinaryFormat, Endianness, Object as _, ObjectSegment as _, RelocationFlags, elf,
+};
 
 use syclbin::offload::Strings;
 use syclbin::property::{PropertySets, Value, key_problem};
@@ -97,76 +96,40 @@ struct Memory<'a> {
 
 impl<'a> Memory<'a> {
     fn of(bytes: &'a [u8]) -> Option<Self> {
-        let mut memory = match FileKind::parse(bytes).ok()? {
-            FileKind::Elf64 => Self::elf(bytes)?,
-            FileKind::Pe64 => Self::pe(bytes)?,
+        let file = object::File::parse(bytes).ok()?;
+        if !(file.is_64() && file.is_little_endian()) {
+            return None;
+        }
+        let relative = match (file.format(), file.architecture()) {
+            (BinaryFormat::Elf, Architecture::X86_64) => Some(elf::R_X86_64_RELATIVE),
+            (BinaryFormat::Elf, Architecture::Aarch64) => Some(elf::R_AARCH64_RELATIVE),
+            // Pointers are stored as if the file was loaded to its preferred address.
+            (BinaryFormat::Pe, _) => None,
             _ => return None,
         };
-        memory
-            .segments
-            .sort_unstable_by_key(|segment| segment.address);
-        Some(memory)
-    }
-
-    fn elf(bytes: &'a [u8]) -> Option<Self> {
-        let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
-        let endian = header.endian().ok()?;
-        let relative = match (endian, header.e_machine(endian)) {
-            (Endianness::Little, elf::EM_X86_64) => elf::R_X86_64_RELATIVE,
-            (Endianness::Little, elf::EM_AARCH64) => elf::R_AARCH64_RELATIVE,
-            _ => return None,
-        };
-        let mut segments = Vec::new();
-        for segment in header.program_headers(endian, bytes).ok()? {
-            if segment.p_type(endian) == elf::PT_LOAD {
-                segments.push(Segment {
-                    address: segment.p_vaddr(endian),
-                    offset: segment.p_offset(endian),
-                    size: segment.p_filesz(endian),
-                });
-            }
-        }
-        let mut relocated = BTreeMap::new();
-        // Several sections may claim the same bytes, so the number of relocations is limited by the file size.
-        let mut left = bytes.len() / size_of::<elf::Rela64<Endianness>>();
-        for section in header.section_headers(endian, bytes).ok()? {
-            let Ok(Some((relocations, _))) = section.rela(endian, bytes) else {
-                continue;
-            };
-            left = left.checked_sub(relocations.len())?;
-            for relocation in relocations {
-                if relocation.r_type(endian, false) == relative {
-                    let target = relocation.r_addend(endian).cast_unsigned();
-                    relocated.insert(relocation.r_offset(endian), target);
-                }
-            }
-        }
-        Some(Self {
-            bytes,
-            segments,
-            relocated,
-        })
-    }
-
-    fn pe(bytes: &'a [u8]) -> Option<Self> {
-        let dos = pe::ImageDosHeader::parse(bytes).ok()?;
-        let mut offset = dos.nt_headers_offset().into();
-        let (headers, _) = pe::ImageNtHeaders64::parse(bytes, &mut offset).ok()?;
-        let base = headers.optional_header().image_base();
-        let sections = headers.sections(bytes, offset).ok()?;
-        let segments = sections.iter().map(|section| {
-            let (address, _) = section.pe_address_range();
-            let (offset, size) = section.pe_file_range();
+        let segments = file.segments().map(|segment| {
+            let (offset, size) = segment.file_range();
             Segment {
-                address: base.saturating_add(address.into()),
-                offset: offset.into(),
-                size: size.into(),
+                address: segment.address(),
+                offset,
+                size,
             }
+        });
+        let mut segments: Vec<_> = segments.collect();
+        segments.sort_unstable_by_key(|segment| segment.address);
+        // Several sections may claim the same bytes, so the number of relocations is limited by the file size.
+        let limit = bytes.len() / size_of::<elf::Rela64<Endianness>>();
+        let relocations = file.dynamic_relocations().into_iter().flatten().take(limit);
+        let relocated = relocations.filter_map(|(address, relocation)| match relocation.flags() {
+            RelocationFlags::Elf { r_type } if Some(r_type) == relative => {
+                Some((address, relocation.addend().cast_unsigned()))
+            }
+            _ => None,
         });
         Some(Self {
             bytes,
-            segments: segments.collect(),
-            relocated: BTreeMap::new(),
+            segments,
+            relocated: relocated.collect(),
         })
     }
 
@@ -228,7 +191,8 @@ impl<'a> Memory<'a> {
             let aligned = bytes.get(skipped as usize..).unwrap_or_default();
             for (index, word) in aligned.as_chunks::<8>().0.iter().enumerate() {
                 if wanted(u64::from_le_bytes(*word)) {
-                    found.insert(segment.address + skipped + index as u64 * 8);
+                    let at = skipped + index as u64 * 8;
+                    found.insert(segment.address.saturating_add(at));
                 }
             }
         }

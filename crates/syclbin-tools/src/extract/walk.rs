@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::found::InputSlice;
 use super::found::{Found, Open};
-use super::object::{Role, Section, sections, universal};
+use super::object::{Role, Section, sections};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use syclbin as model;
@@ -36,7 +36,10 @@ pub(super) fn images<'a>(
     bytes: &'a [u8],
     open: Option<&mut Open<'_>>,
 ) -> Result<Vec<DeviceImage<'a>>, Error> {
-    let slice = InputSlice::whole(bytes);
+    let slice = InputSlice {
+        bytes,
+        ..InputSlice::default()
+    };
     let mut found = Found {
         images: Vec::new(),
         left: syclbin::__private::offload::allowance(bytes.len()),
@@ -77,7 +80,7 @@ pub(super) fn container<'a>(
             found.refuse_packed(slice)?;
             let unpacked =
                 bundle::unpack(bytes, &mut found.left).map_err(|error| slice.error(error))?;
-            let part = slice.inner(&unpacked, "compressed offload bundle");
+            let part = slice.part(&unpacked, "compressed offload bundle");
             found.inside(slice, &part, true, |part, found| {
                 container(part, found).map(drop)
             })?;
@@ -86,7 +89,7 @@ pub(super) fn container<'a>(
         Content::LlvmBitcode => {
             let binaries = modules::in_bitcode(bytes).map_err(|error| slice.error(error))?;
             for (index, bytes) in binaries.iter().enumerate() {
-                let part = slice.inner(bytes, &format!("embedded object {index}"));
+                let part = slice.part(bytes, &format!("embedded object {index}"));
                 found.inside(slice, &part, false, offload_binaries)?;
             }
             if binaries.is_empty() {
@@ -102,17 +105,10 @@ pub(super) fn container<'a>(
             machine: cubin::MACHINE,
         } => image(slice, DeviceImage::default(), found)?,
         _ => {
-            if let Some(objects) = universal(bytes) {
-                let mut budget = slice.budget();
-                for (name, bytes) in objects.map_err(|error| slice.error(error))? {
-                    slice.spend(&mut budget, bytes, &name)?;
-                    container(&slice.part(bytes, &format!("object for {name}")), found)?;
-                }
-            } else if let Some(sections) = sections(bytes) {
-                object(slice, sections.map_err(|error| slice.error(error))?, found)?;
-            } else {
+            let Some(sections) = sections(bytes) else {
                 return Ok(false);
-            }
+            };
+            object(slice, sections.map_err(|error| slice.error(error))?, found)?;
         }
     }
     Ok(true)
@@ -230,31 +226,27 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
     let bytes = syclbin::__private::offload::unpack_within(slice.bytes, &mut found.left);
     if let Cow::Owned(unpacked) = bytes.map_err(|error| slice.error(error))? {
         found.refuse_packed(slice)?;
-        return found.inside(slice, &slice.inner(&unpacked, ""), true, offload_binaries);
+        return found.inside(slice, &slice.part(&unpacked, ""), true, offload_binaries);
     }
     let entries = offload::read(slice.bytes).map_err(|error| slice.error(error))?;
-    let string = |entry: &offload::Entry<'a>, key: &str| {
-        let value = entry.strings.iter().find(|(name, _)| name == key);
-        value.map(|(_, value)| value.clone())
-    };
     // SYCLBIN version 2 spans all entries.
     if entries
         .first()
-        .is_some_and(|first| string(first, v2::key::FORMAT_VERSION).is_some())
+        .is_some_and(|first| first.string(v2::key::FORMAT_VERSION).is_some())
     {
         return syclbin(slice, found);
     }
     for (index, entry) in entries.into_iter().enumerate() {
-        let triple = string(&entry, "triple").map_or(Cow::Borrowed(""), text);
-        let arch = string(&entry, "arch").map_or(Cow::Borrowed(""), text);
+        let string = |key| entry.string(key).unwrap_or_default().to_string();
+        let (triple, arch) = (string("triple"), string("arch"));
         let declared = DeviceImage {
             offload_kind: OffloadKind::numbered(entry.offload_kind.0, &triple),
+            triple: triple.into(),
             // The driver's placeholder for "no particular architecture".
-            arch: match &*arch {
-                "generic" => Cow::Borrowed(""),
-                _ => arch,
-            },
-            triple,
+            arch: Some(arch)
+                .filter(|arch| arch != "generic")
+                .unwrap_or_default()
+                .into(),
             image_kind: Some(entry.image_kind),
             strings: (entry.strings.into_iter())
                 .filter(|(key, _)| key != "triple" && key != "arch")
@@ -265,15 +257,13 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
         if entry.flags & 1 != 0 && entry.image.is_empty() {
             continue;
         }
-        let name = format!("entry {index}");
-        match entry.image {
-            Cow::Borrowed(bytes) => image(&slice.part(bytes, &name), declared, found)?,
-            // Currently, entries are always borrowed. An owned entry would have no offset in the input, so it would
-            // get the offset of its container.
-            Cow::Owned(bytes) => {
-                let part = slice.part(&slice.bytes[..0], &name);
-                found.images.push(leaf(&part, declared, Cow::Owned(bytes)));
-            }
+        // The entries of a file borrow their images.
+        if let Cow::Borrowed(bytes) = entry.image {
+            image(
+                &slice.part(bytes, &format!("entry {index}")),
+                declared,
+                found,
+            )?;
         }
     }
     Ok(())
@@ -305,23 +295,17 @@ fn image<'a>(
         }
     }
     if !slice.bytes.is_empty() || declared.offload_kind != OffloadKind::Host {
-        found
-            .images
-            .push(leaf(slice, declared, Cow::Borrowed(slice.bytes)));
+        found.images.push(leaf(slice, declared));
     }
     Ok(())
 }
 
-fn leaf<'a>(
-    slice: &InputSlice<'a>,
-    declared: DeviceImage<'a>,
-    bytes: Cow<'a, [u8]>,
-) -> DeviceImage<'a> {
+fn leaf<'a>(slice: &InputSlice<'a>, declared: DeviceImage<'a>) -> DeviceImage<'a> {
     DeviceImage {
         origin: slice.path.clone(),
         offset: slice.offset,
-        content: Content::of(&bytes),
-        bytes,
+        content: Content::of(slice.bytes),
+        bytes: Cow::Borrowed(slice.bytes),
         ..declared
     }
 }
@@ -358,20 +342,11 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), 
                 }),
                 ..DeviceImage::default()
             };
-            let bytes = image.bytes.clone();
-            let part = match bytes {
-                Cow::Borrowed(bytes) => slice.part(bytes, &name),
-                Cow::Owned(_) => slice.part(&slice.bytes[..0], &name),
-            };
-            found.images.push(leaf(&part, declared, bytes));
+            // A file that was read borrows its images.
+            if let Cow::Borrowed(bytes) = image.bytes {
+                found.images.push(leaf(&slice.part(bytes, &name), declared));
+            }
         }
     }
     Ok(())
-}
-
-fn text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
-    match bytes {
-        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
-    }
 }

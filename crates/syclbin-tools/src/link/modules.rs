@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{LinkError, Object, link};
-use crate::names::described;
+use crate::__private::described;
 use syclbin::__private::failed_assert::VARIABLE;
 use syclbin::__private::spirv::{Import, Module};
 use syclbin::metadata::DeviceRequirements;

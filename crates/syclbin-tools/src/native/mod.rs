@@ -15,6 +15,10 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use object::LittleEndian;
+use object::elf::{FileHeader64, SectionHeader64};
+use object::read::elf::{FileHeader as _, SectionHeader as _};
+
 use crate::archive;
 use syclbin::{Content, cubin};
 
@@ -94,7 +98,7 @@ fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
     let mut attributes = BTreeMap::new();
     for section in sections(bytes) {
         if let Some(symbol) = section.name.strip_prefix(b".nv.shared.") {
-            shared.insert(symbol, section.size);
+            shared.insert(symbol, section.header.sh_size(LittleEndian));
         } else if section.name == b".nv.info" && attributes.is_empty() {
             for (attribute, symbol, value) in symbol_attributes(section.bytes) {
                 attributes.insert((attribute, symbol), value);
@@ -108,11 +112,8 @@ fn of_nvidia(bytes: &[u8], kernels: &mut Vec<Kernel>) {
         if kernels.len() == MAX_KERNELS {
             break;
         }
-        let of = |attribute| {
-            attributes
-                .get(&(attribute, section.info & 0xff_ffff))
-                .copied()
-        };
+        let symbol = section.header.sh_info(LittleEndian) & 0xff_ffff;
+        let of = |attribute| attributes.get(&(attribute, symbol)).copied();
         kernels.push(Kernel {
             symbol: String::from_utf8_lossy(name).into_owned(),
             registers: of(REGISTERS),
@@ -154,13 +155,9 @@ fn symbol_attributes(section: &[u8]) -> impl Iterator<Item = (u8, u32, u32)> {
 #[cfg(test)]
 mod tests;
 
-const HEADER: usize = 64;
-
 struct Section<'a> {
     name: &'a [u8],
-    info: u32,
-    /// Its size in device memory.
-    size: u64,
+    header: &'a SectionHeader64<LittleEndian>,
     /// Its bytes in the file, which may be empty.
     bytes: &'a [u8],
 }
@@ -168,21 +165,17 @@ struct Section<'a> {
 /// Returns the sections of `bytes`. Skips sections that exceed the file. Also limits the total length of names to
 /// the file size, because a hostile file could give every section the same long name.
 fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
-    let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
-    let table = is_elf.then(|| at(u64_at(bytes, 40)?)).flatten();
-    let count = u16_at(bytes, 60).unwrap_or(0);
-    let names = u16_at(bytes, 62).unwrap_or(0);
-    let header = move |index: u16| {
-        let start = table?.checked_add(usize::from(index) * HEADER)?;
-        bytes.get(start..)?.get(..HEADER)
-    };
-    let names = header(names)
-        .and_then(|header| content(bytes, header))
-        .unwrap_or_default();
+    let header = FileHeader64::<LittleEndian>::parse(bytes).ok();
+    let headers = header.and_then(|header| header.section_headers(LittleEndian, bytes).ok());
+    let headers = headers.unwrap_or_default();
+    let names = header.and_then(|header| {
+        let index = header.section_strings_index(LittleEndian, bytes).ok()?;
+        headers.get(index.0)?.data(LittleEndian, bytes).ok()
+    });
+    let names = names.unwrap_or_default();
     let mut budget = bytes.len();
-    (0..count).filter_map(move |index| {
-        let header = header(index)?;
-        let name = names.get(at(u32_at(header, 0)?.into())?..)?;
+    headers.iter().filter_map(move |header| {
+        let name = names.get(header.sh_name(LittleEndian) as usize..)?;
         let Some(end) = name.iter().take(budget).position(|byte| *byte == 0) else {
             budget = 0;
             return None;
@@ -190,36 +183,8 @@ fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
         budget -= end;
         Some(Section {
             name: &name[..end],
-            info: u32_at(header, 44)?,
-            size: u64_at(header, 32)?,
-            bytes: content(bytes, header)?,
+            header,
+            bytes: header.data(LittleEndian, bytes).ok()?,
         })
     })
-}
-
-fn content<'a>(bytes: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
-    /// The type of sections without bytes in the file.
-    const NO_BITS: u32 = 8;
-    if u32_at(header, 4)? == NO_BITS {
-        return Some(&[]);
-    }
-    bytes
-        .get(at(u64_at(header, 24)?)?..)?
-        .get(..at(u64_at(header, 32)?)?)
-}
-
-fn at(offset: u64) -> Option<usize> {
-    usize::try_from(offset).ok()
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

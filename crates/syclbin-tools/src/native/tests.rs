@@ -55,9 +55,10 @@ fn elf(machine: u16, sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
         headers.extend(header);
     }
     let mut file = vec![0u8; 64];
-    file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     file[18..20].copy_from_slice(&machine.to_le_bytes());
     file[40..48].copy_from_slice(&(64 + contents.len() as u64).to_le_bytes());
+    file[58] = 64;
     file[60..62].copy_from_slice(&u16::try_from(count).unwrap().to_le_bytes());
     file[62..64].copy_from_slice(&(u16::try_from(count).unwrap() - 1).to_le_bytes());
     file.extend(contents);

@@ -2,39 +2,35 @@
 //! Checks that images match their metadata and the file's state.
 
 use alloc::format;
-use alloc::vec::Vec;
 
-use super::sets::{Located, Module, Sets};
+use super::sets::{Contents, Module};
 use super::{Findings, kernels, shown};
 use syclbin::__private::spirv;
 use syclbin::Content;
 use syclbin::property::{Value, key, set};
-use syclbin::read::{File, Image, Owner};
-use syclbin::{self as model, ImageKind, IrType, State};
+use syclbin::read::{self, File, Owner};
+use syclbin::{Image, ImageKind, IrType, State};
 
-pub(super) fn check(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) {
-    let state = check_state(file, sets, findings);
-    for module in &sets.modules {
+pub(super) fn check(file: &File<'_>, contents: &Contents<'_>, findings: &mut Findings) {
+    let state = check_state(file, contents, findings);
+    for module in &contents.modules {
         if module.images.is_empty() {
             findings
-                .at(module.module.offset, module.owner)
+                .at(module.offset, module.owner)
                 .warning("it has no image");
         }
-        for (image, described) in &module.images {
-            check_image(image, &described.says, state, findings);
+        for (stored, image) in &module.images {
+            check_image(stored, image, state, findings);
         }
         check_choice(module, state, findings);
     }
 }
 
-fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Option<State> {
-    let Located { offset, says } = &sets.file;
-    let state = says.state();
-    let number = says
-        .global
-        .get(set::GLOBAL, key::STATE)
-        .and_then(Value::as_u32);
-    let mut place = findings.at(*offset, Owner::File);
+fn check_state(file: &File<'_>, contents: &Contents<'_>, findings: &mut Findings) -> Option<State> {
+    let state = contents.file.state();
+    let number = contents.file.global.get(set::GLOBAL, key::STATE);
+    let number = number.and_then(Value::as_u32);
+    let mut place = findings.at(contents.offset, Owner::File);
     match state {
         None => place.error("it has no state; the reference runtime rejects the file"),
         Some(State::Other(number)) => place.error(format!(
@@ -55,19 +51,19 @@ fn check_state(file: &File<'_>, sets: &Sets<'_>, findings: &mut Findings) -> Opt
 }
 
 fn check_image(
+    stored: &read::Image<'_>,
     image: &Image<'_>,
-    says: &model::Image<'_>,
     state: Option<State>,
     findings: &mut Findings,
 ) {
-    let content = Content::of(image.bytes());
-    let mut place = findings.at(image.offset(), image.owner());
+    let content = Content::of(&image.bytes);
+    let mut place = findings.at(stored.offset(), stored.owner());
     if content == Content::Empty {
         return place.error("it is empty");
     }
-    match says.kind() {
+    match image.kind() {
         ImageKind::Ir { ty, target } => {
-            if says.metadata.get(set::IR_MODULE, key::TYPE).is_none() {
+            if image.metadata.get(set::IR_MODULE, key::TYPE).is_none() {
                 place.warning("it has no type; SPIR-V is assumed");
             }
             let expected = match ty {
@@ -91,10 +87,10 @@ fn check_image(
                 )),
             }
             if ty == IrType::Ptx && content == Content::Ptx {
-                kernels::check_ptx(image.bytes(), target, &mut place);
+                kernels::check_ptx(&image.bytes, target, &mut place);
             }
             if content == Content::SpirV
-                && let Err(error) = spirv::Module::parse(image.bytes())
+                && let Err(error) = spirv::Module::parse(&image.bytes)
             {
                 place.damage(&error);
             }
@@ -117,7 +113,7 @@ fn check_image(
                     "the state is input, and no runtime accepts native code in that state",
                 );
             }
-            kernels::check_native(image.bytes(), arch, &mut place);
+            kernels::check_native(&image.bytes, arch, &mut place);
         }
     }
 }
@@ -150,32 +146,26 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
 
 /// Checks that runtimes can choose an image of this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
-    let (native, ir): (Vec<_>, Vec<_>) = module
-        .images
-        .iter()
-        .partition(|(image, _)| image.is_native());
-    let offset = module.module.offset;
-    if state == Some(State::Input) && ir.is_empty() && !native.is_empty() {
+    let ir = || module.images.iter().filter(|(_, image)| !image.native);
+    let has_native = module.images.iter().any(|(_, image)| image.native);
+    if state == Some(State::Input) && ir().next().is_none() && has_native {
         let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
-        findings.at(offset, module.owner).error(reason);
+        findings.at(module.offset, module.owner).error(reason);
     }
-    let is_ptx = |says: &model::Image<'_>| matches!(says.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
-    // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
-    let alike = ir
-        .iter()
-        .filter(|(_, described)| !is_ptx(&described.says))
-        .count();
-    if let Some((image, described)) = ir.first()
-        && is_ptx(&described.says)
+    let is_ptx =
+        |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
+    if let Some((stored, image)) = ir().next()
+        && is_ptx(image)
     {
         let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
             file; put SPIR-V before it, or store it as native code with its architecture";
-        findings.at(image.offset(), image.owner()).warning(reason);
+        findings.at(stored.offset(), stored.owner()).warning(reason);
     }
-    if alike > 1 {
-        let count = ir.len();
+    // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
+    if ir().filter(|(_, image)| !is_ptx(image)).count() > 1 {
+        let count = ir().count();
         let reason =
             format!("it has {count} IR modules; the reference runtime uses only the first");
-        findings.at(offset, module.owner).warning(reason);
+        findings.at(module.offset, module.owner).warning(reason);
     }
 }

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::sets::{Located, Module, Sets};
+use super::sets::{Contents, Module};
 use super::{Findings, Place, Severity, shown};
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::{ASSERT_FAIL, Import};
@@ -27,11 +27,11 @@ struct Code {
     ptx: Vec<ptx::Module>,
 }
 
-pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
-    let code: Vec<Code> = sets.modules.iter().map(read_code).collect();
+pub(super) fn check(contents: &Contents<'_>, findings: &mut Findings) {
+    let code: Vec<Code> = contents.modules.iter().map(read_code).collect();
     // The last module so far that contains each kernel as SPIR-V.
     let mut owners: BTreeMap<&str, Owner> = BTreeMap::new();
-    for (module, code) in sets.modules.iter().zip(&code) {
+    for (module, code) in contents.modules.iter().zip(&code) {
         check_names(module, code, findings);
         for ptx in &code.ptx {
             check_ptx_names(module, code.spirv.as_ref(), ptx, findings);
@@ -39,18 +39,15 @@ pub(super) fn check(sets: &Sets<'_>, findings: &mut Findings) {
         for kernel in code.spirv.iter().flatten() {
             if let Some(first) = owners.insert(kernel, module.owner) {
                 let reason = format!("kernel {} is also in {first}", shown(kernel));
-                findings
-                    .at(module.module.offset, module.owner)
-                    .warning(reason);
+                findings.at(module.offset, module.owner).warning(reason);
             }
         }
     }
-    check_imports(sets, &code, findings);
+    check_imports(contents, &code, findings);
 }
 
 fn read_code(module: &Module<'_>) -> Code {
     let mut code = Code::default();
-    let mut found: Option<BTreeSet<String>> = None;
     for (image, _) in &module.images {
         match Content::of(image.bytes()) {
             Content::SpirV => {
@@ -59,7 +56,7 @@ fn read_code(module: &Module<'_>) -> Code {
                     continue;
                 };
                 let names = || spirv.kernels().map(String::from);
-                found.get_or_insert_default().extend(names());
+                code.spirv.get_or_insert_default().extend(names());
                 code.kernels.get_or_insert_default().extend(names());
                 code.imports.extend(spirv.imports().map(String::from));
             }
@@ -73,15 +70,14 @@ fn read_code(module: &Module<'_>) -> Code {
             _ => {}
         }
     }
-    code.spirv = found;
     code
 }
 
 fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
-    let Located { offset, says } = &module.module;
-    let mut place = findings.at(*offset, module.owner);
-    let exported = says.metadata.set(set::EXPORTED_SYMBOLS);
-    let named: BTreeSet<&str> = says.kernel_names().collect();
+    let mut place = findings.at(module.offset, module.owner);
+    let metadata = &module.module.metadata;
+    let exported = metadata.set(set::EXPORTED_SYMBOLS);
+    let named: BTreeSet<&str> = module.module.kernel_names().collect();
     let Some(kernels) = &code.kernels else {
         return;
     };
@@ -107,7 +103,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
         ));
     }
     for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
-        let keys = says.metadata.keys(of_kernels);
+        let keys = metadata.keys(of_kernels);
         for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
             let name = shown(name);
             place.note(format!(
@@ -118,17 +114,17 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
 }
 
 /// Checks that an executable file exports all symbols that its modules import.
-fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
+fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
-        let keys = module.module.says.metadata.keys(name);
+        let keys = module.module.metadata.keys(name);
         keys.map(String::from).collect()
     };
-    let exported: BTreeSet<String> = sets
+    let exported: BTreeSet<String> = contents
         .modules
         .iter()
         .flat_map(|module| symbols(module, set::EXPORTED_SYMBOLS))
         .collect();
-    let (severity, remedy) = match sets.file.says.state() {
+    let (severity, remedy) = match contents.file.state() {
         Some(State::Input | State::Object) => (
             Severity::Note,
             "link it with a module that defines the symbol",
@@ -138,7 +134,7 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
             "the state is executable, but no module of the file defines the symbol",
         ),
     };
-    for (module, code) in sets.modules.iter().zip(code) {
+    for (module, code) in contents.modules.iter().zip(code) {
         let mut imports = symbols(module, set::IMPORTED_SYMBOLS);
         imports.extend(code.imports.iter().cloned());
         for import in imports.difference(&exported) {
@@ -161,7 +157,7 @@ fn check_imports(sets: &Sets<'_>, code: &[Code], findings: &mut Findings) {
                 _ => (severity, remedy),
             };
             let reason = format!("it {what} {}: {remedy}", shown(import));
-            let mut place = findings.at(module.module.offset, module.owner);
+            let mut place = findings.at(module.offset, module.owner);
             place.add(severity, 0, reason);
         }
     }
@@ -264,8 +260,8 @@ pub(super) fn check_ptx_names(
     ptx: &ptx::Module,
     findings: &mut Findings,
 ) {
-    let sets = &module.module.says.metadata;
-    let mut place = findings.at(module.module.offset, module.owner);
+    let sets = &module.module.metadata;
+    let mut place = findings.at(module.offset, module.owner);
     let kernels = ptx.kernels.iter().map(|kernel| kernel.name.as_str());
     let kernels: BTreeSet<&str> = kernels.collect();
     for kernel in spirv.into_iter().flatten() {

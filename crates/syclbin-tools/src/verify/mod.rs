@@ -89,15 +89,15 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             layout::check_wrapper(bytes, file.container(), &mut findings);
             layout::check(&file, &mut findings);
             // With overlapping records, the remaining checks could take more than linear time.
-            if findings.has_error() {
-                findings.at(0, "file").note(
-                    "the consistency of images, kernels and metadata was not checked, because \
-                    of the errors",
-                );
+            let is_sound = !findings.has_error();
+            let contents = is_sound.then(|| sets::read(&file, &mut findings)).flatten();
+            if let Some(contents) = contents {
+                images::check(&file, &contents, &mut findings);
+                kernels::check(&contents, &mut findings);
             } else {
-                let sets = sets::read(&file, &mut findings);
-                images::check(&file, &sets, &mut findings);
-                kernels::check(&sets, &mut findings);
+                findings.at(0, "file").note(
+                    "the consistency of images, kernels and metadata was not checked, because of the errors",
+                );
             }
         }
         Err(error) => findings.error(error),

@@ -1,171 +1,108 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks that property sets are readable, and groups the parts of the file with their metadata.
+//! Checks that property sets are readable, and pairs the contents of the file with their positions.
 
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::mem::take;
 
 use super::Findings;
-use syclbin::Container;
 use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
-use syclbin::property::PropertySets;
 use syclbin::read::{self, File, Metadata, Owner};
 use syclbin::{AbstractModule, Image, Syclbin};
 
-pub(super) struct Sets<'a> {
-    /// The file without its modules.
-    pub(super) file: Located<Syclbin<'a>>,
-    pub(super) modules: Vec<Module<'a>>,
-}
-
-/// A record and the offset of its property sets. Unreadable property sets are replaced by empty ones, after a finding
-/// has reported the error.
-pub(super) struct Located<T> {
+pub(super) struct Contents<'a> {
+    /// The file, without its modules.
+    pub(super) file: Syclbin<'a>,
+    /// The offset of the file's property sets.
     pub(super) offset: u64,
-    pub(super) says: T,
+    pub(super) modules: Vec<Module<'a>>,
 }
 
 pub(super) struct Module<'a> {
     pub(super) owner: Owner,
-    /// The module without its images.
-    pub(super) module: Located<AbstractModule<'a>>,
-    pub(super) images: Vec<(read::Image<'a>, Located<Image<'a>>)>,
+    /// The module, without its images.
+    pub(super) module: AbstractModule<'a>,
+    /// The offset of its property sets.
+    pub(super) offset: u64,
+    /// Each image as stored, and with its metadata.
+    pub(super) images: Vec<(read::Image<'a>, Image<'a>)>,
 }
 
-/// Reads all property sets of a file whose layout has been validated.
-pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
-    if file.container() == Container::Images {
-        let model = file.to_model().unwrap_or_else(|error| {
-            findings.error(error);
-            Syclbin::default()
-        });
-        return of_images(file, model);
+/// Reads the contents of a file whose layout has been validated. Returns `None` if that fails, after findings have
+/// reported all errors.
+pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Contents<'a>> {
+    let global = file.global().ok()?;
+    check_sets(Owner::File, global, findings);
+    for module in file.modules().flatten() {
+        check_sets(
+            Owner::Module(module.index()),
+            module.metadata().ok()?,
+            findings,
+        );
+        for image in module.images().flatten() {
+            check_sets(image.owner(), image.metadata(), findings);
+        }
     }
-    let mut read = |owner: Owner, metadata: Metadata<'a>| {
-        (metadata.offset(), read_sets(owner, metadata, findings))
-    };
-    // The layout check has already reported errors from these calls.
-    let global = file.global().map(|metadata| read(Owner::File, metadata));
-    let (offset, global) = global.unwrap_or_default();
-    let whole = Located {
-        offset,
-        says: Syclbin {
-            global,
-            ..Syclbin::default()
-        },
-    };
-    let modules = file.modules().flatten().filter_map(|module| {
-        let owner = Owner::Module(module.index());
-        let (offset, metadata) = read(owner, module.metadata().ok()?);
-        let images = module.images().flatten().map(|image| {
-            let (offset, metadata) = read(image.owner(), image.metadata());
-            let says = Image {
-                native: image.is_native(),
-                metadata,
-                bytes: Cow::Borrowed(image.bytes()),
-                strings: Vec::new(),
-            };
-            (image, Located { offset, says })
-        });
-        let images = images.collect();
-        let says = AbstractModule {
-            metadata,
-            ..AbstractModule::default()
-        };
-        Some(Module {
-            owner,
-            module: Located { offset, says },
-            images,
-        })
-    });
-    let sets = Sets {
-        modules: modules.collect(),
-        file: whole,
-    };
-    check_values(&sets, findings);
-    sets
-}
-
-/// Pairs bare device images with the metadata derived from their code.
-fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
-    let pairs = file.modules().flatten().zip(model.modules);
-    let modules = pairs.map(|(module, says)| Module {
-        owner: Owner::Module(module.index()),
-        images: (module.images().flatten())
-            .zip(says.images)
-            .map(|(image, says)| {
-                let offset = image.offset();
-                (image, Located { offset, says })
-            })
+    if findings.has_error() {
+        return None;
+    }
+    let model = file.to_model().map_err(|error| findings.error(error));
+    let mut model = model.ok()?;
+    let modules = file.modules().flatten().zip(take(&mut model.modules));
+    let modules = modules.map(|(stored, mut module)| Module {
+        owner: Owner::Module(stored.index()),
+        offset: stored.metadata().map_or(0, |metadata| metadata.offset()),
+        images: (stored.images().flatten())
+            .zip(take(&mut module.images))
             .collect(),
-        module: Located {
-            offset: 0,
-            says: AbstractModule {
-                images: Vec::new(),
-                ..says
-            },
-        },
+        module,
     });
-    Sets {
+    let contents = Contents {
         modules: modules.collect(),
-        file: Located {
-            offset: 0,
-            says: Syclbin {
-                modules: Vec::new(),
-                ..model
-            },
-        },
-    }
+        file: model,
+        offset: global.offset(),
+    };
+    check_values(&contents, findings);
+    Some(contents)
 }
 
 /// Reports properties with malformed values.
-fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
+fn check_values(contents: &Contents<'_>, findings: &mut Findings) {
     let mut check = |faults: Vec<Malformed>, owner: Owner, offset| {
         for malformed in faults {
             findings.at(offset, owner).error(malformed.to_string());
         }
     };
-    let file = &sets.file;
-    let fault = FileMetadata::read(&file.says.global).err();
-    check(fault.into_iter().collect(), Owner::File, file.offset);
-    for Module {
-        owner,
-        module,
-        images,
-    } in &sets.modules
-    {
-        let (_, faults) = ModuleMetadata::read_valid(&module.says.metadata);
-        check(faults, *owner, module.offset);
-        for (image, Located { offset, says }) in images {
-            let fault = if image.is_native() {
-                NativeMetadata::read(&says.metadata).err()
+    let fault = FileMetadata::read(&contents.file.global).err();
+    check(fault.into_iter().collect(), Owner::File, contents.offset);
+    for module in &contents.modules {
+        let (_, faults) = ModuleMetadata::read_valid(&module.module.metadata);
+        check(faults, module.owner, module.offset);
+        for (stored, image) in &module.images {
+            let fault = if image.native {
+                NativeMetadata::read(&image.metadata).err()
             } else {
-                IrMetadata::read(&says.metadata).err()
+                IrMetadata::read(&image.metadata).err()
             };
-            check(fault.into_iter().collect(), image.owner(), *offset);
+            let offset = stored.metadata().offset();
+            check(fault.into_iter().collect(), stored.owner(), offset);
         }
     }
 }
 
-fn read_sets<'a>(
-    owner: Owner,
-    metadata: Metadata<'a>,
-    findings: &mut Findings,
-) -> PropertySets<'a> {
-    let offset = metadata.offset();
-    let sets = metadata.parse().unwrap_or_else(|error| {
-        findings.error(error);
-        PropertySets::default()
-    });
+fn check_sets(owner: Owner, metadata: Metadata<'_>, findings: &mut Findings) {
+    let sets = match metadata.parse() {
+        Ok(sets) => sets,
+        Err(error) => return findings.error(error),
+    };
     let lines = metadata.text().split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
         let reason = "a set or a key occurs twice; the last value is used";
         findings
-            .at(offset, format!("{owner}: metadata"))
+            .at(metadata.offset(), format!("{owner}: metadata"))
             .warning(reason);
     }
-    sets
 }

@@ -180,6 +180,7 @@ fn nvidia_files_verify_without_errors() {
     }
 }
 
+#[cfg(feature = "extract")]
 #[test]
 fn cubins_tell_registers_of_each_kernel() {
     for name in ["export_side.sm_80", "export_side.sm_90"] {

@@ -6,7 +6,7 @@ use std::fs;
 use syclbin::offload::{Entry, ImageKind};
 use syclbin::{AbstractModule, Container, State, Syclbin, read, write};
 
-use super::{all, answer, complaint, run, run_with, stderr, word};
+use super::{all, answer, complaint, run_with, word};
 
 #[test]
 fn files_survive_every_container_byte_for_byte() {
@@ -119,64 +119,24 @@ fn rich() -> Vec<u8> {
 }
 
 #[test]
-fn unsupported_content_is_an_error_until_dropped() {
+fn unsupported_content_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (rich_path, out) = (folder.path().join("rich"), folder.path().join("out"));
     fs::write(&rich_path, rich()).unwrap();
-    for (container, named, dropped) in [
-        ("v2", None, &[][..]),
-        (
-            "v1-offload2",
-            Some("of the module"),
-            &["the string `of the module` of abstract module 0"][..],
-        ),
-        (
-            "v1",
-            Some("of the module"),
-            &[
-                "the string `of the file` of the file",
-                "the string `of the module` of abstract module 0",
-                "non-SYCLBIN entry 0 of the wrapper (ptx, 6 bytes)",
-            ],
-        ),
-        (
-            "v1-bare",
-            Some("of the module"),
-            &[
-                "the string `of the file` of the file",
-                "the string `of the module` of abstract module 0",
-                "non-SYCLBIN entry 0 of the wrapper (ptx, 6 bytes)",
-            ],
-        ),
-    ] {
-        let words = [
-            "convert",
-            word(&rich_path),
-            "-o",
-            word(&out),
-            "--container",
-            container,
-        ];
-        if let Some(named) = named {
-            let text = complaint(&words);
-            assert!(
-                text.contains(named) && text.contains("--drop-unknown"),
-                "{text}"
-            );
-            assert!(!out.exists(), "{container}");
-        } else {
-            answer(&words);
-            assert_eq!(fs::read(&out).unwrap(), rich());
-        }
-        let output = run(&[&words[..], &["--drop-unknown"]].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let expected: String = dropped
-            .iter()
-            .map(|line| format!("dropped {line}\n"))
-            .collect();
-        assert_eq!(stderr(&output), expected, "{container}");
-        fs::remove_file(&out).unwrap();
+    let words = |container| {
+        let (rich, out) = (word(&rich_path), word(&out));
+        ["convert", rich, "-o", out, "--container", container]
+    };
+    for container in ["v1-offload2", "v1", "v1-bare"] {
+        let text = complaint(&words(container));
+        assert!(
+            text.contains("of the module") && text.contains("use container v2"),
+            "{text}"
+        );
+        assert!(!out.exists(), "{container}");
     }
+    answer(&words("v2"));
+    assert_eq!(fs::read(&out).unwrap(), rich());
 }
 
 #[test]

@@ -8,14 +8,12 @@ fn code_matches_the_macro_with_its_items() {
     let code = answer(&[
         "expand",
         "vector_ops.object.syclbin",
-        "--module",
-        "ops",
         "--items",
         "only { fill::iota } unsafe extern \"SYCL\" { safe fn fill::iota as numbers where arg1.len() >= arg2, \
          range.dimensions() == 1; }",
     ]);
     for expected in [
-        "pub mod ops {\n",
+        "pub mod kernels {\n",
         "8, \"vector_ops.object.syclbin\"",
         "pub fn numbers<'a>(",
         "arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,",
@@ -38,15 +36,6 @@ fn every_mistake_in_the_items_is_told() {
     ] {
         assert!(complaint.contains(expected), "{expected}: {complaint}");
     }
-}
-
-#[test]
-fn invalid_module_name_is_refused() {
-    let complaint = complaint(&["expand", "vector_ops.object.syclbin", "--module", "a b"]);
-    assert!(
-        complaint.contains("`a b` is not a valid name for a Rust module"),
-        "{complaint}"
-    );
 }
 
 #[test]

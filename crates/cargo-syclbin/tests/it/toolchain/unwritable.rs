@@ -9,21 +9,14 @@ use cargo_syclbin::error::Error;
 use super::world::World;
 
 #[test]
-fn impossible_home_is_named_with_bytes_needed() {
+fn impossible_home_is_named_with_remedy() {
     let world = World::new();
     // A file where the home directory should be: even root cannot write below that.
     fs::write(world.home.path(), "").unwrap();
     let error = world.install().unwrap_err();
     let text = error.to_string();
-    let Error::Write { needed, .. } = error else {
-        panic!("{text}");
-    };
-    assert!(needed > 300_000);
-    for expected in [
-        world.home.path().to_str().unwrap(),
-        "SYCLBIN_HOME",
-        &needed.to_string(),
-    ] {
+    assert!(matches!(error, Error::Home { .. }), "{text}");
+    for expected in [world.home.path().to_str().unwrap(), "SYCLBIN_HOME"] {
         assert!(text.contains(expected), "{text}");
     }
 }
@@ -42,7 +35,7 @@ fn read_only_home_is_reported_but_usable() {
         return;
     }
     let error = world.install().unwrap_err();
-    assert!(matches!(error, Error::Write { .. }), "{error}");
+    assert!(matches!(error, Error::Home { .. }), "{error}");
     allow(0o755).unwrap();
     world.install().unwrap();
     allow(0o555).unwrap();
@@ -53,7 +46,7 @@ fn read_only_home_is_reported_but_usable() {
 /// A full disk, played by a limit on the size of files: the write in question fails alike.
 #[cfg(unix)]
 #[test]
-fn full_disk_leaves_nothing_and_names_size() {
+fn full_disk_leaves_nothing_and_names_file() {
     use std::process::{Command, Stdio};
     let world = World::new();
     let install = super::interrupted::command(&world, u64::MAX);
@@ -72,10 +65,7 @@ fn full_disk_leaves_nothing_and_names_size() {
     };
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    assert!(
-        text.contains("libimf.so") && text.contains("needed: "),
-        "{text}"
-    );
+    assert!(text.contains("libimf.so"), "{text}");
     assert_eq!(world.in_home(), [""; 0]);
 }
 
