@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use syclbin::metadata::{Malformed, ModuleMetadata};
-use syclbin::{Container, Syclbin, read};
+use syclbin::{Container, Syclbin};
 
 pub use json::state_name;
 pub use kernel::{Kernel, Parameter, kernels, qualified};
@@ -80,7 +80,7 @@ impl<'a> Contents<'a> {
             modules.push(Module {
                 metadata,
                 problems,
-                offsets: images.iter().map(read::Image::offset).collect(),
+                offsets: images.iter().map(|image| image.offset).collect(),
             });
         }
         let mut kernels = kernels(&file, &input.bytes);

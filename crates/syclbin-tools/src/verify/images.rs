@@ -60,8 +60,8 @@ fn check_image(
     state: Option<State>,
     findings: &mut Findings,
 ) {
-    let content = Content::of(image.bytes());
-    let mut place = findings.at(image.offset(), image.owner());
+    let content = Content::of(image.bytes);
+    let mut place = findings.at(image.offset, image.metadata.owner);
     if content == Content::Empty {
         return place.error("it is empty");
     }
@@ -91,10 +91,10 @@ fn check_image(
                 )),
             }
             if ty == IrType::Ptx && content == Content::Ptx {
-                kernels::check_ptx(image.bytes(), target, &mut place);
+                kernels::check_ptx(image.bytes, target, &mut place);
             }
             if content == Content::SpirV
-                && let Err(error) = spirv::Module::parse(image.bytes())
+                && let Err(error) = spirv::Module::parse(image.bytes)
             {
                 place.damage(&error);
             }
@@ -117,7 +117,7 @@ fn check_image(
                     "the state is input, and no runtime accepts native code in that state",
                 );
             }
-            kernels::check_native(image.bytes(), arch, &mut place);
+            kernels::check_native(image.bytes, arch, &mut place);
         }
     }
 }
@@ -150,10 +150,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
 
 /// Checks that runtimes can choose an image of this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
-    let (native, ir): (Vec<_>, Vec<_>) = module
-        .images
-        .iter()
-        .partition(|(image, _)| image.is_native());
+    let (native, ir): (Vec<_>, Vec<_>) = module.images.iter().partition(|(image, _)| image.native);
     let offset = module.module.offset;
     if state == Some(State::Input) && ir.is_empty() && !native.is_empty() {
         let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
@@ -170,7 +167,9 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
     {
         let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
             file; put SPIR-V before it, or store it as native code with its architecture";
-        findings.at(image.offset(), image.owner()).warning(reason);
+        findings
+            .at(image.offset, image.metadata.owner)
+            .warning(reason);
     }
     if alike > 1 {
         let count = ir.len();

@@ -52,10 +52,10 @@ fn read_code(module: &Module<'_>) -> Code {
     let mut code = Code::default();
     let mut found: Option<BTreeSet<String>> = None;
     for (image, _) in &module.images {
-        match Content::of(image.bytes()) {
+        match Content::of(image.bytes) {
             Content::SpirV => {
                 // The image check has already reported the damage.
-                let Ok(spirv) = spirv::Module::parse(image.bytes()) else {
+                let Ok(spirv) = spirv::Module::parse(image.bytes) else {
                     continue;
                 };
                 let names = || spirv.kernels().map(String::from);
@@ -64,7 +64,7 @@ fn read_code(module: &Module<'_>) -> Code {
                 code.imports.extend(spirv.imports().map(String::from));
             }
             Content::Ptx => {
-                let ptx = ptx::Module::read(image.bytes()).0;
+                let ptx = ptx::Module::read(image.bytes).0;
                 let kernels = code.kernels.get_or_insert_default();
                 kernels.extend(ptx.kernels.iter().map(|kernel| kernel.name.clone()));
                 code.imports.extend(ptx.imports.iter().cloned());

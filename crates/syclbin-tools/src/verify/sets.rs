@@ -3,15 +3,15 @@
 
 use alloc::borrow::Cow;
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Findings;
 use syclbin::Container;
-use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
-use syclbin::property::PropertySets;
+use syclbin::metadata::{Malformed, ModuleMetadata};
+use syclbin::property::{PropertySets, key, set};
 use syclbin::read::{self, File, Metadata, Owner};
-use syclbin::{AbstractModule, Image, Syclbin};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 pub(super) struct Sets<'a> {
     /// The file without its modules.
@@ -43,7 +43,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
         return of_images(file, model);
     }
     let mut read = |owner: Owner, metadata: Metadata<'a>| {
-        (metadata.offset(), read_sets(owner, metadata, findings))
+        (metadata.offset, read_sets(owner, metadata, findings))
     };
     // The layout check has already reported errors from these calls.
     let global = file.global().map(|metadata| read(Owner::File, metadata));
@@ -56,14 +56,14 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
         },
     };
     let modules = file.modules().flatten().filter_map(|module| {
-        let owner = Owner::Module(module.index());
+        let owner = Owner::Module(module.index);
         let (offset, metadata) = read(owner, module.metadata().ok()?);
         let images = module.images().flatten().map(|image| {
-            let (offset, metadata) = read(image.owner(), image.metadata());
+            let (offset, metadata) = read(image.metadata.owner, image.metadata);
             let says = Image {
-                native: image.is_native(),
+                native: image.native,
                 metadata,
-                bytes: Cow::Borrowed(image.bytes()),
+                bytes: Cow::Borrowed(image.bytes),
                 strings: Vec::new(),
             };
             (image, Located { offset, says })
@@ -91,11 +91,11 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Sets<'a> {
 fn of_images<'a>(file: &File<'a>, model: Syclbin<'a>) -> Sets<'a> {
     let pairs = file.modules().flatten().zip(model.modules);
     let modules = pairs.map(|(module, says)| Module {
-        owner: Owner::Module(module.index()),
+        owner: Owner::Module(module.index),
         images: (module.images().flatten())
             .zip(says.images)
             .map(|(image, says)| {
-                let offset = image.offset();
+                let offset = image.offset;
                 (image, Located { offset, says })
             })
             .collect(),
@@ -127,7 +127,11 @@ fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
         }
     };
     let file = &sets.file;
-    let fault = FileMetadata::read(&file.says.global).err();
+    let fault = file
+        .says
+        .global
+        .read::<State>(set::GLOBAL, key::STATE)
+        .err();
     check(fault.into_iter().collect(), Owner::File, file.offset);
     for Module {
         owner,
@@ -138,12 +142,15 @@ fn check_values(sets: &Sets<'_>, findings: &mut Findings) {
         let (_, faults) = ModuleMetadata::read_valid(&module.says.metadata);
         check(faults, *owner, module.offset);
         for (image, Located { offset, says }) in images {
-            let fault = if image.is_native() {
-                NativeMetadata::read(&says.metadata).err()
+            let text = |set, key| says.metadata.read::<String>(set, key).err();
+            let faults = if image.native {
+                [key::ARCH, key::TARGET].map(|key| text(set::NATIVE_IMAGE, key))
             } else {
-                IrMetadata::read(&says.metadata).err()
+                let ty = says.metadata.read::<IrType>(set::IR_MODULE, key::TYPE);
+                [ty.err(), text(set::IR_MODULE, key::TARGET)]
             };
-            check(fault.into_iter().collect(), image.owner(), *offset);
+            let faults = faults.into_iter().flatten();
+            check(faults.collect(), image.metadata.owner, *offset);
         }
     }
 }
@@ -153,12 +160,12 @@ fn read_sets<'a>(
     metadata: Metadata<'a>,
     findings: &mut Findings,
 ) -> PropertySets<'a> {
-    let offset = metadata.offset();
+    let offset = metadata.offset;
     let sets = metadata.parse().unwrap_or_else(|error| {
         findings.error(error);
         PropertySets::default()
     });
-    let lines = metadata.text().split(|byte| *byte == b'\n');
+    let lines = metadata.text.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
