@@ -232,10 +232,10 @@ impl<'m> DebugInfo<'m> {
     }
 
     fn constant(&self, id: u32) -> Option<u32> {
-        self.module.constants.get(&id).copied()
+        u32::try_from(self.wide_constant(id)?).ok()
     }
 
     fn wide_constant(&self, id: u32) -> Option<u64> {
-        self.module.wide_constants.get(&id).copied()
+        self.module.constants.get(&id).copied()
     }
 }
