@@ -123,7 +123,7 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
     let mut found = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
         // A parameter of type `bool` is a `bool` in Rust, so it needs no check.
-        let simple = matches!(parameter.ty, Type::Scalar(_));
+        let simple = matches!(parameter.ty, Type::Value(Element::Scalar(_)));
         let Some(subobject) =
             Subobject::of(index, parameter).filter(|_| !simple && !removed(parameter))
         else {

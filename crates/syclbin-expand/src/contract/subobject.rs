@@ -23,7 +23,7 @@ pub(crate) struct Subobject {
 impl Subobject {
     /// Returns the whole argument `index`, or `None` if it is not passed by value.
     pub(crate) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
-        let element = parameter.ty.value()?;
+        let element = parameter.ty.value()?.clone();
         Some(Self {
             index,
             offset: 0,
