@@ -72,7 +72,7 @@ fn write_texts(testfiles: &Path, folder: &Path) -> Result<()> {
             let name = path.file_stem().unwrap_or_default().to_owned();
             let target = PathBuf::from(name).with_extension(format!("{index}.txt"));
             let target = folder.join(target);
-            std::fs::write(&target, metadata.text()).map_err(|error| fail(&target, &error))?;
+            std::fs::write(&target, metadata.text).map_err(|error| fail(&target, &error))?;
         }
     }
     Ok(())

@@ -57,7 +57,7 @@ fn parameter(
 ) -> Option<TokenStream> {
     let name = parameter.name.as_deref().unwrap_or_default();
     let size = match (parameter.ty.value(), parameter.ty.pointee()) {
-        (Some(element), _) => layouts.size(&element),
+        (Some(element), _) => layouts.size(element),
         (_, Some(Pointee::Element(element))) => layouts.size(element),
         _ => None,
     };

@@ -55,27 +55,11 @@ impl Architecture {
     /// The architecture that the reference runtime reports for unknown devices.
     pub const UNKNOWN: Self = Self(0x9900_0000_0000_0000);
 
-    /// Returns every known architecture.
-    pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.iter().map(|(id, ..)| Self(*id))
-    }
-
-    /// Returns the number in the SYCL extension.
-    #[must_use]
-    pub const fn id(self) -> u64 {
-        self.0
-    }
-
     /// Returns the name, such as `intel_gpu_pvc`, if it is known.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        self.row().map(|(_, name, _)| *name)
-    }
-
-    /// Returns the aliases, such as `intel_gpu_12_60_7`.
-    #[must_use]
-    pub fn aliases(self) -> &'static [&'static str] {
-        self.row().map_or(&[], |(.., aliases)| aliases)
+        let row = TABLE.iter().find(|(id, ..)| *id == self.0);
+        row.map(|(_, name, _)| *name)
     }
 
     /// Returns the kind of device.
@@ -131,10 +115,6 @@ impl Architecture {
             .iter()
             .filter(|(_, name, aliases)| is_member(name) || aliases.iter().any(&is_member));
         rows.map(|(id, ..)| Self(*id)).collect()
-    }
-
-    fn row(self) -> Option<&'static Row> {
-        TABLE.iter().find(|(id, ..)| *id == self.0)
     }
 }
 
@@ -295,9 +275,10 @@ mod tests {
 
     #[test]
     fn names_and_aliases_parse_in_both_spellings() {
-        for architecture in Architecture::all() {
-            let name = architecture.name().unwrap();
-            for name in architecture.aliases().iter().copied().chain([name]) {
+        for (id, name, aliases) in TABLE {
+            let architecture = Architecture(*id);
+            assert_eq!(architecture.name(), Some(*name));
+            for name in aliases.iter().chain([name]) {
                 assert_eq!(name.parse(), Ok(architecture));
                 let dashed = short(name).replace('_', "-");
                 assert_eq!(
@@ -328,8 +309,9 @@ mod tests {
 
     #[test]
     fn number_gives_the_family_in_the_name() {
-        for architecture in Architecture::all() {
-            let family = match architecture.name().unwrap() {
+        for (id, name, _) in TABLE {
+            let architecture = Architecture(*id);
+            let family = match *name {
                 "unknown" => Family::Unknown,
                 name if name.starts_with("intel_gpu_") => Family::IntelGpu,
                 name if name.starts_with("nvidia_gpu_") => Family::NvidiaGpu,
@@ -388,8 +370,9 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_runtime() {
         let pvc = Architecture::from_name("intel_gpu_pvc");
-        assert_eq!(pvc.map(Architecture::id), Some(0x3_0f00_0700));
-        assert_eq!(Architecture::UNKNOWN.id(), 0x9900_0000_0000_0000);
+        assert_eq!(pvc, Some(Architecture(0x3_0f00_0700)));
+        let unknown = Architecture::from_name("unknown");
+        assert_eq!(unknown, Some(Architecture::UNKNOWN));
     }
 
     #[test]

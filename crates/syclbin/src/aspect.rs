@@ -153,18 +153,6 @@ impl Aspect {
     pub const fn number(self) -> u32 {
         self.0
     }
-
-    /// Returns whether the aspect is deprecated in SYCL. Files from old compilers contain such aspects.
-    #[must_use]
-    pub const fn is_deprecated(self) -> bool {
-        matches!(
-            self,
-            Self::HOST
-                | Self::INT64_BASE_ATOMICS
-                | Self::INT64_EXTENDED_ATOMICS
-                | Self::USM_RESTRICTED_SHARED_ALLOCATIONS
-        )
-    }
 }
 
 impl fmt::Display for Aspect {
@@ -234,11 +222,5 @@ mod tests {
                 "{error}"
             );
         }
-    }
-
-    #[test]
-    fn four_aspects_are_deprecated() {
-        let deprecated = Aspect::ALL.iter().filter(|aspect| aspect.is_deprecated());
-        assert!(deprecated.map(|aspect| aspect.number()).eq([0, 7, 8, 16]));
     }
 }

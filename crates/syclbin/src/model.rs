@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::aspect::Aspect;
-use crate::metadata::view::numbers;
+use crate::metadata::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
 use crate::property::{PropertySets, Value, key, set};

@@ -302,8 +302,10 @@ pub(crate) fn unfit_kernels(
     if facts.work_group_functions && !facts.misreads_packed && facts.images {
         return Ok(BTreeMap::new());
     }
-    let words = codes.iter().map(|code| bytemuck::pod_collect_to_vec(code));
-    let all = KernelUses::of(&words.collect::<Vec<_>>());
+    let modules = codes
+        .iter()
+        .filter_map(|code| spirv::Module::parse(code).ok());
+    let all = KernelUses::of(&modules.collect::<Vec<_>>());
     if !facts.images && !all.is_empty() && all.values().all(|uses| uses.images) {
         return Err(NO_IMAGES.to_owned());
     }

@@ -209,12 +209,10 @@ fn view(bytes: &[u8], file: &Syclbin<'_>) {
         let module = module.unwrap_or_else(|error| broken(&error));
         let images = module.images().map(|image| {
             let image = image.unwrap_or_else(|error| broken(&error));
-            let start = usize::try_from(image.offset()).unwrap_or(usize::MAX);
-            let at = bytes
-                .get(start..)
-                .and_then(|b| b.get(..image.bytes().len()));
-            assert_eq!(at, Some(image.bytes()), "an image lies where it says");
-            image.bytes()
+            let start = usize::try_from(image.offset).unwrap_or(usize::MAX);
+            let at = bytes.get(start..).and_then(|b| b.get(..image.bytes.len()));
+            assert_eq!(at, Some(image.bytes), "an image lies where it says");
+            image.bytes
         });
         assert!(images.eq(expected.images.iter().map(|image| image.bytes.as_ref())));
     }

@@ -78,19 +78,9 @@ impl Made {
             Type::Sampler => return Ok(Self::Sampler),
             Type::KernelHandler => return Ok(Self::Handler),
             Type::Unused => return Ok(Self::Value(1)),
-            Type::Scalar(scalar) => Element::Scalar(*scalar),
-            Type::Enum(of) => Element::Enum(of.clone()),
-            Type::Vector { of, count } => Element::Vector {
-                of: *of,
-                count: *count,
-            },
-            Type::Array { of, count } => Element::Array {
-                of: Box::new(of.clone()),
-                count: *count,
-            },
-            Type::Struct(id) => Element::Struct(*id),
+            Type::Value(element) => element,
         };
-        match size(&element) {
+        match size(element) {
             Some(size) if value(size).is_some() => Ok(Self::Value(size)),
             size => Err(format!(
                 "no argument can be made for a value of {size:?} bytes"

@@ -179,11 +179,11 @@ impl Parameter {
 fn described(parameter: &signature::Parameter, layouts: &Layouts) -> Value {
     let ty = &parameter.ty;
     let (kind, of) = match ty {
-        Type::Scalar(of) => ("scalar", Some(*of)),
-        Type::Enum(of) => ("enum", Some(of.of)),
-        Type::Vector { of, .. } => ("vector", Some(*of)),
-        Type::Array { of, .. } => ("array", number(of)),
-        Type::Struct(_) => ("struct", None),
+        Type::Value(Element::Scalar(of)) => ("scalar", Some(*of)),
+        Type::Value(Element::Enum(of)) => ("enum", Some(of.of)),
+        Type::Value(Element::Vector { of, .. }) => ("vector", Some(*of)),
+        Type::Value(Element::Array { of, .. }) => ("array", number(of)),
+        Type::Value(_) => ("struct", None),
         Type::Pointer { pointee, .. } => ("pointer", pointed(pointee)),
         Type::LocalMemory { element, .. } => ("local_memory", pointed(element)),
         Type::LocalAccessor { element, .. } => ("local_accessor", pointed(element)),
@@ -199,8 +199,8 @@ fn described(parameter: &signature::Parameter, layouts: &Layouts) -> Value {
         (Access::ReadWrite, _) => "read_write",
     });
     let (count, size) = match ty {
-        Type::Vector { count, .. } => (Some(u64::from(*count)), None),
-        Type::Array { count, .. } => (Some(*count), None),
+        Type::Value(Element::Vector { count, .. }) => (Some(u64::from(*count)), None),
+        Type::Value(Element::Array { count, .. }) => (Some(*count), None),
         Type::LocalMemory { size, .. } => (None, *size),
         _ => (None, None),
     };

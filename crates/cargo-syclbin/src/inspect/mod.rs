@@ -15,7 +15,7 @@ use syclbin::cubin::{self, Compression, EntryKind};
 use syclbin::metadata::{
     DeviceGlobal, Malformed, ModuleMetadata, SpecConstantLayout, without_run_prefix,
 };
-use syclbin::{Container, Content, Syclbin, ptx, read};
+use syclbin::{Container, Content, Syclbin, ptx};
 
 pub use json::state_name;
 pub use kernel::{Kernel, Parameter, kernels, qualified};
@@ -82,7 +82,7 @@ impl<'a> Contents<'a> {
             modules.push(Module {
                 metadata,
                 problems,
-                offsets: images.iter().map(read::Image::offset).collect(),
+                offsets: images.iter().map(|image| image.offset).collect(),
             });
         }
         let mut kernels = kernels(&file, &input.bytes);

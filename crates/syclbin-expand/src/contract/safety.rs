@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Argument, Parameter, Pointee, Scalar, Type};
+use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
 
 use crate::contract::condition::{Condition, memory, read};
 use crate::contract::given;
@@ -29,10 +29,10 @@ pub(crate) fn missing(
             ));
         }
         let element = match parameter.ty.pointee() {
-            Some(Pointee::Element(element)) => Some(element.clone()),
+            Some(Pointee::Element(element)) => Some(element),
             _ => parameter.ty.value(),
         };
-        if element.is_some_and(|element| types.holds_pointer(&element)) {
+        if element.is_some_and(|element| types.holds_pointer(element)) {
             return Some(format!(
                 "this kernel cannot be safe: `{name}` contains device pointers, and nothing checks where they point"
             ));
@@ -108,13 +108,13 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
     let mut found = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
         // A parameter of type `bool` is a `bool` in Rust, so it needs no check.
-        let simple = matches!(parameter.ty, Type::Scalar(_));
+        let simple = matches!(parameter.ty, Type::Value(Element::Scalar(_)));
         let element = parameter.ty.value();
         let Some(element) = element.filter(|_| !simple && !removed(parameter)) else {
             continue;
         };
         let name = label(index, parameter);
-        let bools = types.bools(&element, MOST_BOOLS - found.len());
+        let bools = types.bools(element, MOST_BOOLS - found.len());
         let bools = bools.ok_or_else(|| {
             format!(
                 "this kernel cannot be safe: `{name}` contains more `bool`s than a launch checks, and a `bool` that \

@@ -22,7 +22,7 @@ pub(super) struct Subobject {
 impl Subobject {
     /// Returns the whole argument `index`, or `None` if it is not passed by value.
     pub(super) fn of(index: usize, parameter: &Parameter) -> Option<Self> {
-        let element = parameter.ty.value()?;
+        let element = parameter.ty.value()?.clone();
         Some(Self {
             index,
             offset: 0,

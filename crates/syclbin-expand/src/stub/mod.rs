@@ -206,7 +206,7 @@ impl<'f> Stub<'f> {
         let is_three = |element: &Element| matches!(element, Element::Vector { count: 3, .. });
         let three = |parameter: &Parameter| match parameter.ty.pointee() {
             Some(Pointee::Element(element)) => is_three(element),
-            _ => parameter.ty.value().as_ref().is_some_and(is_three),
+            _ => parameter.ty.value().is_some_and(is_three),
         };
         if self.parameters.iter().any(three) {
             "A vector of three elements is as large as one of four; the last element is unused."

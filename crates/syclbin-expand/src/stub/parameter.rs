@@ -3,9 +3,9 @@
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
-use syclbin::signature::{Access, Scalar, Type};
+use syclbin::signature::{Access, Element, Scalar, Type};
 
-use crate::types::{Types, array, number, vector};
+use crate::types::{Types, number};
 
 pub(crate) struct Passing {
     /// The Rust type, or `None` if the method has no such parameter.
@@ -47,14 +47,18 @@ impl Passing {
             _ => (quote!(&'a mut), "write"),
         };
         match ty {
-            Type::Scalar(Scalar::Bool) => given(quote!(bool), quote!(#rt::Arg::bool(#name))),
-            Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16)) => given(number(*scalar), by_value),
-            Type::Scalar(scalar) => given(number(*scalar), quote!(#rt::Arg::scalar(#name))),
-            // An enumeration is passed as a number, because the file does not record its enumerators.
-            Type::Enum(of) => given(number(of.of), quote!(#rt::Arg::scalar(#name))),
-            Type::Vector { of, count } => given(vector(*of, *count), by_value),
-            Type::Array { of, count } => given(array(&types.of(of, depth), *count), by_value),
-            Type::Struct(id) => given(types.structure(*id, depth), by_value),
+            Type::Value(Element::Scalar(Scalar::Bool)) => {
+                given(quote!(bool), quote!(#rt::Arg::bool(#name)))
+            }
+            Type::Value(element) => {
+                let value = match element {
+                    Element::Scalar(Scalar::F16 | Scalar::BF16) => by_value,
+                    // An enumeration is passed as a number, because the file does not record its enumerators.
+                    Element::Scalar(_) | Element::Enum(_) => quote!(#rt::Arg::scalar(#name)),
+                    _ => by_value,
+                };
+                given(types.of(element, depth), value)
+            }
             Type::Pointer { pointee, .. } => {
                 let pointee = types.pointee(pointee, depth);
                 let slice = quote!(#reference #rt::DeviceSlice<#pointee>);

@@ -61,7 +61,7 @@ fn expand(input: &str, file: &File) -> (TokenStream, Vec<String>) {
 /// Returns a kernel with this symbol, whose parameters have these names and the type `int`.
 fn kernel(symbol: &str, parameters: &[&str]) -> KernelSignature {
     let parameters = parameters.iter().map(|name| {
-        let mut parameter = Parameter::new(Type::Scalar(Scalar::I32));
+        let mut parameter = Parameter::new(Type::Value(Element::Scalar(Scalar::I32)));
         parameter.name = Some((*name).to_owned()).filter(|name| !name.is_empty());
         parameter
     });
@@ -370,7 +370,7 @@ fn every_type_has_a_rust_type() {
     for (scalar, value, element) in types {
         let mut one = kernel("__sycl_kernel_k", &["v", "r", "w"]);
         let parameters = one.parameters.as_mut().unwrap();
-        parameters[0].ty = Type::Scalar(scalar);
+        parameters[0].ty = Type::Value(Element::Scalar(scalar));
         for (index, access) in [(1, Access::Read), (2, Access::ReadWrite)] {
             let pointee = scalar;
             parameters[index].ty = Type::Pointer {

@@ -240,13 +240,13 @@ pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     }
 }
 
-pub(crate) fn array(of: &TokenStream, count: u64) -> TokenStream {
+fn array(of: &TokenStream, count: u64) -> TokenStream {
     let count = Literal::u64_unsuffixed(count);
     quote!([#of; #count])
 }
 
 /// Returns the type of a `sycl::vec`. A vector of three elements occupies as much memory as one of four.
-pub(crate) fn vector(of: Scalar, count: u32) -> TokenStream {
+fn vector(of: Scalar, count: u32) -> TokenStream {
     array(&number(of), u64::from(if count == 3 { 4 } else { count }))
 }
 

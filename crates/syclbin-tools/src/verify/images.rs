@@ -57,7 +57,7 @@ fn check_image(
     findings: &mut Findings,
 ) {
     let content = Content::of(&image.bytes);
-    let mut place = findings.at(stored.offset(), stored.owner());
+    let mut place = findings.at(stored.offset, stored.metadata.owner);
     if content == Content::Empty {
         return place.error("it is empty");
     }
@@ -159,7 +159,9 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
     {
         let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
             file; put SPIR-V before it, or store it as native code with its architecture";
-        findings.at(stored.offset(), stored.owner()).warning(reason);
+        findings
+            .at(stored.offset, stored.metadata.owner)
+            .warning(reason);
     }
     // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
     if ir().filter(|(_, image)| !is_ptx(image)).count() > 1 {

@@ -49,10 +49,10 @@ pub(super) fn check(contents: &Contents<'_>, findings: &mut Findings) {
 fn read_code(module: &Module<'_>) -> Code {
     let mut code = Code::default();
     for (image, _) in &module.images {
-        match Content::of(image.bytes()) {
+        match Content::of(image.bytes) {
             Content::SpirV => {
                 // The image check has already reported the damage.
-                let Ok(spirv) = spirv::Module::parse(image.bytes()) else {
+                let Ok(spirv) = spirv::Module::parse(image.bytes) else {
                     continue;
                 };
                 let names = || spirv.kernels().map(String::from);
@@ -61,7 +61,7 @@ fn read_code(module: &Module<'_>) -> Code {
                 code.imports.extend(spirv.imports().map(String::from));
             }
             Content::Ptx => {
-                let ptx = ptx::Module::read(image.bytes()).0;
+                let ptx = ptx::Module::read(image.bytes).0;
                 let kernels = code.kernels.get_or_insert_default();
                 kernels.extend(ptx.kernels.iter().map(|kernel| kernel.name.clone()));
                 code.imports.extend(ptx.imports.iter().cloned());

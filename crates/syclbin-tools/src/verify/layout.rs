@@ -48,8 +48,8 @@ fn check_overlaps(records: Vec<Claim<String>>, findings: &mut Findings) {
 pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     let (mut spans, mut images) = (Vec::new(), Vec::new());
     let mut claim = |what: String, metadata: Metadata<'_>| {
-        let size = metadata.text().len() as u64;
-        spans.push((metadata.offset(), size, what));
+        let size = metadata.text.len() as u64;
+        spans.push((metadata.offset, size, what));
     };
     match file.global() {
         Ok(metadata) => claim("global metadata".into(), metadata),
@@ -82,10 +82,10 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     for image in file.all_images() {
         match image {
             Ok(image) => {
-                let owner = image.owner();
-                claim(format!("{owner}: metadata"), image.metadata());
-                let size = image.bytes().len() as u64;
-                images.push((image.offset(), size, owner.to_string()));
+                let owner = image.metadata.owner;
+                claim(format!("{owner}: metadata"), image.metadata);
+                let size = image.bytes.len() as u64;
+                images.push((image.offset, size, owner.to_string()));
             }
             Err(error) => findings.error(error),
         }

@@ -2,14 +2,15 @@
 //! Checks that property sets are readable, and pairs the contents of the file with their positions.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem::take;
 
 use super::Findings;
-use syclbin::metadata::{FileMetadata, IrMetadata, Malformed, ModuleMetadata, NativeMetadata};
+use syclbin::metadata::{Malformed, ModuleMetadata};
+use syclbin::property::{key, set};
 use syclbin::read::{self, File, Metadata, Owner};
-use syclbin::{AbstractModule, Image, Syclbin};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 pub(super) struct Contents<'a> {
     /// The file, without its modules.
@@ -36,12 +37,12 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Conte
     check_sets(Owner::File, global, findings);
     for module in file.modules().flatten() {
         check_sets(
-            Owner::Module(module.index()),
+            Owner::Module(module.index),
             module.metadata().ok()?,
             findings,
         );
         for image in module.images().flatten() {
-            check_sets(image.owner(), image.metadata(), findings);
+            check_sets(image.metadata.owner, image.metadata, findings);
         }
     }
     if findings.has_error() {
@@ -51,8 +52,8 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Conte
     let mut model = model.ok()?;
     let modules = file.modules().flatten().zip(take(&mut model.modules));
     let modules = modules.map(|(stored, mut module)| Module {
-        owner: Owner::Module(stored.index()),
-        offset: stored.metadata().map_or(0, |metadata| metadata.offset()),
+        owner: Owner::Module(stored.index),
+        offset: stored.metadata().map_or(0, |metadata| metadata.offset),
         images: (stored.images().flatten())
             .zip(take(&mut module.images))
             .collect(),
@@ -61,7 +62,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Conte
     let contents = Contents {
         modules: modules.collect(),
         file: model,
-        offset: global.offset(),
+        offset: global.offset,
     };
     check_values(&contents, findings);
     Some(contents)
@@ -74,19 +75,23 @@ fn check_values(contents: &Contents<'_>, findings: &mut Findings) {
             findings.at(offset, owner).error(malformed.to_string());
         }
     };
-    let fault = FileMetadata::read(&contents.file.global).err();
+    let fault = (contents.file.global)
+        .read::<State>(set::GLOBAL, key::STATE)
+        .err();
     check(fault.into_iter().collect(), Owner::File, contents.offset);
     for module in &contents.modules {
         let (_, faults) = ModuleMetadata::read_valid(&module.module.metadata);
         check(faults, module.owner, module.offset);
         for (stored, image) in &module.images {
-            let fault = if image.native {
-                NativeMetadata::read(&image.metadata).err()
+            let text = |set, key| image.metadata.read::<String>(set, key).err();
+            let faults = if image.native {
+                [key::ARCH, key::TARGET].map(|key| text(set::NATIVE_IMAGE, key))
             } else {
-                IrMetadata::read(&image.metadata).err()
+                let ty = image.metadata.read::<IrType>(set::IR_MODULE, key::TYPE);
+                [ty.err(), text(set::IR_MODULE, key::TARGET)]
             };
-            let offset = stored.metadata().offset();
-            check(fault.into_iter().collect(), stored.owner(), offset);
+            let Metadata { owner, offset, .. } = stored.metadata;
+            check(faults.into_iter().flatten().collect(), owner, offset);
         }
     }
 }
@@ -96,13 +101,13 @@ fn check_sets(owner: Owner, metadata: Metadata<'_>, findings: &mut Findings) {
         Ok(sets) => sets,
         Err(error) => return findings.error(error),
     };
-    let lines = metadata.text().split(|byte| *byte == b'\n');
+    let lines = metadata.text.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
         let reason = "a set or a key occurs twice; the last value is used";
         findings
-            .at(metadata.offset(), format!("{owner}: metadata"))
+            .at(metadata.offset, format!("{owner}: metadata"))
             .warning(reason);
     }
 }

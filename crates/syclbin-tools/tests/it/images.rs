@@ -77,7 +77,7 @@ fn signatures_of_upstream_kernels_come_from_spirv() {
     };
     let element = Pointee::Element(Element::Scalar(Scalar::F32));
     assert!(matches!(&data.ty, Type::Pointer { pointee, .. } if *pointee == element));
-    assert_eq!(factor.ty, Type::Scalar(Scalar::F32));
+    assert_eq!(factor.ty, Type::Value(Element::Scalar(Scalar::F32)));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn one_offload_binary_may_hold_several_images() {
         let read = File::parse(&bytes).unwrap();
         for (module, image) in read.modules().zip([&export, &import]) {
             let found = module.unwrap().images().next().unwrap().unwrap();
-            let at = usize::try_from(found.offset()).unwrap();
+            let at = usize::try_from(found.offset).unwrap();
             assert_eq!(&bytes[at..at + image.len()], image);
         }
         let written = write::to_vec(&file, Container::Version2).unwrap();
@@ -214,7 +214,7 @@ fn damaged_spirv_of_upstream_names_entry_and_offset() {
     let good = test_files::read(UPSTREAM);
     let file = File::parse(&good).unwrap();
     let image = file.module(0).unwrap().images().next().unwrap().unwrap();
-    let at = usize::try_from(image.offset()).unwrap() + 20;
+    let at = usize::try_from(image.offset).unwrap() + 20;
     let mut bytes = good.clone();
     bytes[at + 2..at + 4].copy_from_slice(&[0xff, 0xff]);
     let error = parse(&bytes).unwrap_err();

@@ -176,108 +176,91 @@ pub fn entries(
             },
         )
     })?;
-    Ok(Entries {
-        bytes: all,
-        at: header,
-    })
-}
-
-#[derive(Clone)]
-struct Entries<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.at >= self.bytes.len() {
+    let mut at = header;
+    Ok(core::iter::from_fn(move || {
+        if at >= all.len() {
             return None;
         }
-        let entry = self.entry();
-        if entry.is_err() {
-            self.at = self.bytes.len();
-        }
-        Some(entry)
-    }
+        let entry = entry(all, at);
+        at = entry.as_ref().map_or(all.len(), |(_, end)| *end);
+        Some(entry.map(|(entry, _)| entry))
+    }))
 }
 
-impl<'a> Entries<'a> {
-    fn entry(&mut self) -> Result<Entry<'a>, Error> {
-        let start = self.at;
-        let head = self.bytes.get(start..).unwrap_or_default();
-        let (
-            Some(kind),
-            Some(header),
-            Some(padded),
-            Some(compressed),
-            Some(number),
-            Some(flags),
-            Some(full),
-        ) = (
-            u16_at(head, 0),
-            u32_at(head, 4).and_then(|size| usize::try_from(size).ok()),
-            u64_at(head, 8),
-            u32_at(head, 16),
-            u32_at(head, 28),
-            u64_at(head, 40),
-            u64_at(head, 56),
-        )
-        else {
-            return Err(fail(start, "an entry is truncated"));
-        };
-        if header < ENTRY {
-            return Err(fail(start + 4, "an entry's header is too short"));
-        }
-        let payload = usize::try_from(padded)
-            .ok()
-            .and_then(|size| head.get(header..)?.get(..size))
-            .ok_or_else(|| {
+/// Reads the entry at `start`. Also returns its end.
+fn entry(all: &[u8], start: usize) -> Result<(Entry<'_>, usize), Error> {
+    let head = all.get(start..).unwrap_or_default();
+    let (
+        Some(kind),
+        Some(header),
+        Some(padded),
+        Some(compressed),
+        Some(number),
+        Some(flags),
+        Some(full),
+    ) = (
+        u16_at(head, 0),
+        u32_at(head, 4).and_then(|size| usize::try_from(size).ok()),
+        u64_at(head, 8),
+        u32_at(head, 16),
+        u32_at(head, 28),
+        u64_at(head, 40),
+        u64_at(head, 56),
+    )
+    else {
+        return Err(fail(start, "an entry is truncated"));
+    };
+    if header < ENTRY {
+        return Err(fail(start + 4, "an entry's header is too short"));
+    }
+    let payload = usize::try_from(padded)
+        .ok()
+        .and_then(|size| head.get(header..)?.get(..size))
+        .ok_or_else(|| {
+            fail(
+                start + 8,
+                "an entry extends beyond the end of the fat binary",
+            )
+        })?;
+    let compression = match (flags & ZSTD, flags & LZ4) {
+        (0, 0) => None,
+        (0, _) => Some(Compression::Lz4),
+        _ => Some(Compression::Zstd),
+    };
+    let (bytes, size) = match compression {
+        None => (payload, padded),
+        Some(_) => {
+            let size = usize::try_from(compressed).unwrap_or(usize::MAX);
+            let bytes = payload.get(..size);
+            let bytes = bytes.ok_or_else(|| {
                 fail(
-                    start + 8,
-                    "an entry extends beyond the end of the fat binary",
+                    start + 16,
+                    "an entry is shorter than its recorded compressed size",
                 )
             })?;
-        let compression = match (flags & ZSTD, flags & LZ4) {
-            (0, 0) => None,
-            (0, _) => Some(Compression::Lz4),
-            _ => Some(Compression::Zstd),
-        };
-        let (bytes, size) = match compression {
-            None => (payload, padded),
-            Some(_) => {
-                let size = usize::try_from(compressed).unwrap_or(usize::MAX);
-                let bytes = payload.get(..size);
-                let bytes = bytes.ok_or_else(|| {
-                    fail(
-                        start + 16,
-                        "an entry is shorter than its recorded compressed size",
-                    )
-                })?;
-                (bytes, full)
-            }
-        };
-        let suffix = match (flags & ARCHITECTURE, flags & FAMILY) {
-            (0, 0) => None,
-            (0, _) => Some(Suffix::Family),
-            _ => Some(Suffix::Architecture),
-        };
-        // The header has at least `ENTRY` bytes, so every step makes progress.
-        self.at = start + header + payload.len();
-        Ok(Entry {
-            kind: match kind {
-                1 => EntryKind::Ptx,
-                2 => EntryKind::Elf,
-                0x100 => EntryKind::Several,
-                other => EntryKind::Other(other),
-            },
-            target: Target { number, suffix },
-            compression,
-            bytes,
-            size,
-        })
-    }
+            (bytes, full)
+        }
+    };
+    let suffix = match (flags & ARCHITECTURE, flags & FAMILY) {
+        (0, 0) => None,
+        (0, _) => Some(Suffix::Family),
+        _ => Some(Suffix::Architecture),
+    };
+    // The header has at least `ENTRY` bytes, so every step makes progress.
+    let end = start + header + payload.len();
+    let entry = Entry {
+        kind: match kind {
+            1 => EntryKind::Ptx,
+            2 => EntryKind::Elf,
+            0x100 => EntryKind::Several,
+            other => EntryKind::Other(other),
+        },
+        target: Target { number, suffix },
+        compression,
+        bytes,
+        size,
+    };
+    Ok((entry, end))
 }
 
 fn fail(offset: usize, reason: &'static str) -> Error {

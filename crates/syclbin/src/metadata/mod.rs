@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Typed views of the property sets of modules, images and files.
+//! Typed views of the property sets of modules. [`Syclbin::state`](crate::Syclbin::state) and
+//! [`Image::kind`](crate::Image::kind) read the few properties of files and images.
 //!
 //! A view is a plain struct. The function `read` extracts a view from [`PropertySets`], and `write` stores the view
 //! there. An invalid value of a known property causes the error [`Malformed`]. Unknown sets and keys are
@@ -44,7 +45,6 @@ mod sets;
 mod sources;
 mod specialization;
 mod value;
-pub(crate) mod view;
 
 pub use named::{Named, Symbols, without_run_prefix};
 pub use program::{Dimensions, WorkGroupSize};
@@ -52,8 +52,7 @@ pub use program::{KernelSizes, ProgramMetadata};
 pub use requirements::{DeviceRequirements, Records};
 pub use sets::Target;
 pub use sets::{
-    Bfloat16, DeviceGlobal, DeviceLibraries, FileMetadata, HostPipe, IdRange, IrMetadata,
-    MiscProperties, NativeMetadata, Sanitizer, SetNames, VirtualFunctions,
+    Bfloat16, DeviceGlobal, DeviceLibraries, IdRange, MiscProperties, SetNames, VirtualFunctions,
 };
 pub use sources::Sources;
 pub use specialization::{
@@ -64,6 +63,7 @@ pub use value::{ArgumentMask, Malformed, Property};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::Aspect;
 use crate::property::{PropertySets, set};
 
 /// Declares [`ModuleMetadata`]. Each field names its view, and its set unless the view implies the set.
@@ -136,8 +136,9 @@ module_metadata! {
     /// The variables that persist between launches, by unique identifier. The reference runtime may have added a
     /// prefix to an identifier. [`Named::find`] ignores the prefix.
     device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
-    /// The pipes between host and device. Only old compilers write this set.
-    host_pipes: Named<HostPipe> = HOST_PIPES;
+    /// The pipes between host and device, with the size of the transferred values in bytes. Only old compilers write this
+    /// set.
+    host_pipes: Named<u32> = HOST_PIPES;
     /// The sets of virtual functions that the module defines and calls.
     virtual_functions: VirtualFunctions;
     /// The device libraries that the module requires or implements.
@@ -146,4 +147,136 @@ module_metadata! {
     misc: MiscProperties;
     /// The device requirements.
     requirements: DeviceRequirements;
+}
+
+/// A view field that is stored under a key.
+trait Field: Sized {
+    fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed>;
+    fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str);
+}
+
+impl<T: Property> Field for Option<T> {
+    fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed> {
+        sets.read(set, key)
+    }
+
+    fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str) {
+        match self {
+            Some(property) => sets.insert(set, key, property.to_value()),
+            None if sets.get(set, key).is_some() => sets.retain(set, |other| other != key),
+            None => {}
+        }
+    }
+}
+
+/// An empty list is equivalent to a missing list, and some writers omit it. So an empty list is only written to
+/// replace an existing one.
+macro_rules! lists {
+    ($($list:ty),*) => {$(
+        impl Field for $list {
+            fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed> {
+                Ok(sets.read(set, key)?.unwrap_or_default())
+            }
+
+            fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str) {
+                if *self != Self::default() || sets.get(set, key).is_some() {
+                    sets.insert(set, key, self.to_value());
+                }
+            }
+        }
+    )*};
+}
+lists!(Vec<u32>, Vec<Aspect>, Records, SetNames);
+
+/// Implements `read` and `write` for a view.
+macro_rules! view {
+    ($view:ident { $($field:ident: $set:ident, $key:ident;)* }) => {
+        impl $view {
+            /// Reads the view.
+            ///
+            /// # Errors
+            ///
+            /// Returns an error if a value is malformed.
+            pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
+                Ok(Self {
+                    $($field: Field::read(sets, set::$set, key::$key)?,)*
+                })
+            }
+
+            /// Writes the view. Unknown keys are preserved.
+            pub fn write(&self, sets: &mut PropertySets<'_>) {
+                $(self.$field.write(sets, set::$set, key::$key);)*
+            }
+        }
+    };
+}
+use view;
+
+/// Declares an enumeration of the numeric values of a property.
+macro_rules! numbers {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident {
+            $($(#[$of:meta])* $variant:ident = $number:literal,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$of])* $variant,)*
+            /// An unknown number.
+            Other(u32),
+        }
+
+        impl $name {
+            /// Returns the number in the file.
+            #[must_use]
+            pub const fn number(self) -> u32 {
+                match self {
+                    $(Self::$variant => $number,)*
+                    Self::Other(number) => number,
+                }
+            }
+
+            /// Returns the variant for a number in the file.
+            #[must_use]
+            #[doc(hidden)]
+            pub const fn from_number(number: u32) -> Self {
+                match number {
+                    $($number => Self::$variant,)*
+                    other => Self::Other(other),
+                }
+            }
+        }
+
+        impl crate::metadata::Property for $name {
+            const EXPECTED: &'static str = u32::EXPECTED;
+
+            fn from_value(value: &crate::property::Value) -> Option<Self> {
+                u32::from_value(value).map(Self::from_number)
+            }
+
+            fn to_value(&self) -> crate::property::Value {
+                crate::property::Value::U32(self.number())
+            }
+        }
+    };
+}
+pub(crate) use numbers;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::Value;
+    use alloc::vec;
+
+    #[test]
+    fn empty_list_replaces_but_does_not_add() {
+        let mut sets = PropertySets::default();
+        Vec::<u32>::new().write(&mut sets, "s", "k");
+        assert!(sets.is_empty());
+        vec![1u32].write(&mut sets, "s", "k");
+        Vec::<u32>::new().write(&mut sets, "s", "k");
+        assert_eq!(sets.get("s", "k"), Some(&Value::from(Vec::new())));
+    }
 }

@@ -117,21 +117,6 @@ impl<T> Named<T> {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }
-
-    /// Returns the value of `name`, after inserting the default value if there is none.
-    pub(super) fn entry(&mut self, name: &str) -> &mut T
-    where
-        T: Default,
-    {
-        let place = match self.places.get(name) {
-            Some(place) => *place,
-            None => {
-                self.insert(name, T::default());
-                self.entries.len() - 1
-            }
-        };
-        &mut self.entries[place].1
-    }
 }
 
 impl<T: Property> Named<T> {
@@ -257,7 +242,7 @@ mod tests {
         named.retain(|name, _| name != "b");
         assert_eq!((named.get("b"), named.get("c")), (None, Some(&4)));
         assert_eq!(named.insert("c", 5), Some(4));
-        *named.entry("d") += 6;
+        named.insert("d", 6);
         assert!(named.iter().eq([("a", &2), ("c", &5), ("d", &6)]));
     }
 

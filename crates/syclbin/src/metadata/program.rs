@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::named::Named;
-use super::value::{Malformed, Property, read_value, records};
+use super::value::{Malformed, Property, records};
 use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::PROGRAM_METADATA;
@@ -45,17 +45,18 @@ impl ProgramMetadata {
     /// Returns an error if a value is malformed.
     pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
         let mut program = Self::default();
-        for (key, value) in sets.entries(SET) {
+        for key in sets.keys(SET) {
             // Symbols may contain `@`.
             let Some((name, what)) = key.rsplit_once('@') else {
                 continue;
             };
             if what == key::GLOBAL_ID_MAPPING {
+                let in_code = sets.read::<String>(SET, key)?;
                 program
                     .global_names
-                    .insert(name, read_value(SET, key, value)?);
-            } else if KernelSizes::KEYS.contains(&what) {
-                program.kernels.entry(name).take(key, what, value)?;
+                    .insert(name, in_code.unwrap_or_default());
+            } else if KernelSizes::KEYS.contains(&what) && program.kernels.get(name).is_none() {
+                program.kernels.insert(name, KernelSizes::read(sets, name)?);
             }
         }
         Ok(program)
@@ -106,20 +107,16 @@ impl KernelSizes {
         Some(self.maximum?.to_sycl(self.dimensions))
     }
 
-    fn take(&mut self, key: &str, what: &str, value: &Value) -> Result<(), Malformed> {
-        match what {
-            key::REQD_WORK_GROUP_SIZE => self.required = Some(read_value(SET, key, value)?),
-            key::WORK_GROUP_NUM_DIM => self.dimensions = Some(read_value(SET, key, value)?),
-            key::MAX_WORK_GROUP_SIZE => self.maximum = Some(read_value(SET, key, value)?),
-            key::MAX_LINEAR_WORK_GROUP_SIZE => {
-                self.maximum_linear = Some(read_value(SET, key, value)?);
-            }
-            key::REQD_SUB_GROUP_SIZE => {
-                self.required_sub_group = Some(read_value(SET, key, value)?);
-            }
-            _ => {}
-        }
-        Ok(())
+    /// Reads the sizes of one kernel.
+    pub(crate) fn read(sets: &PropertySets<'_>, kernel: &str) -> Result<Self, Malformed> {
+        let name = |what| format!("{kernel}@{what}");
+        Ok(Self {
+            required: sets.read(SET, &name(key::REQD_WORK_GROUP_SIZE))?,
+            dimensions: sets.read(SET, &name(key::WORK_GROUP_NUM_DIM))?,
+            maximum: sets.read(SET, &name(key::MAX_WORK_GROUP_SIZE))?,
+            maximum_linear: sets.read(SET, &name(key::MAX_LINEAR_WORK_GROUP_SIZE))?,
+            required_sub_group: sets.read(SET, &name(key::REQD_SUB_GROUP_SIZE))?,
+        })
     }
 
     fn value(&self, what: &str) -> Option<Value> {

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::Field;
 use super::program::{Dimensions, WorkGroupSize};
 use super::value::{Malformed, Property, describe};
-use super::view::Field;
 use crate::Aspect;
 use crate::property::{PropertySets, Value, key, set};
 

@@ -1,84 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Views of the small sets: SYCLBIN's own sets, compilation settings, device libraries, variables, pipes and
-//! virtual functions.
+//! Views of the small sets: compilation settings, device libraries, variables and virtual functions. Also the targets
+//! of images.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::value::{Malformed, Property, records};
-use super::view::{Field, numbers, view};
+use super::{Field, numbers, view};
 use crate::property::{PropertySets, Value, key, set};
-use crate::{IrType, State};
-
-/// The metadata of a file (set [`GLOBAL`](set::GLOBAL) in [`Syclbin::global`]).
-///
-/// [`Syclbin::global`]: crate::Syclbin::global
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileMetadata {
-    /// The compilation state of the code (`state`). The reference runtime requires it.
-    pub state: Option<State>,
-}
-
-/// The metadata of an IR image (set [`IR_MODULE`](set::IR_MODULE) in [`Image::metadata`]).
-///
-/// [`Image::metadata`]: crate::Image::metadata
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IrMetadata {
-    /// The language (`type`). Compilers write SPIR-V for all code without an architecture, even x86-64 code, so
-    /// readers must also check the target.
-    pub ty: Option<IrType>,
-    /// The target triple (`target`).
-    pub target: Option<String>,
-}
-
-/// The metadata of a native image (set [`NATIVE_IMAGE`](set::NATIVE_IMAGE) in [`Image::metadata`]).
-///
-/// [`Image::metadata`]: crate::Image::metadata
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NativeMetadata {
-    /// The architecture as text (`arch`): a name such as `sm_90`, a comma-separated list, or `*`.
-    pub arch: Option<String>,
-    /// The target triple (`target`). The reference runtime requires it, but files from before July 2025 lack it.
-    pub target: Option<String>,
-}
-
-view! {
-    FileMetadata {
-        state: GLOBAL, STATE;
-    }
-}
-
-view! {
-    IrMetadata {
-        ty: IR_MODULE, TYPE;
-        target: IR_MODULE, TARGET;
-    }
-}
-
-view! {
-    NativeMetadata {
-        arch: NATIVE_IMAGE, ARCH;
-        target: NATIVE_IMAGE, TARGET;
-    }
-}
-
-impl IrMetadata {
-    /// Returns the target, if the file names one.
-    #[must_use]
-    pub fn target(&self) -> Option<Target<'_>> {
-        self.target.as_deref().map(Target::of_triple)
-    }
-}
-
-impl NativeMetadata {
-    /// Returns the target, if the file names one.
-    #[must_use]
-    pub fn target(&self) -> Option<Target<'_>> {
-        self.target.as_deref().map(Target::of_triple)
-    }
-}
 
 /// The compilation settings of a module (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). A missing property is
 /// `None`.
@@ -93,54 +24,13 @@ pub struct MiscProperties {
     pub grf_size: Option<u32>,
     /// The optimization level, 0 to 3 (`optLevel`).
     pub opt_level: Option<u32>,
-    /// The sanitizer that the code is instrumented for (`sanUsed`).
-    pub sanitizer: Option<Sanitizer>,
+    /// The sanitizer that the code is instrumented for: `asan`, `msan` or `tsan` (`sanUsed`).
+    pub sanitizer: Option<String>,
     /// Whether the compiler replaced specialization constants with their default values, so that they cannot be set
     /// (`specConstsReplacedWithDefault`).
     pub specialized_with_defaults: Option<bool>,
     /// The largest work-item id that the code assumes (`idQueriesRange`). Compilers omit [`IdRange::Int`].
     pub id_range: Option<IdRange>,
-}
-
-/// A sanitizer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Sanitizer {
-    /// AddressSanitizer, `asan`.
-    Address,
-    /// MemorySanitizer, `msan`.
-    Memory,
-    /// ThreadSanitizer, `tsan`.
-    Thread,
-    /// An unknown sanitizer, identified by its name.
-    Other(String),
-}
-
-impl fmt::Display for Sanitizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Address => "asan",
-            Self::Memory => "msan",
-            Self::Thread => "tsan",
-            Self::Other(name) => name,
-        })
-    }
-}
-
-impl Property for Sanitizer {
-    const EXPECTED: &'static str = String::EXPECTED;
-
-    fn from_value(value: &Value) -> Option<Self> {
-        Some(match String::from_value(value)? {
-            name if name == "asan" => Self::Address,
-            name if name == "msan" => Self::Memory,
-            name if name == "tsan" => Self::Thread,
-            other => Self::Other(other),
-        })
-    }
-
-    fn to_value(&self) -> Value {
-        Value::from(self.to_string())
-    }
 }
 
 numbers! {
@@ -226,26 +116,6 @@ impl Property for DeviceGlobal {
 
     fn to_value(&self) -> Value {
         vec![self.size, u32::from(self.image_scope)].to_value()
-    }
-}
-
-/// A pipe between the host and the device. The set [`HOST_PIPES`](crate::property::set::HOST_PIPES) stores it
-/// under its unique identifier. Only old compilers write this set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct HostPipe {
-    /// The size of the transferred values in bytes.
-    pub size: u32,
-}
-
-impl Property for HostPipe {
-    const EXPECTED: &'static str = u32::EXPECTED;
-
-    fn from_value(value: &Value) -> Option<Self> {
-        u32::from_value(value).map(|size| Self { size })
-    }
-
-    fn to_value(&self) -> Value {
-        vec![self.size].to_value()
     }
 }
 
@@ -368,16 +238,6 @@ mod tests {
 
     #[test]
     fn values_have_one_meaning_and_unknown_survive() {
-        for (name, meaning) in [
-            ("asan", Sanitizer::Address),
-            ("msan", Sanitizer::Memory),
-            ("tsan", Sanitizer::Thread),
-            ("usan", Sanitizer::Other("usan".into())),
-        ] {
-            let value = Value::from(name);
-            assert_eq!(meaning.to_value(), value);
-            assert_eq!(Sanitizer::from_value(&value), Some(meaning));
-        }
         for (number, range, conversion) in [
             (0, IdRange::Int, Bfloat16::Fallback),
             (1, IdRange::UnsignedInt, Bfloat16::Native),

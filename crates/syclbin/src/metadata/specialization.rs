@@ -4,9 +4,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::Field as _;
 use super::named::Named;
 use super::value::{Malformed, Property};
-use super::view::Field as _;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in file order. The order determines the position of each constant in

@@ -165,13 +165,6 @@ impl ArgumentMask {
     pub fn is_removed(&self, index: usize) -> bool {
         self.removed.get(index).copied().unwrap_or(false)
     }
-
-    /// Returns the position of the argument `index` among the passed arguments, or `None` if the argument is removed.
-    #[must_use]
-    pub fn device_index(&self, index: usize) -> Option<usize> {
-        let before = self.removed.iter().take(index);
-        (!self.is_removed(index)).then(|| index - before.filter(|removed| **removed).count())
-    }
 }
 
 impl Property for ArgumentMask {
@@ -353,17 +346,5 @@ mod tests {
             assert_eq!(ArgumentMask::from_value(&Value::Bytes { bits, data }), None);
         }
         assert_eq!(ArgumentMask::from_value(&Value::U32(1)), None);
-    }
-
-    #[test]
-    fn arguments_move_up_when_others_are_removed() {
-        let mask = ArgumentMask {
-            removed: vec![false, true, true, true, false],
-        };
-        let places: Vec<_> = (0..7).map(|index| mask.device_index(index)).collect();
-        assert_eq!(
-            places,
-            [Some(0), None, None, None, Some(1), Some(2), Some(3)]
-        );
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads a single OffloadBinary. Opening it validates only the header. Each entry is validated when it is read.
+//! Reads and writes a single OffloadBinary. Opening it validates only the header. Each entry is validated when it is read.
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
@@ -7,6 +7,7 @@
 )]
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use super::{Entry, ImageKind, OffloadKind, Strings};
 use crate::error::{Error, ErrorKind};
 use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3};
 use crate::raw::{Budget, slice};
+use crate::write;
 
 /// An OffloadBinary with a validated header, whose entries are read on demand.
 #[derive(Clone, Copy, Debug)]
@@ -96,32 +98,32 @@ impl<'a> Binary<'a> {
         slice(self.bytes, range, "file", record, self.entry_at(index))
     }
 
-    pub fn entries(&self) -> Entries<'a> {
-        Entries {
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, Error>> + use<'a> {
+        let size = self.bytes.len();
+        let mut reader = EntryReader {
             binary: *self,
-            next: 0,
             // Writers let entries share strings, such as keys. This budget allows hundreds of bytes for each string
             // in real files, and still bounds the work by the file size.
-            text: Budget::new("string bytes", (self.bytes.len() as u64).saturating_mul(16)),
-            images: Budget::new("image bytes", self.bytes.len() as u64),
+            text: Budget::new("string bytes", (size as u64).saturating_mul(16)),
+            images: Budget::new("image bytes", size as u64),
             records: Budget::new(
                 "string entries",
-                (self.bytes.len() / raw::StringEntry::size(self.version)) as u64,
+                (size / raw::StringEntry::size(self.version)) as u64,
             ),
-        }
+        };
+        (0..self.count).map(move |index| reader.read(index))
     }
 }
 
-/// The entries of a [`Binary`].
-pub struct Entries<'a> {
+/// Reads the entries of a [`Binary`], which must not claim more than it contains.
+struct EntryReader<'a> {
     binary: Binary<'a>,
-    next: usize,
     text: Budget,
     records: Budget,
     images: Budget,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> EntryReader<'a> {
     #[inline]
     fn read(&mut self, index: usize) -> Result<Entry<'a>, Error> {
         let entry = self.binary.raw_entry(index)?;
@@ -171,20 +173,6 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>, Error>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.next == self.binary.count {
-            return None;
-        }
-        let index = self.next;
-        self.next += 1;
-        Some(self.read(index))
-    }
-}
-
 fn until_nul(
     bytes: &[u8],
     start: u64,
@@ -208,6 +196,112 @@ fn until_nul(
         Error::new(record(), start, ErrorKind::Record(problem))
     })?;
     Ok(&rest[..end])
+}
+
+/// Writes an OffloadBinary of this version, without compression. Version 1 holds exactly one entry.
+pub(crate) fn write(version: u32, entries: &[Entry<'_>]) -> Result<Vec<u8>, write::Error> {
+    let string_count: usize = entries.iter().map(|entry| entry.strings.len()).sum();
+    let header_size = match version {
+        3 => HEADER_SIZE_V3,
+        _ => HEADER_SIZE,
+    };
+    let strings_start = header_size + entries.len() * raw::Entry::SIZE;
+    let table_start = strings_start + string_count * raw::StringEntry::size(version);
+    let mut table = StringTable::new(table_start, string_count > 0);
+    let mut string_entries = Vec::new();
+    for (key, value) in entries.iter().flat_map(|entry| &entry.strings) {
+        // NUL terminates keys in all versions, and values in version 1.
+        if key.contains('\0') || (version == 1 && value.contains(&0)) {
+            return Err(write::Error::Nul(key.as_ref().into()));
+        }
+        let string = raw::StringEntry {
+            key_offset: table.add(key.as_bytes()),
+            value_offset: table.add(value),
+            value_size: (version != 1).then_some(value.len() as u64),
+        };
+        string.write(&mut string_entries);
+    }
+    let images_start = (table_start + table.bytes.len()).next_multiple_of(8);
+    let images_size: usize = entries.iter().map(|entry| entry.image.len()).sum();
+    let size = (images_start + images_size).next_multiple_of(8);
+
+    let mut out = Vec::with_capacity(size);
+    raw::Header {
+        version,
+        size: size as u64,
+        entry_offset: header_size as u64,
+        entry_size_or_count: match version {
+            1 => raw::Entry::SIZE as u64,
+            _ => entries.len() as u64,
+        },
+        inflated_size: 0,
+    }
+    .write(&mut out);
+    let mut string_offset = strings_start;
+    let mut image_offset = images_start;
+    for entry in entries {
+        raw::Entry {
+            image_kind: entry.image_kind.0,
+            offload_kind: entry.offload_kind.0,
+            flags: entry.flags,
+            // For an entry without strings, this matches LLVM in version 1, and the reference runtime in version 2.
+            string_offset: if entry.strings.is_empty() && version != 1 {
+                0
+            } else {
+                string_offset as u64
+            },
+            string_count: entry.strings.len() as u64,
+            image_offset: image_offset as u64,
+            image_size: entry.image.len() as u64,
+        }
+        .write(&mut out);
+        string_offset += entry.strings.len() * raw::StringEntry::size(version);
+        image_offset += entry.image.len();
+    }
+    out.extend_from_slice(&string_entries);
+    out.extend_from_slice(&table.bytes);
+    out.resize(images_start, 0);
+    for entry in entries {
+        out.extend_from_slice(&entry.image);
+    }
+    out.resize(size, 0);
+    Ok(out)
+}
+
+/// The maximum length of shared strings. The reader limits all strings together to 16 times the file size, and
+/// each string record adds at least 16 bytes. With longer shared strings, the reader could reject the file as hostile.
+const SHARED: usize = 128;
+
+/// A table of NUL-terminated strings, in which short strings are deduplicated.
+struct StringTable {
+    bytes: Vec<u8>,
+    start: usize,
+    offsets: BTreeMap<Vec<u8>, u64>,
+}
+
+impl StringTable {
+    /// Creates a table for the offset `start`. Like LLVM's tables, it begins with NUL unless it stays empty.
+    fn new(start: usize, used: bool) -> Self {
+        Self {
+            bytes: if used { Vec::from([0]) } else { Vec::new() },
+            start,
+            offsets: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the offset of `text` in the file, after adding it if necessary.
+    fn add(&mut self, text: &[u8]) -> u64 {
+        if let Some(offset) = self.offsets.get(text) {
+            return *offset;
+        }
+        let offset = (self.start + self.bytes.len()) as u64;
+        self.bytes.extend_from_slice(text);
+        self.bytes.push(0);
+        if text.len() <= SHARED {
+            self.offsets.insert(text.to_vec(), offset);
+        }
+        offset
+    }
 }
 
 /// The key of the string that lists an image's symbols.

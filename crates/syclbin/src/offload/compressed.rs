@@ -6,8 +6,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::encode::Outgoing;
-use super::{Binary, Entry, encode};
+use super::{Binary, Entry, binary};
 use crate::error::{Error, ErrorKind};
 use crate::raw::offload_binary::{HEADER_SIZE_V3, Header};
 use crate::raw::slice;
@@ -153,8 +152,7 @@ pub fn write_compressed(
     entries: &[Entry<'_>],
     method: Compression,
 ) -> Result<Vec<u8>, write::Error> {
-    let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
-    let plain = encode::version_3(&entries)?;
+    let plain = binary::write(3, entries)?;
     let packed = method.pack(&plain[HEADER_SIZE_V3..]);
     let size = HEADER_SIZE_V3 + packed.len();
     let mut out = Vec::with_capacity(size.next_multiple_of(8));

@@ -16,10 +16,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod binary;
+pub(crate) mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
-pub(crate) mod encode;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -36,7 +35,6 @@ pub use compressed::Compression;
 pub use compressed::{allowance, claim, unpack_within};
 #[cfg(feature = "compression")]
 pub use compressed::{unpack, write_compressed};
-use encode::Outgoing;
 
 /// The strings of an entry: key-value pairs whose values may be arbitrary bytes.
 pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
@@ -223,8 +221,7 @@ pub(crate) fn each_binary<'a>(
 ///
 /// Returns an error if a key contains NUL, which would terminate the key.
 pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
-    let entries: Vec<_> = entries.iter().map(Outgoing::of).collect();
-    encode::version_2(&entries)
+    binary::write(2, entries)
 }
 
 /// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM 15 and later read version 1. Before
@@ -234,8 +231,8 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
 ///
 /// Returns an error if a key or a value contains NUL, which would terminate the string.
 pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
-    let each = entries.iter().map(Outgoing::of);
-    let each = each.map(|entry| encode::version_1(&entry));
+    let each = entries.chunks(1);
+    let each = each.map(|entry| binary::write(1, entry));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 

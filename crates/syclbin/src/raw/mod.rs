@@ -7,8 +7,6 @@
 )]
 
 pub mod offload_binary;
-pub mod v1;
-pub mod v2;
 
 use alloc::string::String;
 
@@ -175,4 +173,133 @@ fn beyond(
         available: available as u64,
     };
     Error::new(record, at, kind)
+}
+
+/// The records of SYCLBIN version 1. A file consists of a file header, three arrays of headers and two byte tables.
+pub mod v1 {
+    use alloc::vec::Vec;
+
+    use super::Fields;
+    use crate::error::{Error, ErrorKind};
+
+    /// The first bytes of a bare file: the number 0x53594249.
+    pub const MAGIC: [u8; 4] = 0x5359_4249u32.to_le_bytes();
+    /// The version that this module describes.
+    pub const VERSION: u32 = 1;
+
+    record! {
+        /// The file header.
+        FileHeader, "SYCLBIN file header" {
+            /// [`MAGIC`].
+            magic: u32,
+            /// [`VERSION`].
+            version: u32,
+            /// The number of [`AbstractModuleHeader`]s that follow.
+            abstract_module_count: u32,
+            /// The total number of IR [`ImageHeader`]s, which follow the module headers.
+            ir_module_count: u32,
+            /// The total number of native [`ImageHeader`]s, which follow the IR image headers.
+            native_device_code_image_count: u32,
+            /// Zero.
+            padding: u32,
+            /// The size in bytes of the metadata table, which follows the headers.
+            metadata_byte_table_size: u64,
+            /// The size in bytes of the binary table, which starts at the next multiple of 8 after the metadata table.
+            binary_byte_table_size: u64,
+            /// The offset of the global metadata in the metadata table.
+            global_metadata_offset: u64,
+            /// The size of the global metadata in bytes.
+            global_metadata_size: u64,
+        }
+    }
+
+    impl FileHeader {
+        /// Reads the header at the start of a file.
+        pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+            let header = Self::read(bytes, 0)?;
+            if header.magic.to_le_bytes() != MAGIC {
+                let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
+                return Err(Error::new(Self::RECORD, 0, kind));
+            }
+            // The reference runtime treats version 0 like version 1, but no writer produces it.
+            if header.version > VERSION {
+                let (found, supported) = (header.version, "0 and 1");
+                let kind = ErrorKind::Version { found, supported };
+                return Err(Error::new(Self::RECORD, 4, kind));
+            }
+            Ok(header)
+        }
+    }
+
+    record! {
+        /// The header of an abstract module.
+        AbstractModuleHeader, "abstract module header" {
+            /// The offset of the module's metadata in the metadata table.
+            metadata_offset: u64,
+            /// The size of the metadata in bytes.
+            metadata_size: u64,
+            /// The number of IR images.
+            ir_module_count: u32,
+            /// The index of the first IR image in the array of all IR images.
+            ir_module_index: u32,
+            /// The number of native images.
+            native_device_code_image_count: u32,
+            /// The index of the first native image in the array of all native images.
+            native_device_code_image_index: u32,
+        }
+    }
+
+    record! {
+        /// The header of an IR module or a native device code image, which have the same fields.
+        ImageHeader, "image header" {
+            /// The offset of the image's metadata in the metadata table.
+            metadata_offset: u64,
+            /// The size of the metadata in bytes.
+            metadata_size: u64,
+            /// The offset of the code in the binary table.
+            raw_offset: u64,
+            /// The size of the code in bytes.
+            raw_size: u64,
+        }
+    }
+}
+
+/// The strings of SYCLBIN version 2. A file is an OffloadBinary with an entry for each part. A string in each entry
+/// records the entry's role.
+///
+/// This is a draft that no released runtime reads yet. Pull request 22089 of intel/llvm describes it.
+pub mod v2 {
+    /// Keys of an entry's strings.
+    pub mod key {
+        /// The version, [`VERSION`](super::VERSION), on every entry.
+        pub const FORMAT_VERSION: &str = "sycl_format_version";
+        /// The role of the entry, one of [`role`](super::role).
+        pub const ROLE: &str = "role";
+        /// The index of the abstract module that the entry belongs to, in decimal. Present on all entries except the
+        /// global metadata.
+        pub const AM_INDEX: &str = "am_index";
+        /// The number of an IR image's language, in decimal.
+        pub const IR_TYPE: &str = "ir_type";
+        /// The target triple of an image.
+        pub const TRIPLE: &str = "triple";
+        /// The architecture of a native image.
+        pub const ARCH: &str = "arch";
+    }
+
+    /// Values of [`key::ROLE`].
+    pub mod role {
+        /// The text of the global property sets.
+        pub const GLOBAL_METADATA: &str = "global_metadata";
+        /// The text of an abstract module's property sets.
+        pub const AM_METADATA: &str = "am_metadata";
+        /// An IR image: the size of its metadata as a 64-bit number, the metadata, and the code.
+        pub const IR: &str = "ir";
+        /// A native image, with the same layout as [`IR`].
+        pub const NATIVE: &str = "native";
+    }
+
+    /// The value of [`key::FORMAT_VERSION`].
+    pub const VERSION: &str = "2";
+    /// The size in bytes of the number that precedes an image's metadata.
+    pub const METADATA_SIZE: usize = 8;
 }

@@ -120,19 +120,16 @@ impl StringEntry {
     #[inline]
     pub fn read(bytes: &[u8], at: usize, version: u32) -> Result<Self, Error> {
         const RECORD: &str = "OffloadBinary string entry";
-        if version == 1 {
-            let mut fields = Fields::<16>::new(bytes, RECORD, at)?;
-            return Ok(Self {
-                key_offset: fields.u64(),
-                value_offset: fields.u64(),
-                value_size: None,
-            });
-        }
-        let mut fields = Fields::<24>::new(bytes, RECORD, at)?;
+        let mut fields = Fields::<16>::new(bytes, RECORD, at)?;
+        let (key_offset, value_offset) = (fields.u64(), fields.u64());
+        let value_size = match version {
+            1 => None,
+            _ => Some(Fields::<8>::new(bytes, RECORD, at + 16)?.u64()),
+        };
         Ok(Self {
-            key_offset: fields.u64(),
-            value_offset: fields.u64(),
-            value_size: Some(fields.u64()),
+            key_offset,
+            value_offset,
+            value_size,
         })
     }
 

@@ -2,19 +2,16 @@
 //! Opens a SYCLBIN file in any container, and reads its records on demand.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::Limits;
-use super::image::{AbstractModule, NO_STRINGS, Parts};
-use super::image::{Image, Metadata, Owner};
+use super::image::{AbstractModule, Image, Metadata, Owner, Parts};
 use super::{images, v1, v2};
 use crate::content::Container;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, Syclbin};
 use crate::offload::{Binary, Entry, ImageKind, Strings};
-use crate::raw::{offload_binary, v1 as raw};
+use crate::raw::{Budget, offload_binary, v1 as raw};
 
 /// The image kind of SYCLBIN in DPC++ before mid-2025. LLVM now uses this number for SPIR-V.
 const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
@@ -24,13 +21,6 @@ const SYCLBIN_2025: ImageKind = ImageKind::SPIRV;
 pub struct File<'a> {
     container: Container,
     layout: Layout<'a>,
-    // Boxed, because few wrappers have additional content, and a small `File` opens faster.
-    more: Option<Box<More<'a>>>,
-}
-
-/// Additional content of a wrapper, besides SYCLBIN.
-#[derive(Clone, Debug)]
-struct More<'a> {
     strings: Strings<'a>,
     foreign: Vec<Entry<'a>>,
 }
@@ -38,24 +28,11 @@ struct More<'a> {
 #[derive(Clone, Debug)]
 enum Layout<'a> {
     V1(v1::Tables<'a>),
-    V2(Box<v2::Entries<'a>>),
-    Images(Box<images::Images<'a>>),
-}
-
-impl Layout<'_> {
-    /// Returns the header. For a container without one, returns a substitute whose fields are only upper bounds.
-    fn header(&self) -> raw::FileHeader {
-        match self {
-            Self::V1(tables) => tables.header(),
-            Self::V2(entries) => raw::FileHeader {
-                metadata_byte_table_size: entries.size,
-                ir_module_count: u32::MAX,
-                native_device_code_image_count: u32::MAX,
-                ..raw::FileHeader::default()
-            },
-            Self::Images(_) => raw::FileHeader::default(),
-        }
-    }
+    /// The layout of version 2 and of bare device images: the wrapper has an entry for each record.
+    Entries {
+        global: Metadata<'a>,
+        modules: Vec<v2::Module<'a>>,
+    },
 }
 
 impl<'a> File<'a> {
@@ -68,7 +45,12 @@ impl<'a> File<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
             let tables = v1::Tables::locate(bytes, 0)?;
-            return Ok(Self::new(Container::Bare, Layout::V1(tables)));
+            return Ok(Self {
+                container: Container::Bare,
+                layout: Layout::V1(tables),
+                strings: Vec::new(),
+                foreign: Vec::new(),
+            });
         }
         if !bytes.starts_with(&offload_binary::MAGIC) {
             let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..bytes.len().min(4)]);
@@ -83,24 +65,31 @@ impl<'a> File<'a> {
         let image = binary.image(&entry, 0)?;
         let kind = ImageKind(entry.image_kind);
         if !image.starts_with(&raw::MAGIC)
-            && let Some(mut entries) = v2::Entries::sort(&binary)?
+            && let Some(entries) = v2::Entries::sort(&binary)?
         {
-            let more = More {
-                strings: core::mem::take(&mut entries.strings),
-                foreign: core::mem::take(&mut entries.foreign),
-            };
             return Ok(Self {
                 container: Container::Version2,
-                more: Some(Box::new(more)),
-                layout: Layout::V2(Box::new(entries)),
+                layout: Layout::Entries {
+                    global: entries.global,
+                    modules: entries.modules,
+                },
+                strings: entries.strings,
+                foreign: entries.foreign,
             });
         }
         if !image.starts_with(&raw::MAGIC)
             && kind != ImageKind::SYCLBIN
             && let Some(images) = images::Images::find(bytes)?
         {
-            let layout = Layout::Images(Box::new(images));
-            return Ok(Self::new(Container::Images, layout));
+            return Ok(Self {
+                container: Container::Images,
+                layout: Layout::Entries {
+                    global: Metadata::none(Owner::File),
+                    modules: images.modules,
+                },
+                strings: Vec::new(),
+                foreign: images.foreign,
+            });
         }
         if ![ImageKind::SYCLBIN, SYCLBIN_2025].contains(&kind) {
             let record = Owner::Entry(0).to_string();
@@ -112,19 +101,17 @@ impl<'a> File<'a> {
             1 => Container::OffloadBinary1,
             _ => Container::OffloadBinary2,
         };
-        let mut file = Self::new(container, Layout::V1(tables));
-        if entry.string_count > 0 || binary.count > 1 {
-            file.more = Some(Box::new(More::read(&binary)?));
-        }
-        Ok(file)
-    }
-
-    fn new(container: Container, layout: Layout<'a>) -> Self {
-        Self {
+        let mut entries = binary.entries();
+        let strings = match entries.next() {
+            Some(first) => first?.strings,
+            None => Vec::new(),
+        };
+        Ok(Self {
             container,
-            layout,
-            more: None,
-        }
+            layout: Layout::V1(tables),
+            strings,
+            foreign: entries.collect::<Result<_, _>>()?,
+        })
     }
 
     /// Returns the container that wraps the file.
@@ -141,8 +128,7 @@ impl<'a> File<'a> {
     pub fn global(&self) -> Result<Metadata<'a>, Error> {
         match &self.layout {
             Layout::V1(tables) => tables.global(),
-            Layout::V2(entries) => Ok(entries.global),
-            Layout::Images(_) => Ok(Metadata::none(Owner::File)),
+            Layout::Entries { global, .. } => Ok(*global),
         }
     }
 
@@ -150,25 +136,21 @@ impl<'a> File<'a> {
     /// to the wrapper's entry. In version 2, they belong to the entry with the global metadata.
     #[must_use]
     pub fn strings(&self) -> &Strings<'a> {
-        self.more.as_ref().map_or(&NO_STRINGS, |more| &more.strings)
+        &self.strings
     }
 
     /// Returns the entries in the wrapper that do not belong to SYCLBIN.
     #[must_use]
     pub fn foreign(&self) -> &[Entry<'a>] {
-        if let Layout::Images(images) = &self.layout {
-            return &images.foreign;
-        }
-        self.more.as_ref().map_or(&[], |more| &more.foreign)
+        &self.foreign
     }
 
     /// Returns the number of abstract modules.
     #[must_use]
     pub fn module_count(&self) -> usize {
         match &self.layout {
-            Layout::V1(tables) => tables.module_count(),
-            Layout::V2(entries) => entries.modules.len(),
-            Layout::Images(images) => images.modules.len(),
+            Layout::V1(tables) => tables.modules.count,
+            Layout::Entries { modules, .. } => modules.len(),
         }
     }
 
@@ -189,8 +171,7 @@ impl<'a> File<'a> {
         }
         let parts = match &self.layout {
             Layout::V1(tables) => Parts::V1(tables, tables.module(index)?),
-            Layout::V2(entries) => Parts::V2(&entries.modules[index]),
-            Layout::Images(images) => Parts::V2(&images.modules[index]),
+            Layout::Entries { modules, .. } => Parts::V2(&modules[index]),
         };
         Ok(AbstractModule { index, parts })
     }
@@ -209,7 +190,7 @@ impl<'a> File<'a> {
     pub fn offset(&self) -> u64 {
         match &self.layout {
             Layout::V1(tables) => tables.base,
-            Layout::V2(_) | Layout::Images(_) => 0,
+            Layout::Entries { .. } => 0,
         }
     }
 
@@ -218,8 +199,11 @@ impl<'a> File<'a> {
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
             Layout::V1(tables) => tables.image_counts(),
-            Layout::V2(entries) => count_images(&entries.modules),
-            Layout::Images(images) => count_images(&images.modules),
+            Layout::Entries { modules, .. } => {
+                modules.iter().fold((0, 0), |(ir, native), module| {
+                    (ir + module.ir.len(), native + module.native.len())
+                })
+            }
         }
     }
 
@@ -229,7 +213,7 @@ impl<'a> File<'a> {
     pub fn all_images(&self) -> impl Iterator<Item = Result<Image<'a>, Error>> {
         let tables = match &self.layout {
             Layout::V1(tables) => Some(tables),
-            Layout::V2(_) | Layout::Images(_) => None,
+            Layout::Entries { .. } => None,
         };
         tables.into_iter().flat_map(|tables| {
             let (ir, native) = tables.image_counts();
@@ -248,22 +232,45 @@ impl<'a> File<'a> {
     /// small file expand to a huge model. No writer shares bytes. For [`Container::Images`], also returns an error if
     /// the code cannot be read.
     pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
-        if let Layout::Images(images) = &self.layout {
-            return images.to_model();
-        }
-        let mut budget = Limits::new(&self.layout.header());
-        let global = budget.metadata(self.global()?)?;
+        // How much of each table the records may claim in total.
+        let (metadata, ir, native) = match &self.layout {
+            Layout::V1(tables) => (
+                tables.metadata.bytes.len() as u64,
+                tables.ir.count as u64,
+                tables.native.count as u64,
+            ),
+            Layout::Entries { modules, .. } if self.container == Container::Images => {
+                let mut file = images::to_model(modules)?;
+                file.foreign.clone_from(&self.foreign);
+                return Ok(file);
+            }
+            // The entries have already been limited to the size of the wrapper.
+            Layout::Entries { .. } => (u64::MAX, u64::MAX, u64::MAX),
+        };
+        let mut texts = Budget::new("metadata bytes", metadata);
+        let mut ir = Budget::new("IR modules", ir);
+        let mut native = Budget::new("native images", native);
+        let mut parse = |metadata: Metadata<'a>| {
+            let record = || metadata.owner.to_string();
+            texts.spend(metadata.text.len() as u64, record, metadata.offset)?;
+            metadata.parse()
+        };
+        let global = parse(self.global()?)?;
         let mut modules = Vec::new();
         for module in self.modules() {
             let module = module?;
-            budget.images(&module)?;
-            let metadata = budget.metadata(module.metadata()?)?;
+            if let Some(header) = module.header() {
+                let record = || Owner::Module(module.index).to_string();
+                ir.spend(header.ir.len() as u64, record, header.at)?;
+                native.spend(header.native.len() as u64, record, header.at)?;
+            }
+            let metadata = parse(module.metadata()?)?;
             let mut images = Vec::new();
             for image in module.images() {
                 let image = image?;
                 images.push(model::Image {
                     native: image.native,
-                    metadata: budget.metadata(image.metadata)?,
+                    metadata: parse(image.metadata)?,
                     bytes: Cow::Borrowed(image.bytes),
                     strings: image.strings,
                 });
@@ -277,29 +284,8 @@ impl<'a> File<'a> {
         Ok(Syclbin {
             global,
             modules,
-            strings: self.strings().clone(),
-            foreign: self.foreign().to_vec(),
-        })
-    }
-}
-
-fn count_images(modules: &[v2::Module<'_>]) -> (usize, usize) {
-    modules.iter().fold((0, 0), |(ir, native), module| {
-        (ir + module.ir.len(), native + module.native.len())
-    })
-}
-
-impl<'a> More<'a> {
-    /// Reads the strings of the first entry, and the other entries.
-    fn read(binary: &Binary<'a>) -> Result<Self, Error> {
-        let mut entries = binary.entries();
-        let strings = match entries.next() {
-            Some(first) => first?.strings,
-            None => Vec::new(),
-        };
-        Ok(Self {
-            strings,
-            foreign: entries.collect::<Result<_, _>>()?,
+            strings: self.strings.clone(),
+            foreign: self.foreign.clone(),
         })
     }
 }

@@ -13,58 +13,32 @@ use crate::raw::offload_binary;
 
 /// An image of a [`File`](super::File).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Image<'a> {
-    pub(super) native: bool,
-    pub(super) metadata: Metadata<'a>,
-    pub(super) bytes: &'a [u8],
-    pub(super) offset: u64,
-    pub(super) strings: Strings<'a>,
-}
-
-impl<'a> Image<'a> {
-    /// Returns whether this is a native image rather than an IR module.
-    #[must_use]
-    pub fn is_native(&self) -> bool {
-        self.native
-    }
-
-    /// Returns the metadata.
-    #[must_use]
-    pub fn metadata(&self) -> Metadata<'a> {
-        self.metadata
-    }
-
-    /// Returns the code.
-    #[must_use]
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
-
-    /// Returns the owner of the image, for messages.
-    #[doc(hidden)]
-    pub fn owner(&self) -> Owner {
-        self.metadata.owner
-    }
-
-    /// Returns the offset of the code in the file.
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Returns the strings in the image's entry that have no meaning in SYCLBIN. Version 1 stores no such strings.
-    #[must_use]
-    pub fn strings(&self) -> &Strings<'a> {
-        &self.strings
-    }
+    /// Whether this is a native image rather than an IR module.
+    pub native: bool,
+    /// The metadata.
+    pub metadata: Metadata<'a>,
+    /// The code.
+    pub bytes: &'a [u8],
+    /// The offset of the code in the file.
+    pub offset: u64,
+    /// The strings in the image's entry that have no meaning in SYCLBIN. Version 1 stores no such strings. In
+    /// [`Container::Images`](crate::Container::Images), all strings of the entry.
+    pub strings: Strings<'a>,
 }
 
 /// Property sets that have not been parsed yet.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Metadata<'a> {
-    pub(super) owner: Owner,
-    pub(super) text: &'a [u8],
-    pub(super) offset: u64,
+    /// The owner, for messages.
+    #[doc(hidden)]
+    pub owner: Owner,
+    /// The text form.
+    pub text: &'a [u8],
+    /// The offset of the text in the file.
+    pub offset: u64,
 }
 
 impl<'a> Metadata<'a> {
@@ -75,18 +49,6 @@ impl<'a> Metadata<'a> {
             text: &[],
             offset: 0,
         }
-    }
-
-    /// Returns the text form.
-    #[must_use]
-    pub fn text(&self) -> &'a [u8] {
-        self.text
-    }
-
-    /// Returns the offset of the text in the file.
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// Parses the text.
@@ -126,7 +88,8 @@ impl fmt::Display for Owner {
 /// An abstract module of a [`File`](super::File).
 #[derive(Clone, Debug)]
 pub struct AbstractModule<'f, 'a> {
-    pub(super) index: usize,
+    /// The zero-based index of the module in the file.
+    pub index: usize,
     pub(super) parts: Parts<'f, 'a>,
 }
 
@@ -136,15 +99,9 @@ pub(super) enum Parts<'f, 'a> {
     V2(&'f v2::Module<'a>),
 }
 
-pub(super) static NO_STRINGS: Strings<'static> = Vec::new();
+static NO_STRINGS: Strings<'static> = Vec::new();
 
 impl<'a> AbstractModule<'_, 'a> {
-    /// Returns the zero-based index of the module in the file.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
     /// Returns the metadata that a runtime needs to launch the kernels.
     ///
     /// # Errors

@@ -6,7 +6,6 @@
 //! The files contain neither property sets nor a state, so this module derives both from the strings and the code.
 
 use alloc::borrow::{Cow, ToOwned};
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -31,18 +30,8 @@ const SYCL_2024: OffloadKind = OffloadKind(4);
 pub(super) struct Images<'a> {
     /// A module for each image.
     pub(super) modules: Vec<v2::Module<'a>>,
-    described: Vec<Described<'a>>,
     /// Entries that do not contain device code for SYCL.
     pub(super) foreign: Vec<Entry<'a>>,
-}
-
-/// The description of an image, from its content and the strings of its entry.
-#[derive(Clone, Debug)]
-struct Described<'a> {
-    content: Content,
-    triple: Cow<'a, str>,
-    arch: Cow<'a, str>,
-    symbols: Option<Box<[u8]>>,
 }
 
 impl<'a> Images<'a> {
@@ -51,7 +40,6 @@ impl<'a> Images<'a> {
     pub(super) fn find(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
         let mut found = Self {
             modules: Vec::new(),
-            described: Vec::new(),
             foreign: Vec::new(),
         };
         let (mut index, mut syclbin, mut bitcode) = (0, false, None);
@@ -91,26 +79,15 @@ impl<'a> Images<'a> {
         let Cow::Borrowed(bytes) = entry.image else {
             return; // unreachable: images that were read are borrowed
         };
-        let mut strings = entry.strings;
-        let triple = take(&mut strings, key::TRIPLE).unwrap_or_default();
-        let arch = take(&mut strings, key::ARCH).unwrap_or_default();
-        let native = !matches!(content, Content::SpirV | Content::Ptx);
-        if !native && !matches!(&*arch, "" | "generic") {
-            strings.push((key::ARCH.into(), bytes_of(arch.clone())));
-        }
-        let listed = strings.iter().position(|(name, _)| name == SYMBOLS_KEY);
-        let symbols = listed.map(|at| strings.remove(at).1.into_owned().into());
-        // The linker writes the option strings even if they are empty.
-        strings.retain(|(_, value)| !value.is_empty());
         let metadata = Metadata::none(owner);
         let image = Image {
-            native,
+            native: !matches!(content, Content::SpirV | Content::Ptx),
             metadata,
             bytes,
             offset,
-            strings,
+            strings: entry.strings,
         };
-        let (ir, native) = if native {
+        let (ir, native) = if image.native {
             (Vec::new(), [image].into())
         } else {
             ([image].into(), Vec::new())
@@ -121,86 +98,78 @@ impl<'a> Images<'a> {
             ir,
             native,
         });
-        self.described.push(Described {
-            content,
-            triple,
-            arch,
-            symbols,
-        });
     }
+}
 
-    /// Returns the model of an equivalent SYCLBIN file.
-    pub(super) fn to_model(&self) -> Result<Syclbin<'a>, Error> {
-        let mut state = State::Executable;
-        let mut modules = Vec::new();
-        for (found, described) in self.modules.iter().zip(&self.described) {
-            let Some(image) = found.ir.iter().chain(&found.native).next() else {
-                continue; // unreachable: each module has one image
-            };
-            let module = described.module(image).map_err(|error| {
-                let record = image.owner().to_string();
-                error.within(record, image.offset)
-            })?;
-            if module.metadata.set(set::IMPORTED_SYMBOLS).is_some() {
-                state = State::Object;
-            }
-            modules.push(module);
+/// Returns the model of an equivalent SYCLBIN file, without the entries that are not device code.
+pub(super) fn to_model<'a>(modules: &[v2::Module<'a>]) -> Result<Syclbin<'a>, Error> {
+    let mut file = Syclbin::new(State::Executable);
+    for image in (modules.iter()).flat_map(|module| module.ir.iter().chain(&module.native)) {
+        let module = module(image).map_err(|error| {
+            let record = image.metadata.owner.to_string();
+            error.within(record, image.offset)
+        })?;
+        if module.metadata.set(set::IMPORTED_SYMBOLS).is_some() {
+            file.global = Syclbin::new(State::Object).global;
         }
-        let mut file = Syclbin::new(state);
-        file.modules = modules;
-        file.foreign.clone_from(&self.foreign);
-        Ok(file)
+        file.modules.push(module);
     }
+    Ok(file)
 }
 
-impl<'a> Described<'a> {
-    fn module(&self, image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
-        let mut module = AbstractModule::default();
-        let code = match self.content {
-            Content::SpirV => {
-                let code = Module::parse(image.bytes)?;
-                let imports = code.imports();
-                let imports = imports.filter(|name| matches!(Import::of(name), Import::Symbol));
-                put(&mut module, set::KERNEL_NAMES, code.kernels())?;
-                put(&mut module, set::IMPORTED_SYMBOLS, imports)?;
-                put(&mut module, set::EXPORTED_SYMBOLS, code.exports())?;
-                let target = match &*self.triple {
-                    "" => "spirv64-unknown-unknown",
-                    triple => triple,
-                };
-                model::Image::ir(IrType::SpirV, target, image.bytes)
-            }
-            Content::Ptx => {
-                let text = ptx::Module::read(image.bytes).0;
-                let kernels = text.kernels.iter().map(|kernel| kernel.name.as_str());
-                put(&mut module, set::KERNEL_NAMES, kernels)?;
-                for (set, names) in [
-                    (set::IMPORTED_SYMBOLS, &text.imports),
-                    (set::EXPORTED_SYMBOLS, &text.exports),
-                ] {
-                    put(&mut module, set, names.iter().map(String::as_str))?;
-                }
-                model::Image::ir(IrType::Ptx, &self.triple, image.bytes)
-            }
-            _ => {
-                let names = self.symbols.as_deref().and_then(listed_symbols);
-                let names = names.unwrap_or_default();
-                put(
-                    &mut module,
-                    set::KERNEL_NAMES,
-                    names.iter().map(String::as_str),
-                )?;
-                model::Image::native(&self.arch, &self.triple, image.bytes)
-            }
-        };
-        module.images.push(model::Image {
-            strings: image.strings.clone(),
-            ..code
-        });
-        Ok(module)
+/// Derives a module from an image and the strings of its entry.
+fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
+    let mut strings = image.strings.clone();
+    let triple = take(&mut strings, key::TRIPLE).unwrap_or_default();
+    let arch = take(&mut strings, key::ARCH).unwrap_or_default();
+    if !image.native && !matches!(&*arch, "" | "generic") {
+        strings.push((key::ARCH.into(), bytes_of(arch.clone())));
     }
+    let listed = strings.iter().position(|(name, _)| name == SYMBOLS_KEY);
+    let symbols = listed.map(|at| strings.remove(at).1);
+    // The linker writes the option strings even if they are empty.
+    strings.retain(|(_, value)| !value.is_empty());
+    let mut module = AbstractModule::default();
+    let code = match Content::of(image.bytes) {
+        Content::SpirV => {
+            let code = Module::parse(image.bytes)?;
+            let imports = code.imports();
+            let imports = imports.filter(|name| matches!(Import::of(name), Import::Symbol));
+            put(&mut module, set::KERNEL_NAMES, code.kernels())?;
+            put(&mut module, set::IMPORTED_SYMBOLS, imports)?;
+            put(&mut module, set::EXPORTED_SYMBOLS, code.exports())?;
+            let target = match &*triple {
+                "" => "spirv64-unknown-unknown",
+                triple => triple,
+            };
+            model::Image::ir(IrType::SpirV, target, image.bytes)
+        }
+        Content::Ptx => {
+            let text = ptx::Module::read(image.bytes).0;
+            let kernels = text.kernels.iter().map(|kernel| kernel.name.as_str());
+            put(&mut module, set::KERNEL_NAMES, kernels)?;
+            for (set, names) in [
+                (set::IMPORTED_SYMBOLS, &text.imports),
+                (set::EXPORTED_SYMBOLS, &text.exports),
+            ] {
+                put(&mut module, set, names.iter().map(String::as_str))?;
+            }
+            model::Image::ir(IrType::Ptx, &triple, image.bytes)
+        }
+        _ => {
+            let names = symbols.as_deref().and_then(listed_symbols);
+            let names = names.unwrap_or_default();
+            put(
+                &mut module,
+                set::KERNEL_NAMES,
+                names.iter().map(String::as_str),
+            )?;
+            model::Image::native(&arch, &triple, image.bytes)
+        }
+    };
+    module.images.push(model::Image { strings, ..code });
+    Ok(module)
 }
-
 fn is_sycl(entry: &Entry<'_>) -> bool {
     match entry.offload_kind {
         OffloadKind::SYCL => true,

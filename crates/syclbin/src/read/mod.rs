@@ -27,7 +27,7 @@
 //! for module in file.modules() {
 //!     for image in module?.images() {
 //!         let image = image?;
-//!         println!("{} bytes at {:#x}", image.bytes().len(), image.offset());
+//!         println!("{} bytes at {:#x}", image.bytes.len(), image.offset);
 //!     }
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -39,17 +39,12 @@ mod images;
 mod v1;
 mod v2;
 
-use alloc::string::ToString;
-
 use crate::error::Error;
 use crate::model::Syclbin;
-use crate::property::PropertySets;
-use crate::raw::{Budget, v1 as raw};
 pub use file::File;
 pub use image::AbstractModule;
 #[doc(hidden)]
 pub use image::Owner;
-use image::Parts;
 pub use image::{Image, Metadata};
 
 /// Reads a SYCLBIN file in any [`Container`](crate::Container). Bytes after the end of the wrapper are ignored,
@@ -60,45 +55,4 @@ pub use image::{Image, Metadata};
 /// Returns an error if `bytes` are not a SYCLBIN file or are malformed. The error names the record and its offset.
 pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
     File::parse(bytes)?.to_model()
-}
-
-/// Limits on how much of each table the records of a file may claim in total.
-struct Limits {
-    metadata: Budget,
-    ir: Budget,
-    native: Budget,
-}
-
-impl Limits {
-    fn new(header: &raw::FileHeader) -> Self {
-        Self {
-            metadata: Budget::new("metadata bytes", header.metadata_byte_table_size),
-            ir: Budget::new("IR modules", header.ir_module_count.into()),
-            native: Budget::new(
-                "native images",
-                header.native_device_code_image_count.into(),
-            ),
-        }
-    }
-
-    fn metadata<'a>(&mut self, metadata: Metadata<'a>) -> Result<PropertySets<'a>, Error> {
-        let Metadata {
-            owner,
-            text,
-            offset,
-        } = metadata;
-        let record = || owner.to_string();
-        self.metadata.spend(text.len() as u64, record, offset)?;
-        metadata.parse()
-    }
-
-    fn images(&mut self, module: &AbstractModule<'_, '_>) -> Result<(), Error> {
-        let (ir, native) = module.image_counts();
-        let Parts::V1(_, header) = &module.parts else {
-            return Ok(());
-        };
-        let record = || Owner::Module(module.index).to_string();
-        self.ir.spend(ir as u64, record, header.at)?;
-        self.native.spend(native as u64, record, header.at)
-    }
 }

@@ -9,19 +9,32 @@ use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{slice, v1};
 
-/// A file with a valid header, which determines the positions of all parts. To open files as fast as possible,
-/// the header is not stored, but parsed again when needed.
+/// A file with a valid header, and the positions of all its parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     bytes: &'a [u8],
     /// The offset of `bytes` in the file.
     pub(super) base: u64,
+    pub(super) modules: Headers,
+    pub(super) ir: Headers,
+    pub(super) native: Headers,
+    global: (u64, u64),
+    pub(super) metadata: Table<'a>,
+    binary: Table<'a>,
 }
 
+/// An array of headers.
 #[derive(Clone, Copy, Debug)]
-struct Headers {
+pub(super) struct Headers {
     start: usize,
-    count: usize,
+    pub(super) count: usize,
+}
+
+/// A byte table, and its offset in the SYCLBIN file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table<'a> {
+    start: u64,
+    pub(super) bytes: &'a [u8],
 }
 
 /// An abstract module header whose ranges have been validated.
@@ -37,10 +50,7 @@ impl<'a> Tables<'a> {
     /// Locates the parts of the file `bytes`, which starts at offset `base` of a larger file.
     #[inline]
     pub(super) fn locate(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
-        match Self::locate_here(bytes, base) {
-            Err(error) => Err(error.moved(base)),
-            found => found,
-        }
+        Self::locate_here(bytes, base).map_err(|error| error.moved(base))
     }
 
     #[inline]
@@ -53,82 +63,48 @@ impl<'a> Tables<'a> {
             + u64::from(header.native_device_code_image_count);
         let headers = (v1::FileHeader::SIZE as u64, headers * 32);
         slice(bytes, headers, "file", record, 8)?;
-        let metadata_start = headers.0 + headers.1;
-        let metadata = (metadata_start, header.metadata_byte_table_size);
-        let metadata = slice(bytes, metadata, "file", record, 24)?;
-        let binary_start = (metadata_start + metadata.len() as u64).next_multiple_of(8);
-        let binary_size = header.binary_byte_table_size;
-        // The padding before an empty table may be missing.
-        if binary_size != 0 {
-            slice(bytes, (binary_start, binary_size), "file", record, 32)?;
-        }
-        Ok(Self { bytes, base })
-    }
-
-    /// Parses the header again.
-    pub(super) fn header(&self) -> v1::FileHeader {
-        v1::FileHeader::parse(self.bytes).unwrap_or_default()
-    }
-
-    fn modules(&self) -> Headers {
-        Headers {
+        let modules = Headers {
             start: v1::FileHeader::SIZE,
-            count: self.header().abstract_module_count as usize,
-        }
-    }
-
-    fn ir(&self) -> Headers {
-        self.modules().next(self.header().ir_module_count)
-    }
-
-    fn native(&self) -> Headers {
-        self.ir().next(self.header().native_device_code_image_count)
-    }
-
-    fn metadata_start(&self) -> u64 {
-        self.native().end() as u64
-    }
-
-    fn binary_start(&self) -> u64 {
-        (self.metadata_start() + self.header().metadata_byte_table_size).next_multiple_of(8)
-    }
-
-    /// Returns the bytes of a table, whose range has been validated.
-    fn table(&self, start: u64, size: u64) -> &'a [u8] {
-        let range = || {
-            let start = usize::try_from(start).ok()?;
-            self.bytes.get(start..)?.get(..usize::try_from(size).ok()?)
+            count: header.abstract_module_count as usize,
         };
-        range().unwrap_or_default()
-    }
-
-    fn metadata_table(&self) -> &'a [u8] {
-        self.table(
-            self.metadata_start(),
-            self.header().metadata_byte_table_size,
-        )
-    }
-
-    fn binary_table(&self) -> &'a [u8] {
-        self.table(self.binary_start(), self.header().binary_byte_table_size)
-    }
-
-    pub(super) fn module_count(&self) -> usize {
-        self.modules().count
+        let ir = modules.next(header.ir_module_count);
+        let native = ir.next(header.native_device_code_image_count);
+        let table = |start, size, at| {
+            let bytes = slice(bytes, (start, size), "file", record, at)?;
+            Ok::<_, Error>(Table { start, bytes })
+        };
+        let metadata = table(native.end() as u64, header.metadata_byte_table_size, 24)?;
+        let start = (metadata.start + header.metadata_byte_table_size).next_multiple_of(8);
+        let binary = match header.binary_byte_table_size {
+            // The padding before an empty table may be missing.
+            0 => Table {
+                start: start.min(bytes.len() as u64),
+                bytes: &[],
+            },
+            size => table(start, size, 32)?,
+        };
+        Ok(Self {
+            bytes,
+            base,
+            modules,
+            ir,
+            native,
+            global: (header.global_metadata_offset, header.global_metadata_size),
+            metadata,
+            binary,
+        })
     }
 
     pub(super) fn image_counts(&self) -> (usize, usize) {
-        (self.ir().count, self.native().count)
+        (self.ir.count, self.native.count)
     }
 
     pub(super) fn global(&self) -> Result<Metadata<'a>, Error> {
-        let header = self.header();
-        let range = (header.global_metadata_offset, header.global_metadata_size);
-        self.metadata(range, Owner::File, 40)
+        self.metadata(self.global, Owner::File, 40)
     }
 
     pub(super) fn module(&self, index: usize) -> Result<Module, Error> {
-        let at = self.modules().start + index * v1::AbstractModuleHeader::SIZE;
+        let at = self.modules.start + index * v1::AbstractModuleHeader::SIZE;
         let raw = v1::AbstractModuleHeader::read(self.bytes, at)
             .map_err(|error| error.moved(self.base))?;
         let at = self.base + at as u64;
@@ -141,8 +117,8 @@ impl<'a> Tables<'a> {
         Ok(Module {
             at,
             metadata: (raw.metadata_offset, raw.metadata_size),
-            ir: self.ir().range(ir, "IR modules", owner, at)?,
-            native: self.native().range(native, "native images", owner, at)?,
+            ir: self.ir.range(ir, "IR modules", owner, at)?,
+            native: self.native.range(native, "native images", owner, at)?,
         })
     }
 
@@ -157,40 +133,34 @@ impl<'a> Tables<'a> {
 
     pub(super) fn image(&self, native: bool, index: usize) -> Result<Image<'a>, Error> {
         let (headers, owner) = if native {
-            (self.native(), Owner::Native(index))
+            (self.native, Owner::Native(index))
         } else {
-            (self.ir(), Owner::Ir(index))
+            (self.ir, Owner::Ir(index))
         };
         let at = headers.start + index * v1::ImageHeader::SIZE;
         let raw = v1::ImageHeader::read(self.bytes, at).map_err(|error| error.moved(self.base))?;
         let at = at as u64;
         let range = (raw.raw_offset, raw.raw_size);
-        let bytes = slice(
-            self.binary_table(),
-            range,
-            "binary table",
-            || owner.to_string(),
-            at,
-        )
-        .map_err(|error| error.moved(self.base))?;
+        let record = || owner.to_string();
+        let bytes = slice(self.binary.bytes, range, "binary table", record, at)
+            .map_err(|error| error.moved(self.base))?;
         Ok(Image {
             native,
             metadata: self.metadata((raw.metadata_offset, raw.metadata_size), owner, at)?,
             bytes,
-            // The padding before an empty table may be missing.
-            offset: self.base + (self.binary_start() + raw.raw_offset).min(self.bytes.len() as u64),
+            offset: self.base + self.binary.start + raw.raw_offset,
             strings: Vec::new(),
         })
     }
 
     fn metadata(&self, range: (u64, u64), owner: Owner, at: u64) -> Result<Metadata<'a>, Error> {
         let record = || owner.to_string();
-        let text = slice(self.metadata_table(), range, "metadata table", record, at)
+        let text = slice(self.metadata.bytes, range, "metadata table", record, at)
             .map_err(|error| error.moved(self.base))?;
         Ok(Metadata {
             owner,
             text,
-            offset: self.base + self.metadata_start() + range.0,
+            offset: self.base + self.metadata.start + range.0,
         })
     }
 }

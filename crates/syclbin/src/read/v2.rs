@@ -17,8 +17,6 @@ pub(super) struct Entries<'a> {
     pub(super) strings: Strings<'a>,
     pub(super) modules: Vec<Module<'a>>,
     pub(super) foreign: Vec<Entry<'a>>,
-    /// The size of the OffloadBinary in bytes.
-    pub(super) size: u64,
 }
 
 /// The module formed by the entries with the same index.
@@ -28,27 +26,6 @@ pub(super) struct Module<'a> {
     pub(super) strings: Strings<'a>,
     pub(super) ir: Vec<Image<'a>>,
     pub(super) native: Vec<Image<'a>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Global,
-    Module,
-    Ir,
-    Native,
-    Unknown,
-}
-
-impl Role {
-    fn of(name: &str) -> Self {
-        match name {
-            role::GLOBAL_METADATA => Self::Global,
-            role::AM_METADATA => Self::Module,
-            role::IR => Self::Ir,
-            role::NATIVE => Self::Native,
-            _ => Self::Unknown,
-        }
-    }
 }
 
 /// A module whose entries are still being read.
@@ -69,17 +46,14 @@ impl<'a> Entries<'a> {
         let mut foreign = Vec::new();
         let mut known = false;
         for (index, entry) in binary.entries().enumerate() {
-            let mut entry = entry?;
+            let entry = entry?;
             let at = binary.entry_at(index);
             let fail = |problem: String| {
                 let kind = ErrorKind::Record(problem.into());
                 Error::new(Owner::Entry(index).to_string(), at, kind)
             };
-            let role = match entry.image_kind {
-                ImageKind::SYCLBIN => entry.string(key::ROLE).map(Role::of),
-                _ => None,
-            };
-            let Some(role) = role else {
+            let role = entry.string(key::ROLE).map(String::from);
+            let Some(role) = role.filter(|_| entry.image_kind == ImageKind::SYCLBIN) else {
                 foreign.push(entry);
                 continue;
             };
@@ -106,43 +80,38 @@ impl<'a> Entries<'a> {
                 text: borrowed(&entry),
                 offset,
             };
-            if role == Role::Global {
-                if global.is_some() {
+            match &*role {
+                role::GLOBAL_METADATA if global.is_some() => {
                     return Err(fail("it repeats the global metadata".into()));
                 }
-                let strings = unknown(&mut entry.strings, &[]);
-                global = Some((whole, strings));
-                continue;
-            }
-            if role == Role::Unknown {
-                foreign.push(entry);
-                continue;
-            }
-            let module = module_index(&entry, binary.count).map_err(fail)?;
-            if modules.len() <= module {
-                modules.resize_with(module + 1, Partial::default);
-            }
-            let module = &mut modules[module];
-            if role == Role::Module {
-                if module.metadata.is_some() {
-                    return Err(fail("it repeats the metadata of its module".into()));
+                role::GLOBAL_METADATA => global = Some((whole, unknown(entry.strings, &[]))),
+                role::AM_METADATA | role::IR | role::NATIVE => {
+                    let number = module_index(&entry, binary.count).map_err(fail)?;
+                    if modules.len() <= number {
+                        modules.resize_with(number + 1, Partial::default);
+                    }
+                    let module = &mut modules[number];
+                    match &*role {
+                        role::AM_METADATA if module.metadata.is_some() => {
+                            return Err(fail("it repeats the metadata of its module".into()));
+                        }
+                        role::AM_METADATA => {
+                            let strings = unknown(entry.strings, &[key::AM_INDEX]);
+                            module.metadata = Some((whole, strings));
+                        }
+                        role::NATIVE => {
+                            let own = [key::AM_INDEX, key::TRIPLE, key::ARCH];
+                            let image = image(whole, true, unknown(entry.strings, &own))?;
+                            module.native.push(image);
+                        }
+                        _ => {
+                            let own = [key::AM_INDEX, key::TRIPLE, key::IR_TYPE];
+                            let image = image(whole, false, unknown(entry.strings, &own))?;
+                            module.ir.push(image);
+                        }
+                    }
                 }
-                let strings = unknown(&mut entry.strings, &[key::AM_INDEX]);
-                module.metadata = Some((whole, strings));
-                continue;
-            }
-            let native = role == Role::Native;
-            let own = [
-                key::AM_INDEX,
-                key::TRIPLE,
-                if native { key::ARCH } else { key::IR_TYPE },
-            ];
-            let strings = unknown(&mut entry.strings, &own);
-            let image = image(whole, native, strings)?;
-            if native {
-                module.native.push(image);
-            } else {
-                module.ir.push(image);
+                _ => foreign.push(entry),
             }
         }
         if !known {
@@ -173,7 +142,6 @@ impl<'a> Entries<'a> {
             strings,
             modules: modules.collect::<Result<_, _>>()?,
             foreign,
-            size: binary.bytes.len() as u64,
         }))
     }
 }
@@ -187,8 +155,7 @@ fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
 }
 
 /// Returns the strings of an entry that are neither common to all entries nor in `own`.
-fn unknown<'a>(strings: &mut Strings<'a>, own: &[&str]) -> Strings<'a> {
-    let mut strings = core::mem::take(strings);
+fn unknown<'a>(mut strings: Strings<'a>, own: &[&str]) -> Strings<'a> {
     strings.retain(|(name, _)| {
         ![key::FORMAT_VERSION, key::ROLE].contains(&name.as_ref()) && !own.contains(&name.as_ref())
     });

@@ -7,7 +7,6 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::memory_map::MemoryMap;
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
@@ -204,10 +203,6 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    pub(super) fn memory(&self, ty: TypeId) -> MemoryMap {
-        MemoryMap::of_code(ty, self.module)
-    }
-
     /// Returns the C++ name of the struct `ty`, as far as the code preserves it.
     pub(super) fn name(&self, ty: TypeId) -> &str {
         plain(self.module.type_name(ty))
@@ -234,7 +229,7 @@ impl<'m> Meanings<'m> {
                 let (pointee, known) = self.shallow(*pointee, layouts);
                 (Element::Pointer(Box::new(pointee)), known)
             }
-            Record::Bool | Record::Sampler | Record::Image { .. } => return None,
+            Record::Bool | Record::Sampler | Record::Image(_) => return None,
             Record::Vector { of, count } => match self.at_depth(*of, layouts, depth)? {
                 (Element::Scalar(of), known) if *count != 3 => {
                     (Element::Vector { of, count: *count }, known)

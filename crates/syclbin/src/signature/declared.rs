@@ -94,7 +94,7 @@ impl Definitions {
         }
         let known = || {
             let name = ty.to_string();
-            let known = self.named(&name).cloned();
+            let known = self.named.get(&name).cloned();
             known.ok_or(Missing::Named(name))
         };
         let Some((name, arguments)) = ty.template() else {
@@ -218,10 +218,7 @@ impl Definitions {
                 }
             }
             (WORK_GROUP_MEMORY, [of]) => Type::LocalMemory {
-                element: match self.pointee(of) {
-                    Pointee::Element(element) => Pointee::Element(element.innermost()),
-                    element => element,
-                },
+                element: self.pointee(of).innermost(),
                 size: { self.element_of(of).ok() }.and_then(|whole| layouts.size(&whole)),
             },
             (DYNAMIC_MEMORY, [of]) => Type::LocalMemory {

@@ -109,18 +109,12 @@ fn called(kernel: &KernelSignature) -> String {
     }
 }
 
-#[derive(Clone)]
-enum Mismatch {
-    /// The types are spelled differently.
-    Spelled,
-    /// Both files define a type with the same name, but differently. The fields contain the definitions.
-    Defined { file: String, stubs: String },
-}
-
-type Compared = Result<(), Mismatch>;
+/// An error means that the types differ. If both files define a type with the same name, but differently, the error
+/// contains both definitions, that of the stubs first.
+type Compared = Result<(), Option<[String; 2]>>;
 
 fn equal(equal: bool) -> Compared {
-    equal.then_some(()).ok_or(Mismatch::Spelled)
+    equal.then_some(()).ok_or(None)
 }
 
 /// Compares two files. In each pair of arguments, the first argument belongs to the stubs.
@@ -149,8 +143,7 @@ impl Comparison<'_> {
     ) {
         let before = self.found.len();
         let kernel = format!("kernel {}", called(stubs));
-        let whole =
-            |text: fn(&KernelSignature) -> String| (kernel.clone(), file.map(text), text(stubs));
+        let mut differing: Vec<fn(&KernelSignature) -> String> = Vec::new();
         let others = file.map(|file| file.parameters.as_deref());
         match others {
             Some(Ok(others)) if others.len() == parameters.len() => {
@@ -160,28 +153,27 @@ impl Comparison<'_> {
                     self.parameter(format!("{kernel}: parameter {index}{name}"), own, other);
                 }
             }
-            _ => {
-                let (subject, file, stubs) = whole(declared);
-                self.add(subject, file, stubs);
-            }
+            _ => differing.push(declared),
         }
         if file.is_some_and(|file| file.required_local_size != stubs.required_local_size) {
-            let (subject, file, stubs) = whole(work_groups);
-            self.add(subject, file, stubs);
+            differing.push(work_groups);
         }
-        if file.is_some_and(|file| file.symbol != stubs.symbol) && self.found.len() == before {
-            let (subject, file, stubs) = whole(|kernel| format!("`{}`", kernel.symbol));
-            self.add(subject, file, stubs);
+        let is_same = self.found.len() == before && differing.is_empty();
+        if is_same && file.is_some_and(|file| file.symbol != stubs.symbol) {
+            differing.push(|kernel: &KernelSignature| format!("`{}`", kernel.symbol));
+        }
+        for text in differing {
+            self.add(kernel.clone(), file.map(text), text(stubs));
         }
     }
 
     fn parameter(&mut self, subject: String, stubs: &Parameter, file: &Parameter) {
         let sign_known = stubs.sign_known && file.sign_known;
-        if let Err(mismatch) = self.ty(&stubs.ty, &file.ty, sign_known) {
-            let spelled = [(self.file, file), (self.stubs, stubs)].map(|(layouts, parameter)| {
+        if let Err(defined) = self.ty(&stubs.ty, &file.ty, sign_known) {
+            let spelled = [(self.stubs, stubs), (self.file, file)].map(|(layouts, parameter)| {
                 layouts.spell_type(&parameter.ty, parameter.sign_known)
             });
-            self.mismatch(subject, mismatch, spelled);
+            self.mismatch(subject, defined.unwrap_or(spelled));
         } else if stubs.ty.access() < file.ty.access() {
             self.add(
                 subject,
@@ -200,25 +192,21 @@ impl Comparison<'_> {
                 self.add(subject, Some(unknown(reason)), format!("`{spelled}`"));
             }
             Some((Ok(file), also)) => {
-                if let Err(mismatch) = self.element(stubs, file, known && also) {
-                    let spelled = [self.file.spell(file), spelled];
-                    self.mismatch(subject, mismatch, spelled);
+                if let Err(defined) = self.element(stubs, file, known && also) {
+                    let spelled = [spelled, self.file.spell(file)];
+                    self.mismatch(subject, defined.unwrap_or(spelled));
                 }
             }
         }
     }
 
-    fn mismatch(&mut self, subject: String, mismatch: Mismatch, spelled: [String; 2]) {
-        let [file, stubs] = match mismatch {
-            Mismatch::Spelled => spelled,
-            Mismatch::Defined { file, stubs } => [file, stubs],
-        };
+    fn mismatch(&mut self, subject: String, [stubs, file]: [String; 2]) {
         self.add(subject, Some(format!("`{file}`")), format!("`{stubs}`"));
     }
 
     fn ty(&mut self, stubs: &Type, file: &Type, sign_known: bool) -> Compared {
         if let (Some(a), Some(b)) = (stubs.value(), file.value()) {
-            return self.element(&a, &b, sign_known);
+            return self.element(a, b, sign_known);
         }
         equal(discriminant(stubs) == discriminant(file))?;
         if let (Some(a), Some(b)) = (stubs.pointee(), file.pointee()) {
@@ -236,9 +224,7 @@ impl Comparison<'_> {
             (Pointee::Element(a), Pointee::Element(b)) => self.element(a, b, sign_known),
             // Both pointees may have the same spelling, so messages mark each pointee whose definition is unknown.
             (a @ Pointee::Unknown(_), b) | (a, b @ Pointee::Unknown(_)) if a != b => {
-                let file = pointer(b, self.file);
-                let stubs = pointer(a, self.stubs);
-                Err(Mismatch::Defined { file, stubs })
+                Err(Some([pointer(a, self.stubs), pointer(b, self.file)]))
             }
             (a, b) => equal(a == b),
         }
@@ -254,10 +240,8 @@ impl Comparison<'_> {
             }
             (Element::Enum(a), Element::Enum(b)) if a.name == b.name => {
                 let defined = |of: Scalar| format!("enum {} : {}", a.name, of.cpp());
-                number(a.of, b.of, sign_known).map_err(|_| Mismatch::Defined {
-                    file: defined(b.of),
-                    stubs: defined(a.of),
-                })
+                let same = number(a.of, b.of, sign_known);
+                same.map_err(|_| Some([defined(a.of), defined(b.of)]))
             }
             (Element::Array { of: a, count: m }, Element::Array { of: b, count: n }) if m == n => {
                 self.element(a, b, sign_known)
@@ -272,25 +256,20 @@ impl Comparison<'_> {
                 self.compared.insert((*a, *b), compared.clone());
                 compared
             }
-            _ => Err(Mismatch::Spelled),
+            _ => Err(None),
         }
     }
 
     /// Compares two structs. A difference in a nested struct is reported with the definition of that struct.
     fn structure(&mut self, stubs: StructId, file: StructId) -> Compared {
         let (Some(own), Some(other)) = (self.stubs.get(stubs), self.file.get(file)) else {
-            return Err(Mismatch::Spelled);
+            return Err(None);
         };
-        if own.name != other.name {
-            return Err(Mismatch::Spelled);
-        }
-        match self.members(own, other) {
-            Err(Mismatch::Spelled) => Err(Mismatch::Defined {
-                file: self.file.describe(file),
-                stubs: self.stubs.describe(stubs),
-            }),
-            compared => compared,
-        }
+        equal(own.name == other.name)?;
+        let (own_layouts, other_layouts) = (self.stubs, self.file);
+        let definitions = || Some([own_layouts.describe(stubs), other_layouts.describe(file)]);
+        let same = self.members(own, other);
+        same.map_err(|inner| inner.or_else(definitions))
     }
 
     fn members(&mut self, stubs: &Layout, file: &Layout) -> Compared {

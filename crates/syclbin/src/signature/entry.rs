@@ -9,9 +9,7 @@ use alloc::vec;
 
 use crate::ptx::{Kind, Passed, Space};
 
-use super::types::{
-    Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
-};
+use super::types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, Type};
 use super::{Unsupported, unsupported};
 
 /// Checks whether PTX arguments match a parameter of type `ty`. An argument that the compiler removed is
@@ -22,18 +20,16 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
     };
     if let Some(first) = first {
         let same = match ty {
-            Type::Scalar(scalar) => is_scalar(*first, *scalar),
-            Type::Enum(of) => is_scalar(*first, of.of),
+            Type::Value(Element::Scalar(of) | Element::Enum(Enum { of, .. })) => {
+                is_scalar(*first, *of)
+            }
+            Type::Value(value) => is_bytes(*first, layouts.size(value)),
             Type::Pointer { .. } | Type::Accessor { .. } => is_pointer(*first),
             Type::LocalMemory { .. } | Type::LocalAccessor { .. } => is_local(*first),
             Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
             // The handle of a texture or a surface.
             Type::Image { .. } => is_scalar(*first, Scalar::U64),
             Type::Sampler | Type::Unused => true,
-            Type::Vector { .. } | Type::Array { .. } | Type::Struct(_) => {
-                let size = ty.value().and_then(|value| layouts.size(&value));
-                is_bytes(*first, size)
-            }
         };
         if !same {
             return Err(*first);
@@ -110,11 +106,10 @@ pub(super) fn named(
         } => {
             let of = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
             let name = name.into();
-            Ok((Type::Enum(Enum { name, of }), kind == Kind::Signed))
+            let ty = Type::Value(Element::Enum(Enum { name, of }));
+            Ok((ty, kind == Kind::Signed))
         }
-        Passed::Bytes { size, align } => {
-            Ok((Type::Struct(bytes(name, size, align, layouts)), true))
-        }
+        Passed::Bytes { size, align } => Ok((bytes(name, size, align, layouts), true)),
         _ => unsupported(format!(
             "the layout of `{name}` is unknown, and its PTX type is {passed}"
         )),
@@ -122,20 +117,20 @@ pub(super) fn named(
 }
 
 /// Returns a struct whose members are unknown.
-fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> StructId {
+fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> Type {
     let field = Field {
         name: None,
         offset: 0,
         ty: Element::Bytes(size),
         sign_known: true,
     };
-    layouts.insert(Layout {
+    Type::Value(Element::Struct(layouts.insert(Layout {
         name: name.into(),
         size,
         align,
         fields: vec![field],
         described: false,
-    })
+    })))
 }
 
 /// Infers the type of a parameter from the PTX alone, and whether its sign is known. If `shared` is true, numbers
@@ -150,21 +145,19 @@ pub(super) fn undeclared(
             "{passed} could be {what}, and no declaration specifies which"
         ))
     };
+    let number = |scalar: Option<Scalar>| {
+        let scalar = scalar.ok_or_else(|| other(passed))?;
+        Ok::<_, Unsupported>(Type::Value(Element::Scalar(scalar)))
+    };
     Ok(match passed {
         Passed::Number {
             kind: Kind::Float,
             bits,
-        } => {
-            let scalar = Scalar::float(bits).ok_or_else(|| other(passed))?;
-            (Type::Scalar(scalar), true)
-        }
+        } => (number(Scalar::float(bits))?, true),
         Passed::Number {
             kind: Kind::Signed,
             bits,
-        } => {
-            let scalar = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
-            (Type::Scalar(scalar), true)
-        }
+        } => (number(Scalar::integer(bits, true))?, true),
         Passed::Number { bits: 64, .. } => return either("an integer or a pointer"),
         Passed::Number { bits: 32, .. } if shared => {
             return either("a number or work-group memory");
@@ -175,10 +168,7 @@ pub(super) fn undeclared(
         } => {
             return either("an integer or a floating-point number");
         }
-        Passed::Number { bits, .. } => {
-            let scalar = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
-            (Type::Scalar(scalar), false)
-        }
+        Passed::Number { bits, .. } => (number(Scalar::integer(bits, true))?, false),
         Passed::Pointer {
             space: None | Some(Space::Global),
             ..
@@ -193,7 +183,7 @@ pub(super) fn undeclared(
             let (element, size) = (Pointee::Unknown(None), None);
             (Type::LocalMemory { element, size }, true)
         }
-        Passed::Bytes { size, align } => (Type::Struct(bytes("", size, align, layouts)), true),
+        Passed::Bytes { size, align } => (bytes("", size, align, layouts), true),
         Passed::Pointer { .. } | Passed::Other => return Err(other(passed)),
     })
 }

@@ -6,16 +6,15 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use super::code::{Code, CodeKernel, Passed};
-use super::cpp_type::CppParameter;
+use super::cpp_type::{CppParameter, CppType};
 use super::mangled::KernelName;
 use super::merge::Sources;
 use super::names::Names;
 use super::spell::Declaration;
 use super::types::{Element, Pointee, Scalar, Type};
-use super::{Argument, KernelSignature, Parameter, Unsupported, dimensions, mangled, unsupported};
-use crate::metadata::{Dimensions, Malformed, WorkGroupSize};
-use crate::model::AbstractModule;
-use crate::property::{key, set};
+use super::{Argument, KernelSignature, Parameter, Unsupported, mangled, unsupported};
+use crate::metadata::{KernelSizes, WorkGroupSize};
+use crate::property::set;
 use crate::spirv::module::ParameterType;
 
 impl Sources<'_> {
@@ -31,12 +30,22 @@ impl Sources<'_> {
         let declaration =
             declaration.map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
         let parameters = self.kernel_parameters(symbol, declared, code, names);
+        let sizes = KernelSizes::read(&self.module.metadata, symbol);
+        let sizes = sizes.map_err(|malformed| Unsupported::new(malformed.to_string()));
+        let dimensions = described.and_then(|kernel| kernel.dimensions);
+        let dimensions = dimensions.or_else(|| {
+            let lambda = name.as_ref()?.lambdas.last()?;
+            dimensions_of_parameters(&lambda.parameters)
+        });
+        let dimensions = dimensions.or_else(|| {
+            let recorded = sizes.as_ref().ok()?.dimensions?;
+            u8::try_from(recorded.get()).ok()
+        });
         let (parameters, required_local_size) =
-            match required_local_size(self.module, local_size, symbol) {
+            match sizes.and_then(|sizes| required_local_size(&sizes, local_size)) {
                 Ok(size) => (parameters, size),
                 Err(reason) => (parameters.and(Err(reason)), None),
             };
-        let dimensions = self.dimensions(name.as_ref(), symbol);
         KernelSignature {
             symbol: symbol.into(),
             name,
@@ -105,40 +114,15 @@ impl Sources<'_> {
             ),
         }
     }
-
-    /// Returns the number of dimensions of a kernel's range, from its description, the symbol of a lambda, or the
-    /// compiler's metadata.
-    fn dimensions(&self, name: Option<&KernelName>, symbol: &str) -> Option<u8> {
-        let described = self.described.kernels.get(symbol);
-        let described = described.and_then(|kernel| kernel.dimensions);
-        let of_lambda = || dimensions::of_parameters(&name?.lambdas.last()?.parameters);
-        let recorded = || {
-            let name = format!("{symbol}@{}", key::WORK_GROUP_NUM_DIM);
-            let found = self
-                .module
-                .metadata
-                .read::<Dimensions>(set::PROGRAM_METADATA, &name);
-            let found = found.ok().flatten()?;
-            u8::try_from(found.get()).ok()
-        };
-        described.or_else(of_lambda).or_else(recorded)
-    }
 }
 
-/// Returns the required work-group size of `symbol`, in SYCL order.
+/// Returns the required work-group size, in SYCL order.
 fn required_local_size(
-    module: &AbstractModule<'_>,
+    sizes: &KernelSizes,
     in_code: Option<[u32; 3]>,
-    symbol: &str,
 ) -> Result<Option<Vec<u32>>, Unsupported> {
-    let malformed = |malformed: Malformed| Unsupported::new(malformed.to_string());
-    let name = |what| format!("{symbol}@{what}");
-    let sets = &module.metadata;
-    let recorded = sets
-        .read::<WorkGroupSize<u32>>(set::PROGRAM_METADATA, &name(key::REQD_WORK_GROUP_SIZE))
-        .map_err(malformed)?;
     let in_code = in_code.and_then(|size| WorkGroupSize::from_xyz(&size));
-    if let (Some(recorded), Some(in_code)) = (recorded, in_code)
+    if let (Some(recorded), Some(in_code)) = (sizes.required, in_code)
         && recorded.xyz() != in_code.xyz()
     {
         let (a, b) = (recorded.xyz(), in_code.xyz());
@@ -146,7 +130,7 @@ fn required_local_size(
             "the file records its required work-group size as {a:?}, but the code specifies {b:?}"
         ));
     }
-    let Some(size) = recorded.or(in_code) else {
+    let Some(size) = sizes.required.or(in_code) else {
         return Ok(None);
     };
     if size.xyz().contains(&0) {
@@ -155,10 +139,7 @@ fn required_local_size(
             "its required work-group size {size:?} contains a zero"
         ));
     }
-    let dimensions = sets
-        .read::<Dimensions>(set::PROGRAM_METADATA, &name(key::WORK_GROUP_NUM_DIM))
-        .map_err(malformed)?;
-    Ok(Some(size.to_sycl(dimensions)))
+    Ok(Some(size.to_sycl(sizes.dimensions)))
 }
 
 /// Returns the parameter for the scratch memory of a kernel that calls `get_work_group_scratch_memory`. The
@@ -259,5 +240,123 @@ impl KernelSignature {
         Some(Unsupported::new(format!(
             "parameter {name}: the file does not record the element type of the local accessor"
         )))
+    }
+}
+
+/// Returns the number of dimensions that a call operator's parameter types imply, or `None` if they are ambiguous.
+pub(super) fn dimensions_of_parameters(types: &[CppType]) -> Option<u8> {
+    let mut found = 0;
+    for mut ty in types {
+        while let CppType::Const(of) | CppType::Pointer(of) | CppType::Reference { to: of, .. } = ty
+        {
+            ty = of;
+        }
+        found = match (ty.template(), ty.scalar()) {
+            _ if ty.is("sycl::kernel_handler") => continue,
+            (Some((name, [count, ..])), _) if OF_RANGE.contains(&name) => count.dimensions()?,
+            // An integer can be a converted `id<1>` or `item<1>`.
+            (_, Some(of)) if !of.is_float() => 1,
+            _ => return None,
+        };
+    }
+    Some(found)
+}
+
+const OF_RANGE: [&str; 4] = ["sycl::id", "sycl::item", "sycl::nd_item", "sycl::group"];
+
+/// Returns the number of dimensions in a build annotation, which contains a property as written in the source,
+/// such as `decltype((nd_range_kernel<2>))`.
+pub(super) fn dimensions_of_property(text: &str) -> Option<u8> {
+    let text = text.strip_prefix("syclbin: ")?;
+    match text.split_once("nd_range_kernel<") {
+        Some((_, arguments)) => first_dimensions(arguments),
+        None => text.contains("single_task_kernel").then_some(0),
+    }
+}
+
+/// Returns the number of dimensions of the work-item or work-group class that a function with this linkage name returns
+/// or belongs to.
+pub(super) fn dimensions_of_member(linkage: &str) -> Option<u8> {
+    const FUNCTIONS: [&str; 4] = [
+        "_ZNK4sycl3_V17nd_itemILi",
+        "_ZNK4sycl3_V15groupILi",
+        "_ZN4sycl3_V13ext6oneapi14this_work_item11get_nd_itemILi",
+        "_ZN4sycl3_V13ext6oneapi14this_work_item14get_work_groupILi",
+    ];
+    let arguments = FUNCTIONS
+        .iter()
+        .find_map(|name| linkage.strip_prefix(name))?;
+    first_dimensions(&arguments.get(..2)?.replace('E', ">"))
+}
+
+/// Parses the first template argument.
+fn first_dimensions(arguments: &str) -> Option<u8> {
+    let end = arguments.find([',', '>'])?;
+    let number = arguments[..end].trim().parse().ok();
+    number.filter(|number| (1..=3).contains(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn call_operators_tell_dimensions() {
+        let named = |name: &str| CppType::named(name);
+        let of = |name: &str, count: &str| CppType::instance(name, [named(count)].into());
+        for (types, expected) in [
+            (&[][..], Some(0)),
+            (&[named("sycl::kernel_handler")], Some(0)),
+            (&[of("sycl::id", "1")], Some(1)),
+            (&[of("sycl::item", "3")], Some(3)),
+            (
+                &[of("sycl::nd_item", "2"), named("sycl::kernel_handler")],
+                Some(2),
+            ),
+            (&[of("sycl::group", "2").constant().pointer()], Some(2)),
+            (&[named("unsigned long")], Some(1)),
+            (&[named("auto")], None),
+            (&[of("sycl::id", "4")], None),
+            (&[named("Index")], None),
+            (&[named("double")], None),
+        ] {
+            assert_eq!(dimensions_of_parameters(types), expected, "{types:?}");
+        }
+    }
+
+    #[test]
+    fn properties_of_functions_tell_dimensions() {
+        for (text, expected) in [
+            (
+                "syclbin: Of<decltype((ns::nd_range_kernel<3>))>::name",
+                Some(3),
+            ),
+            (
+                "syclbin: Of<decltype((ns::single_task_kernel))>::name",
+                Some(0),
+            ),
+            ("syclbin: Of<decltype((nd_range_kernel<D>))>::name", None),
+            ("nd_range_kernel<1>", None),
+            ("syclbin: Of<decltype((work_group_size<1>))>::name", None),
+        ] {
+            assert_eq!(dimensions_of_property(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn members_of_work_items_tell_dimensions() {
+        for (linkage, expected) in [
+            ("_ZNK4sycl3_V17nd_itemILi2EE13get_global_idEi", Some(2)),
+            ("_ZNK4sycl3_V15groupILi3EE12get_group_idEi", Some(3)),
+            ("_ZNK4sycl3_V17nd_itemILi4EE13get_global_idEi", None),
+            ("_ZNK4sycl3_V19sub_group12get_local_idEv", None),
+            (
+                "_ZN4sycl3_V13ext6oneapi14this_work_item11get_nd_itemILi1EEENS0_7nd_itemIXT_EEEv",
+                Some(1),
+            ),
+            ("_ZNK4sycl3_V17nd_itemILi", None),
+        ] {
+            assert_eq!(dimensions_of_member(linkage), expected, "{linkage}");
+        }
     }
 }

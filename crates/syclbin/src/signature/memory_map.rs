@@ -7,8 +7,6 @@
 use alloc::vec::Vec;
 
 use super::types::{Element, Layouts, Scalar};
-use crate::spirv::module::Module;
-use crate::spirv::module::types::{Record, TypeId};
 
 /// The maximum number of steps to build a map. The limit bounds the work for hostile types, which may repeat nested
 /// types many times. Real kernels take at most four kilobytes of arguments, and an array of scalars is one step.
@@ -38,19 +36,27 @@ enum Kind {
 pub(super) struct MemoryMap {
     runs: Vec<Run>,
     steps: usize,
+    is_code: bool,
 }
 
 impl MemoryMap {
-    pub(super) fn of_element(element: &Element, layouts: &Layouts) -> Self {
-        let mut memory = Self::default();
-        memory.element(0, element, layouts, MAX_DEPTH);
-        memory
+    /// Returns the map of an element that C++ declares.
+    pub(super) fn of_declared(element: &Element, layouts: &Layouts) -> Self {
+        Self::default().filled(element, layouts)
     }
 
-    pub(super) fn of_code(ty: TypeId, module: &Module) -> Self {
-        let mut memory = Self::default();
-        memory.code(0, ty.0, module, MAX_DEPTH);
-        memory
+    /// Returns the map of an element that represents a type in the code.
+    pub(super) fn of_code(element: &Element, layouts: &Layouts) -> Self {
+        let empty = Self {
+            is_code: true,
+            ..Self::default()
+        };
+        empty.filled(element, layouts)
+    }
+
+    fn filled(mut self, element: &Element, layouts: &Layouts) -> Self {
+        self.element(0, element, layouts, MAX_DEPTH);
+        self
     }
 
     pub(super) fn scalar(&mut self, start: u64, scalar: Scalar) {
@@ -159,6 +165,8 @@ impl MemoryMap {
                 self.scalar(start, *of);
                 self.repeat(from, start, of.size(), u64::from(*count));
             }
+            // In code, arrays of bytes are compiler-generated padding.
+            Element::Array { of, .. } if self.is_code && **of == Element::Scalar(Scalar::I8) => {}
             Element::Array { of, count } => {
                 let from = self.runs.len();
                 self.element(start, of, layouts, depth);
@@ -179,57 +187,6 @@ impl MemoryMap {
                     }
                 }
             }
-        }
-    }
-
-    fn code(&mut self, start: u64, id: u32, module: &Module, depth: usize) {
-        let Some(depth) = self.step(depth) else {
-            return;
-        };
-        let types = &module.types;
-        let from = self.runs.len();
-        let size = |id: u32| types.size(id).map_or(0, |(size, _)| size);
-        match types.get(id) {
-            Some(Record::Int(_)) => self.one(start, size(id), Kind::Integer),
-            Some(Record::Float(_)) => self.one(start, size(id), Kind::Float),
-            Some(Record::Pointer { .. }) => self.one(start, 8, Kind::Pointer),
-            Some(Record::Vector { of, count }) => {
-                self.code(start, *of, module, depth);
-                self.repeat(from, start, size(*of), u64::from(*count));
-            }
-            // Arrays of bytes are compiler-generated padding.
-            Some(Record::Array { of, .. }) if matches!(types.get(*of), Some(Record::Int(8))) => {}
-            Some(Record::Array { of, count }) => {
-                self.code(start, *of, module, depth);
-                self.repeat(from, start, size(*of), count.unwrap_or(0));
-            }
-            // The code contains only one member of a union.
-            Some(Record::Struct { .. }) if module.type_name(TypeId(id)).starts_with("union.") => {}
-            Some(Record::Struct { members, packed }) => {
-                let mut end = start;
-                for member in members {
-                    if self.steps >= MAX_STEPS {
-                        return;
-                    }
-                    let Some((size, align)) = types.size(*member) else {
-                        return;
-                    };
-                    let align = if *packed { 1 } else { align };
-                    // Alignment is relative to the start of the struct.
-                    let Some(place) = (end - start).checked_next_multiple_of(align) else {
-                        return;
-                    };
-                    let Some(place) = start.checked_add(place) else {
-                        return;
-                    };
-                    self.code(place, *member, module, depth);
-                    let Some(next) = place.checked_add(size) else {
-                        return;
-                    };
-                    end = next;
-                }
-            }
-            Some(Record::Bool | Record::Sampler | Record::Image { .. }) | None => {}
         }
     }
 }
@@ -270,7 +227,7 @@ mod tests {
     fn arrays_compare_whole_except_arrays_of_structs() {
         let mut layouts = Layouts::default();
         let mixed = pair(INT, FLOAT, 4, &mut layouts);
-        let memory = |element| MemoryMap::of_element(&element, &layouts);
+        let memory = |element| MemoryMap::of_declared(&element, &layouts);
         let ints = memory(array(INT, 1 << 60));
         assert_eq!(ints.runs.len(), 1);
         assert_eq!(ints.difference(&memory(array(array(INT, 5), 7))), None);
@@ -290,7 +247,7 @@ mod tests {
                 nested = pair(nested.clone(), nested, size, &mut layouts);
                 size *= 2;
             }
-            let memory = MemoryMap::of_element(&array(nested, u64::MAX), &layouts);
+            let memory = MemoryMap::of_declared(&array(nested, u64::MAX), &layouts);
             assert!(memory.steps <= MAX_STEPS && memory.runs.len() <= MAX_STEPS);
             assert_eq!(memory.difference(&memory), None);
         }

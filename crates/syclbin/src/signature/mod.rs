@@ -25,7 +25,6 @@ pub(crate) mod cpp_type;
 pub(crate) mod debug_info;
 mod declared;
 mod difference;
-mod dimensions;
 mod entry;
 mod kernel;
 pub(crate) mod mangled;
@@ -37,8 +36,6 @@ mod spell;
 mod types;
 mod variables;
 
-use alloc::collections::BTreeMap;
-use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -46,6 +43,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::error::Error;
+use crate::metadata::Named;
 use crate::model::Syclbin;
 use code::Code;
 pub use cpp_type::CppType;
@@ -243,8 +241,7 @@ impl Unsupported {
 ///
 /// Returns an error if an image is declared as SPIR-V but cannot be read.
 pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
-    let mut found: Vec<KernelSignature> = Vec::new();
-    let mut places = BTreeMap::new();
+    let mut found: Named<(KernelSignature, u8)> = Named::default();
     let mut names = Names::default();
     names.align(&file.modules);
     let mut variables = Variables::default();
@@ -270,21 +267,15 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
                 };
             // Two modules may contain the same kernel, compiled for several targets. A recorded description
             // takes precedence, followed by the first module with readable code.
-            match places.entry(symbol) {
-                Entry::Vacant(place) => {
-                    place.insert((found.len(), rank));
-                    found.push(signature);
-                }
-                Entry::Occupied(mut place) if place.get().1 < rank => {
-                    place.get_mut().1 = rank;
-                    found[place.get().0] = signature;
-                }
-                Entry::Occupied(_) => {}
+            if found.get(symbol).is_none_or(|(_, other)| *other < rank) {
+                found.insert(symbol, (signature, rank));
             }
         }
         variables.add(module, sources.as_mut(), &mut names);
     }
     let (layouts, conflicts) = names.conflicts();
+    let found = found.into_iter().map(|(_, (kernel, _))| kernel);
+    let mut found: Vec<KernelSignature> = found.collect();
     for kernel in &mut found {
         let parameters = kernel.parameters.iter().flatten();
         let structures = parameters.filter_map(|parameter| parameter.ty.structure());

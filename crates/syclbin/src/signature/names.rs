@@ -107,22 +107,13 @@ impl Names {
 /// Structs and enumerations by C++ name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definitions {
-    layouts: Layouts,
-    named: BTreeMap<String, Element>,
+    /// The structs.
+    pub layouts: Layouts,
+    /// The structs and enumerations, by name.
+    pub named: BTreeMap<String, Element>,
 }
 
 impl Definitions {
-    /// Returns the structs.
-    #[must_use]
-    pub const fn layouts(&self) -> &Layouts {
-        &self.layouts
-    }
-
-    /// Returns the structs and enumerations by their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Element)> {
-        self.named.iter().map(|(name, element)| (&**name, element))
-    }
-
     /// Defines an enumeration with the underlying type `of`. Returns `None` if `of` is not an integer.
     pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<()> {
         let of = of.scalar()?;
@@ -173,15 +164,6 @@ impl Definitions {
         self.named.insert(name.into(), Element::Struct(id));
         Some(())
     }
-
-    /// Raises the alignment of a struct to `align`, if the size is a multiple of `align`.
-    pub(super) fn align(&mut self, id: StructId, align: u64) {
-        self.layouts.align_as(id, align);
-    }
-
-    pub(super) fn named(&self, name: &str) -> Option<&Element> {
-        self.named.get(name)
-    }
 }
 
 /// Replaces the last field, a struct, with the fields of that struct. Returns the offset where the last of these ends.
@@ -230,7 +212,7 @@ mod tests {
         ] {
             let mut definitions = Definitions::default();
             assert_eq!(definitions.define_struct("S", size, align, members), None);
-            assert_eq!(definitions.named("S"), None);
+            assert_eq!(definitions.named.get("S"), None);
         }
         assert_eq!(
             Definitions::default().define_enum("E", &CppType::named("float")),
@@ -248,10 +230,10 @@ mod tests {
             let inner = all.element(&inner).unwrap();
             all.define_struct("O", 128, 4, [field(0, inner)]).unwrap();
         }
-        assert_eq!(all.layouts().len(), 2);
-        let Some(Element::Struct(id)) = all.named("P") else {
+        assert_eq!(all.layouts.len(), 2);
+        let Some(Element::Struct(id)) = all.named.get("P") else {
             panic!("{all:?}")
         };
-        assert_eq!(all.layouts().get(*id).unwrap().align, 64);
+        assert_eq!(all.layouts.get(*id).unwrap().align, 64);
     }
 }

@@ -28,7 +28,7 @@ use crate::property::{Value, set};
 use form::{Coded, Reader, Writer};
 
 /// The version of the encoding.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Records a description of each kernel and variable in `module`. `described` contains the debug information.
 ///
@@ -37,7 +37,7 @@ const VERSION: u8 = 1;
 /// Returns an error if an image is declared as SPIR-V but cannot be read.
 pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<(), Error> {
     let code = Code::of(module)?;
-    let mut names = Names::new(described.definitions.layouts().clone());
+    let mut names = Names::new(described.definitions.layouts.clone());
     let mut sources = Sources::new(module, &code, described);
     let mut variables = Variables::default();
     let mut kernels = Vec::new();
@@ -226,7 +226,10 @@ fn read<T>(
 
 impl Parameter {
     fn is_sound(&self, layouts: &Layouts) -> bool {
-        let value = self.ty.value().is_none_or(|value| value.is_sound(layouts));
+        let value = self.ty.value().is_none_or(|value| {
+            let is_passed = !matches!(value, Element::Pointer(_) | Element::Bytes(_));
+            is_passed && value.is_sound(layouts)
+        });
         let pointee = self.ty.pointee().is_none_or(|of| of.is_sound(layouts));
         let least = u8::from(!matches!(self.ty, Type::LocalAccessor { .. }));
         let dimensions = self.ty.dimensions();

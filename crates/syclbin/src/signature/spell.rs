@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::cpp_type::{CppParameter, CppType, EMPTY};
+use super::cpp_type::{BYTES, CppParameter, CppType, EMPTY};
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
 
 impl Layouts {
@@ -30,28 +30,21 @@ impl Layouts {
     /// Formats `element` in C++ syntax. For an array, the count follows the type.
     #[must_use]
     pub fn spell(&self, element: &Element) -> String {
+        self.cpp_type(element).to_string()
+    }
+
+    fn cpp_type(&self, element: &Element) -> CppType {
         match element {
-            Element::Scalar(scalar) => scalar.cpp().into(),
-            Element::Enum(of) => of.name.clone(),
-            Element::Vector { of, count } => format!("sycl::vec<{}, {count}>", of.cpp()),
-            Element::Array { .. } => {
-                let (mut of, mut counts) = (element, String::new());
-                while let Element::Array { of: inner, count } = of {
-                    counts += &format!("[{count}]");
-                    of = inner;
-                }
-                self.spell(of) + &counts
-            }
-            Element::Struct(id) => match self.get(*id) {
-                Some(layout) if !layout.name.is_empty() => layout.name.clone(),
-                _ => "struct".into(),
-            },
-            Element::Pointer(pointee) => match &**pointee {
-                Pointee::Element(element) => format!("{} *", self.spell(element)),
-                Pointee::Unknown(Some(name)) => format!("{name} *"),
-                Pointee::Void | Pointee::Unknown(None) => "void *".into(),
-            },
-            Element::Bytes(size) => format!("bytes[{size}]"),
+            Element::Scalar(scalar) => CppType::named(scalar.cpp()),
+            Element::Enum(of) => CppType::named(&*of.name),
+            Element::Vector { of, count } => instance("sycl::vec", CppType::named(of.cpp()), count),
+            Element::Array { of, count } => self.cpp_type(of).array(Some(*count)),
+            Element::Struct(id) => CppType::named(match self.get(*id) {
+                Some(layout) if !layout.name.is_empty() => &*layout.name,
+                _ => "struct",
+            }),
+            Element::Pointer(to) => pointee(to, |element| self.cpp_type(element)).pointer(),
+            Element::Bytes(size) => CppType::named(BYTES).array(Some(*size)),
         }
     }
 
@@ -60,64 +53,66 @@ impl Layouts {
     #[must_use]
     pub fn spell_type(&self, ty: &Type, sign_known: bool) -> String {
         let element = |element: &Element| match element {
-            Element::Scalar(Scalar::I8) if !sign_known => "char".into(),
-            element => self.spell(element),
+            Element::Scalar(Scalar::I8) if !sign_known => CppType::named("char"),
+            element => self.cpp_type(element),
         };
-        let pointee = |pointee: &Pointee| match pointee {
-            Pointee::Element(of) => element(of),
-            Pointee::Unknown(Some(name)) => name.clone(),
-            Pointee::Void | Pointee::Unknown(None) => "void".into(),
+        let accessed = |of: &Pointee, access: &Access| match access {
+            Access::Read => pointee(of, element).constant(),
+            Access::ReadWrite => pointee(of, element),
         };
-        let constant = |access: &Access| match access {
-            Access::Read => "const ",
-            Access::ReadWrite => "",
-        };
-        match ty {
-            Type::Array { of, count } => format!("sycl::marray<{}, {count}>", element(of)),
+        let ty = match ty {
+            Type::Value(Element::Array { of, count }) => {
+                instance("sycl::marray", element(of), count)
+            }
+            Type::Value(of) => element(of),
             Type::Pointer {
                 pointee: of,
                 access,
-            } => format!("{}{} *", constant(access), pointee(of)),
+            } => accessed(of, access).pointer(),
             Type::LocalMemory { element: of, size } => {
-                let of_element = match of {
-                    Pointee::Element(of) => self.size(of),
+                let own = match of {
+                    Pointee::Element(of) => self.size(of).filter(|own| *own > 0),
                     _ => None,
                 };
-                let of = pointee(of);
-                let count = match (size, of_element) {
-                    (Some(size), Some(own)) if own > 0 => format!("{}", size / own),
-                    _ => String::new(),
-                };
-                format!("work_group_memory<{of}[{count}]>")
+                let count = size.zip(own).map(|(size, own)| size / own);
+                let memory = pointee(of, element).array(count);
+                CppType::instance("work_group_memory", [memory].into())
             }
             Type::LocalAccessor {
                 element: of,
                 dimensions,
             } => {
-                let count = dimensions.map_or_else(|| "?".into(), |count| format!("{count}"));
-                format!("sycl::local_accessor<{}, {count}>", pointee(of))
+                let count = dimensions.map_or_else(|| "?".into(), |count| count.to_string());
+                instance("sycl::local_accessor", pointee(of, element), &count)
             }
             Type::Accessor {
                 element: of,
                 dimensions,
                 access,
-            } => format!(
-                "sycl::accessor<{}{}, {dimensions}>",
-                constant(access),
-                pointee(of)
-            ),
+            } => instance("sycl::accessor", accessed(of, access), dimensions),
             Type::Image {
                 element,
                 dimensions,
                 access,
-            } => CppType::image(*element, *dimensions, *access).to_string(),
-            Type::Sampler => "sycl::sampler".into(),
-            Type::KernelHandler => "sycl::kernel_handler".into(),
-            Type::Unused => EMPTY.into(),
-            Type::Scalar(_) | Type::Enum(_) | Type::Vector { .. } | Type::Struct(_) => {
-                ty.value().as_ref().map_or_else(String::new, element)
-            }
-        }
+            } => CppType::image(*element, *dimensions, *access),
+            Type::Sampler => CppType::named("sycl::sampler"),
+            Type::KernelHandler => CppType::named("sycl::kernel_handler"),
+            Type::Unused => CppType::named(EMPTY),
+        };
+        ty.to_string()
+    }
+}
+
+/// Returns an instance of a SYCL template with an element type and a number.
+fn instance(name: &str, of: CppType, count: &impl ToString) -> CppType {
+    CppType::instance(name, [of, CppType::named(count.to_string())].into())
+}
+
+fn pointee(of: &Pointee, element: impl Fn(&Element) -> CppType) -> CppType {
+    match of {
+        Pointee::Element(of) => element(of),
+        Pointee::Unknown(Some(name)) => CppType::named(&**name),
+        Pointee::Void | Pointee::Unknown(None) => CppType::named("void"),
     }
 }
 

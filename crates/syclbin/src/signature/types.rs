@@ -15,27 +15,9 @@ pub(super) const OF_ACCESSOR: usize = 4;
 /// major version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
-    /// A scalar.
-    Scalar(Scalar),
-    /// A C++ enumeration, passed as its underlying integer.
-    Enum(Enum),
-    /// `sycl::vec` by value.
-    Vector {
-        /// The element type.
-        of: Scalar,
-        /// The number of elements: 1, 2, 3, 4, 8 or 16. Three elements occupy the space of four.
-        count: u32,
-    },
-    /// Elements of one type by value: `sycl::marray`, `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an
-    /// array in a functor.
-    Array {
-        /// The element type.
-        of: Element,
-        /// The number of elements.
-        count: u64,
-    },
-    /// A struct by value.
-    Struct(StructId),
+    /// An element by value: a scalar, an enumeration, a vector, an array or a struct. An array is a `sycl::marray`, a
+    /// `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an array in a functor.
+    Value(Element),
     /// A pointer to device memory.
     Pointer {
         /// The type that the pointer points to, if known.
@@ -183,35 +165,19 @@ pub enum Scalar {
 }
 
 impl Type {
-    /// Returns the type as an [`Element`] if it is passed by value. Returns `None` for memory and SYCL objects.
+    /// Returns the element, if one is passed by value. Returns `None` for memory and SYCL objects.
     #[must_use]
-    pub fn value(&self) -> Option<Element> {
-        Some(match self {
-            Self::Scalar(of) => Element::Scalar(*of),
-            Self::Enum(of) => Element::Enum(of.clone()),
-            Self::Vector { of, count } => {
-                let (of, count) = (*of, *count);
-                Element::Vector { of, count }
-            }
-            Self::Array { of, count } => {
-                let (of, count) = (Box::new(of.clone()), *count);
-                Element::Array { of, count }
-            }
-            Self::Struct(id) => Element::Struct(*id),
-            _ => return None,
-        })
+    pub const fn value(&self) -> Option<&Element> {
+        match self {
+            Self::Value(element) => Some(element),
+            _ => None,
+        }
     }
 
     /// Returns the parameter type that passes `element` by value, if possible.
     pub(super) fn by_value(element: Element) -> Option<Self> {
-        Some(match element {
-            Element::Scalar(scalar) => Self::Scalar(scalar),
-            Element::Enum(of) => Self::Enum(of),
-            Element::Vector { of, count } => Self::Vector { of, count },
-            Element::Array { of, count } => Self::Array { of: *of, count },
-            Element::Struct(id) => Self::Struct(id),
-            Element::Pointer(_) | Element::Bytes(_) => return None,
-        })
+        let is_passed = !matches!(element, Element::Pointer(_) | Element::Bytes(_));
+        is_passed.then_some(Self::Value(element))
     }
 
     /// Returns the pointee of a pointer, a buffer accessor or work-group memory.
@@ -274,18 +240,25 @@ impl Type {
 
     /// Replaces the struct id with its entry in `ids`.
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
-        match self {
-            Self::Struct(id) => *id = ids[id.0],
-            Self::Array { of, .. } => of.renumber(ids),
-            Self::Pointer { pointee: of, .. }
-            | Self::LocalMemory { element: of, .. }
-            | Self::LocalAccessor { element: of, .. }
-            | Self::Accessor { element: of, .. } => {
-                if let Pointee::Element(of) = of {
-                    of.renumber(ids);
-                }
-            }
-            _ => {}
+        if let Self::Value(of)
+        | Self::Pointer {
+            pointee: Pointee::Element(of),
+            ..
+        }
+        | Self::LocalMemory {
+            element: Pointee::Element(of),
+            ..
+        }
+        | Self::LocalAccessor {
+            element: Pointee::Element(of),
+            ..
+        }
+        | Self::Accessor {
+            element: Pointee::Element(of),
+            ..
+        } = self
+        {
+            of.renumber(ids);
         }
     }
 }
@@ -300,19 +273,21 @@ impl Element {
         }
     }
 
-    /// Returns the innermost element type of nested arrays, or the element itself.
-    pub(super) fn innermost(self) -> Self {
-        match self {
-            Self::Array { of, .. } => of.innermost(),
-            element => element,
-        }
-    }
-
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         match self {
             Self::Struct(id) => *id = ids[id.0],
             Self::Array { of, .. } => of.renumber(ids),
             _ => {}
+        }
+    }
+}
+
+impl Pointee {
+    /// Returns the innermost element type of nested arrays, or the pointee itself.
+    pub(super) fn innermost(self) -> Self {
+        match self {
+            Self::Element(Element::Array { of, .. }) => Self::Element(*of).innermost(),
+            pointee => pointee,
         }
     }
 }

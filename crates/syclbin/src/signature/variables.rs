@@ -20,7 +20,7 @@ use super::types::{Element, Field, Layout, Layouts, Scalar, StructId};
 use super::{Unsupported, counted, recorded, unsupported};
 use crate::failed_assert;
 use crate::metadata::{
-    self, Malformed, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
+    self, Malformed, Named, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
 };
 use crate::model::AbstractModule;
 use crate::property::set;
@@ -61,15 +61,14 @@ pub struct DeviceGlobal {
 /// A type, and whether the sign of its integers is known.
 pub(super) type Known = (Element, bool);
 
-/// Collects the variables of a file, module by module.
+/// Collects the variables of a file, module by module: in file order, without duplicate names.
 #[derive(Default)]
 pub(super) struct Variables {
-    constants: List,
-    globals: List,
+    constants: Named<Variable>,
+    globals: Named<Variable>,
 }
 
 struct Variable {
-    name: String,
     /// The size in bytes, if the property sets record it.
     size: Option<u64>,
     ty: Result<Known, Unsupported>,
@@ -79,14 +78,8 @@ struct Variable {
 }
 
 impl Variable {
-    fn new(
-        name: &str,
-        size: Option<u64>,
-        ty: Result<Known, Unsupported>,
-        default: Option<Vec<u8>>,
-    ) -> Self {
+    fn new(size: Option<u64>, ty: Result<Known, Unsupported>, default: Option<Vec<u8>>) -> Self {
         Self {
-            name: name.into(),
             size,
             ty,
             default,
@@ -94,57 +87,44 @@ impl Variable {
         }
     }
 
-    fn malformed(name: &str, malformed: &Malformed) -> Self {
-        Self::new(name, None, unsupported(malformed.to_string()), None)
+    fn malformed(malformed: &Malformed) -> Self {
+        Self::new(None, unsupported(malformed.to_string()), None)
     }
-}
 
-/// Variables in file order, without duplicate names.
-#[derive(Default)]
-struct List {
-    list: Vec<Variable>,
-    places: BTreeMap<String, usize>,
-}
-
-impl List {
-    fn add(&mut self, variable: Variable) {
-        let Some(place) = self.places.get(&variable.name) else {
-            self.places.insert(variable.name.clone(), self.list.len());
-            self.list.push(variable);
+    fn add_to(self, all: &mut Named<Self>, name: &str) {
+        let Some(first) = all.get_mut(name) else {
+            all.insert(name, self);
             return;
         };
         // Two modules may contain the same variable of the source. The first known type is used.
-        let first = &mut self.list[*place];
-        match (first.size, variable.size) {
+        match (first.size, self.size) {
             (Some(a), Some(b)) if a != b => {
                 let a = counted(a, "byte");
                 let reason = format!("its size is {a} in one module and {b} in another");
                 first.ty = unsupported(reason);
                 first.contradicted = true;
             }
-            _ if first.ty.is_err() && variable.ty.is_ok() && !first.contradicted => {
-                *first = variable;
-            }
+            _ if first.ty.is_err() && self.ty.is_ok() && !first.contradicted => *first = self,
             _ => {}
         }
     }
 
-    /// Returns the variables. If a type contains a conflicting struct, the reason replaces the type.
-    fn finish(
-        self,
+    /// Returns the type, and whether the sign of its integers is known. If the type contains a conflicting struct, the
+    /// reason replaces the type.
+    fn ty(
+        &self,
         conflicts: &BTreeMap<StructId, Unsupported>,
-    ) -> impl Iterator<Item = (Variable, Option<KernelName>)> {
-        self.list.into_iter().map(|mut variable| {
-            let structure = match &variable.ty {
-                Ok((element, _)) => element.structure(),
-                Err(_) => None,
-            };
-            if let Some(conflict) = structure.and_then(|id| conflicts.get(&id)) {
-                variable.ty = Err(conflict.clone());
+    ) -> (Result<Element, Unsupported>, bool) {
+        match &self.ty {
+            Ok((element, sign_known)) => {
+                let structure = element.structure();
+                match structure.and_then(|id| conflicts.get(&id)) {
+                    Some(conflict) => (Err(conflict.clone()), false),
+                    None => (Ok(element.clone()), *sign_known),
+                }
             }
-            let name = mangled::variable(&variable.name);
-            (variable, name)
-        })
+            Err(reason) => (Err(reason.clone()), false),
+        }
     }
 }
 
@@ -171,11 +151,13 @@ impl Variables {
                     let values = constants.defaults.as_deref();
                     let value =
                         values.and_then(|values| values.get(place.start..)?.get(..place.size));
-                    Variable::new(name, Some(size), ty, value.map(Vec::from))
+                    Variable::new(Some(size), ty, value.map(Vec::from))
                 }),
-                Err(malformed) => Some(Variable::malformed(name, malformed)),
+                Err(malformed) => Some(Variable::malformed(malformed)),
             };
-            variable.into_iter().for_each(|it| self.constants.add(it));
+            if let Some(variable) = variable {
+                variable.add_to(&mut self.constants, name);
+            }
         }
         for key in module.metadata.keys(set::DEVICE_GLOBALS) {
             let name = without_run_prefix(key);
@@ -189,14 +171,14 @@ impl Variables {
                         let sources = sources.as_deref_mut()?;
                         Some(device_global(key, global, sources, names))
                     });
-                    Variable::new(name, Some(size), ty, None)
+                    Variable::new(Some(size), ty, None)
                 }
                 Err(malformed) if name != failed_assert::VARIABLE => {
-                    Variable::malformed(name, &malformed)
+                    Variable::malformed(&malformed)
                 }
                 _ => continue,
             };
-            self.globals.add(variable);
+            variable.add_to(&mut self.globals, name);
         }
     }
 
@@ -205,33 +187,26 @@ impl Variables {
         self,
         conflicts: &BTreeMap<StructId, Unsupported>,
     ) -> (Vec<SpecializationConstant>, Vec<DeviceGlobal>) {
-        let constants = self.constants.finish(conflicts).map(|(found, name)| {
-            let (ty, sign_known) = apart(found.ty);
+        let constants = self.constants.into_iter().map(|(symbol, found)| {
+            let (ty, sign_known) = found.ty(conflicts);
             SpecializationConstant {
-                symbol: found.name,
-                name,
+                name: mangled::variable(&symbol),
+                symbol,
                 ty,
                 sign_known,
                 default: found.default,
             }
         });
-        let globals = self.globals.finish(conflicts).map(|(found, name)| {
-            let (ty, sign_known) = apart(found.ty);
+        let globals = self.globals.into_iter().map(|(id, found)| {
+            let (ty, sign_known) = found.ty(conflicts);
             DeviceGlobal {
-                id: found.name,
-                name,
+                name: mangled::variable(&id),
+                id,
                 ty,
                 sign_known,
             }
         });
         (constants.collect(), globals.collect())
-    }
-}
-
-fn apart(ty: Result<Known, Unsupported>) -> (Result<Element, Unsupported>, bool) {
-    match ty {
-        Ok((element, sign_known)) => (Ok(element), sign_known),
-        Err(reason) => (Err(reason), false),
     }
 }
 
@@ -263,7 +238,7 @@ fn specialization_constant(
     match sources.described_variable(name, size, names) {
         Some(described) => {
             let (element, text) = described?;
-            let declared = MemoryMap::of_element(&element, &names.layouts);
+            let declared = MemoryMap::of_declared(&element, &names.layouts);
             agree_with_parts(&declared, parts, spirv, text)?;
             Ok((element, true))
         }

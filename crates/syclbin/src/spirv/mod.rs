@@ -4,7 +4,6 @@
 
 pub(crate) mod edit;
 pub(crate) mod grammar;
-mod kernel_uses;
 pub(crate) mod module;
 pub(crate) mod reads;
 #[cfg(test)]
@@ -13,6 +12,5 @@ mod trim;
 mod uses;
 pub(crate) mod words;
 
-pub use kernel_uses::KernelUses;
 pub use trim::{reachable, trim};
-pub use uses::{ASSERT_FAIL, Import, Uses, is_target, unresolved_imports};
+pub use uses::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};

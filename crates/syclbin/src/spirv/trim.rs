@@ -5,7 +5,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
@@ -59,28 +58,31 @@ pub fn reachable(
     roots: &[u32],
 ) -> Result<Vec<u32>, Error> {
     let words = without_debug_info(words)?;
-    let module = Module::new(&words)?;
-    let mut entries = BTreeMap::new();
-    for (place, instruction) in module.declarations.iter().enumerate() {
-        if entry_point(instruction).is_some_and(|name| is_kept(&name)) {
-            entries.insert(place, instruction.operands[1]);
-        }
-    }
+    let instructions = words::instructions(&words).collect::<Result<Vec<_>, Error>>()?;
+    let module = Module::new(&instructions)?;
+    let kept = module.declarations().filter(|instruction| {
+        let name = entry_point(instruction);
+        name.is_some_and(|name| is_kept(&name))
+    });
+    let entries: BTreeMap<usize, u32> = kept.map(|i| (i.at, i.operands[1])).collect();
     let kernels: BTreeSet<u32> = entries.values().copied().collect();
     let live = module.reachable(&kernels, roots)?;
     // Some drivers reject the capabilities of Intel's extensions for variables, so they are kept only if needed.
-    let describes_variables = module.declarations.iter().any(|instruction| {
+    let describes_variables = module.declarations().any(|instruction| {
         let target = instruction.operands.first();
         instruction.opcode == op::DECORATE
             && is_host_metadata(instruction)
             && target.is_some_and(|target| live.contains(target))
     });
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
-    for (place, instruction) in module.declarations.iter().enumerate() {
+    for part in &module.parts {
+        let Some(instruction) = part.first() else {
+            continue;
+        };
         let operands = instruction.operands;
         let target = operands.first().copied().unwrap_or_default();
         let is_kept = match instruction.opcode {
-            op::ENTRY_POINT if entries.contains_key(&place) => {
+            op::ENTRY_POINT if entries.contains_key(&instruction.at) => {
                 let (_, interface) = string(operands.get(2..).unwrap_or_default());
                 let name = &operands[..operands.len() - interface.len()];
                 let interface = interface.iter().filter(|id| live.contains(id));
@@ -105,97 +107,63 @@ pub fn reachable(
                 false
             }
             opcode if is_about_target(opcode) => live.contains(&target),
-            _ => match module.ids(instruction)?.result {
+            _ => match ids(instruction)?.result {
                 Some(result) => live.contains(&operands[result]),
                 None => true,
             },
         };
-        if is_kept {
-            put(&mut out, instruction.opcode, &[operands]);
-        }
-    }
-    for (id, range) in &module.functions {
-        if live.contains(id) {
-            out.extend_from_slice(&words[range.clone()]);
+        for instruction in part.iter().filter(|_| is_kept) {
+            put(&mut out, instruction.opcode, &[instruction.operands]);
         }
     }
     Ok(out)
 }
 
-/// The definition of an id: the index of a declaration, or the words of a function.
-enum Definition {
-    Declaration(usize),
-    Function(Range<usize>),
-}
-
 struct Module<'w> {
-    words: &'w [u32],
-    /// The instructions before the first function.
-    declarations: Vec<Instruction<'w>>,
-    functions: Vec<(u32, Range<usize>)>,
-    definitions: BTreeMap<u32, Definition>,
+    /// Declarations and whole functions, in module order.
+    parts: Vec<&'w [Instruction<'w>]>,
+    /// The part that defines each id, except ids that are defined inside functions.
+    definitions: BTreeMap<u32, &'w [Instruction<'w>]>,
 }
 
 impl<'w> Module<'w> {
-    fn new(words: &'w [u32]) -> Result<Self, Error> {
+    fn new(instructions: &'w [Instruction<'w>]) -> Result<Self, Error> {
         let mut module = Self {
-            words,
-            declarations: Vec::new(),
-            functions: Vec::new(),
+            parts: Vec::new(),
             definitions: BTreeMap::new(),
         };
-        let mut function = None;
-        for instruction in words::instructions(words) {
-            let instruction = instruction?;
-            let end = instruction.at + 1 + instruction.operands.len();
-            let (id, definition) = match (instruction.opcode, instruction.operands, function) {
-                (op::FUNCTION, [_, id, ..], None) => {
-                    function = Some((*id, instruction.at));
-                    continue;
+        let mut rest = instructions;
+        while let Some(first) = rest.first() {
+            let count = match first.opcode {
+                op::FUNCTION => {
+                    let is_border =
+                        |i: &Instruction<'_>| matches!(i.opcode, op::FUNCTION | op::FUNCTION_END);
+                    let end = rest[1..].iter().position(is_border).map(|end| end + 1);
+                    end.filter(|end| rest[*end].opcode == op::FUNCTION_END)
                 }
-                (op::FUNCTION_END, _, Some((id, start))) => {
-                    module.functions.push((id, start..end));
-                    function = None;
-                    (id, Definition::Function(start..end))
-                }
-                (op::FUNCTION | op::FUNCTION_END, ..) => {
-                    return Err(error(
-                        instruction.at,
-                        "a function is nested in another, or has no end",
-                    ));
-                }
-                (_, _, Some(_)) => continue,
-                (_, operands, None) => {
-                    let place = module.declarations.len();
-                    module.declarations.push(instruction);
-                    let Some(result) = module.ids(&instruction)?.result else {
-                        continue;
-                    };
-                    (operands[result], Definition::Declaration(place))
-                }
+                op::FUNCTION_END => None,
+                _ => Some(0),
             };
-            if module.definitions.insert(id, definition).is_some() {
-                return Err(error(
-                    instruction.at,
-                    "two instructions have the same result id",
-                ));
+            let problem = "a function is nested in another, has no start, or has no end";
+            let last = count.ok_or_else(|| error(first.at, problem))?;
+            let (part, others) = rest.split_at(last + 1);
+            rest = others;
+            module.parts.push(part);
+            if let Some(result) = ids(first)?.result
+                && module
+                    .definitions
+                    .insert(first.operands[result], part)
+                    .is_some()
+            {
+                return Err(error(first.at, "two instructions have the same result id"));
             }
         }
-        match function {
-            Some((_, start)) => Err(error(start, "a function has no end")),
-            None => Ok(module),
-        }
+        Ok(module)
     }
 
-    fn ids(&self, instruction: &Instruction<'_>) -> Result<Ids, Error> {
-        let ids = grammar::ids(instruction.opcode, instruction.operands);
-        ids.map_err(|unknown| {
-            let problem = match unknown {
-                Unknown::Opcode => "an instruction is unknown",
-                Unknown::Operands => "an instruction has the wrong operands",
-            };
-            error(instruction.at, problem)
-        })
+    fn declarations(&self) -> impl Iterator<Item = &'w Instruction<'w>> {
+        let first = self.parts.iter().filter_map(|part| part.first());
+        first.filter(|instruction| instruction.opcode != op::FUNCTION)
     }
 
     /// Returns the ids that the kernels, the roots, and all instructions that cannot be removed need.
@@ -203,7 +171,7 @@ impl<'w> Module<'w> {
         let mut next: Vec<u32> = kernels.iter().chain(roots).copied().collect();
         // For each id, the ids that its annotations need.
         let mut annotations: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for instruction in &self.declarations {
+        for instruction in self.declarations() {
             let operands = instruction.operands;
             let id = |at: usize| operands[at];
             match (instruction.opcode, operands) {
@@ -212,18 +180,18 @@ impl<'w> Module<'w> {
                 }
                 (op::EXECUTION_MODE_ID, [target, ..]) if !kernels.contains(target) => {}
                 (op::DECORATE_ID, [target, ..]) => {
-                    let uses = self.ids(instruction)?.uses.into_iter().map(id);
+                    let uses = ids(instruction)?.uses.into_iter().map(id);
                     annotations.entry(*target).or_default().extend(uses);
                 }
                 (op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE, [group, ..]) => {
-                    for target in self.ids(instruction)?.uses.into_iter().map(id) {
+                    for target in ids(instruction)?.uses.into_iter().map(id) {
                         annotations.entry(target).or_default().push(*group);
                     }
                 }
                 (op::ENTRY_POINT | op::EXECUTION_MODE | op::LINE, _) => {}
                 (opcode, _) if is_about_target(opcode) => {}
                 _ => {
-                    let ids = self.ids(instruction)?;
+                    let ids = ids(instruction)?;
                     if ids.result.is_none() {
                         next.extend(ids.uses.into_iter().map(id));
                     }
@@ -232,36 +200,27 @@ impl<'w> Module<'w> {
         }
         let mut live = BTreeSet::new();
         while let Some(id) = next.pop() {
-            if !live.insert(id) {
-                continue;
-            }
-            next.extend(annotations.get(&id).into_iter().flatten());
-            match self.definitions.get(&id) {
-                Some(Definition::Declaration(place)) => {
-                    self.needs(&self.declarations[*place], &mut next)?;
+            if live.insert(id) {
+                next.extend(annotations.get(&id).into_iter().flatten());
+                for instruction in self.definitions.get(&id).copied().unwrap_or_default() {
+                    let ids = ids(instruction)?;
+                    next.extend(ids.all().map(|at| instruction.operands[at]));
                 }
-                Some(Definition::Function(range)) => {
-                    let body = words::instructions_from(self.words, range.start);
-                    for instruction in body.map_while(Result::ok) {
-                        if instruction.at >= range.end {
-                            break;
-                        }
-                        self.needs(&instruction, &mut next)?;
-                    }
-                }
-                // The id is defined inside a function.
-                None => {}
             }
         }
         Ok(live)
     }
+}
 
-    fn needs(&self, instruction: &Instruction<'_>, next: &mut Vec<u32>) -> Result<(), Error> {
-        let ids = self.ids(instruction)?;
-        let places = ids.ty.into_iter().chain(ids.result).chain(ids.uses);
-        next.extend(places.map(|at| instruction.operands[at]));
-        Ok(())
-    }
+fn ids(instruction: &Instruction<'_>) -> Result<Ids, Error> {
+    let ids = grammar::ids(instruction.opcode, instruction.operands);
+    ids.map_err(|unknown| {
+        let problem = match unknown {
+            Unknown::Opcode => "an instruction is unknown",
+            Unknown::Operands => "an instruction has the wrong operands",
+        };
+        error(instruction.at, problem)
+    })
 }
 
 /// Returns whether an instruction without a result describes the id in its first operand.

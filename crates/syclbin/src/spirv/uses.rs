@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds a module's imports, and features that some drivers cannot compile.
+//! Finds a module's imports, and features that some devices lack or some drivers miscompile.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::module::types::Record;
 use super::module::{Module, STORAGE_CROSS_WORKGROUP};
-use crate::error::Error;
 use crate::spirv::words::{instructions, op};
 
 /// The scope that covers all devices in the system.
@@ -61,15 +61,82 @@ fn scope_at(opcode: u16) -> Option<usize> {
     }
 }
 
-/// Returns the unresolved imports of the module `bytes`. A driver may terminate the process if it loads a module
-/// with unresolved imports, so check before loading.
-///
-/// # Errors
-///
-/// Returns an error if `bytes` are not SPIR-V.
-pub fn unresolved_imports(bytes: &[u8]) -> Result<Vec<String>, Error> {
-    let module = Module::parse(bytes)?;
-    Ok(module.imports().map(String::from).collect())
+/// Features that a kernel uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelUses {
+    /// Whether the kernel, or a function that it calls, uses a collective operation of a work-group, such as a
+    /// sum.
+    pub work_group_functions: bool,
+    /// Whether the kernel takes a by-value struct that is, or contains, a packed struct with a misaligned member.
+    pub unaligned_argument: bool,
+    /// Whether the kernel takes an image or a sampler.
+    pub images: bool,
+}
+
+/// A function, identified by the index of its module and its id in that module.
+type Function = (usize, u32);
+
+impl KernelUses {
+    /// Returns the features that each kernel of a program uses, by kernel name.
+    #[must_use]
+    pub fn of(modules: &[Module]) -> BTreeMap<String, Self> {
+        let of_work_groups = functions_of_work_groups(modules);
+        let mut kernels = BTreeMap::new();
+        for (number, module) in modules.iter().enumerate() {
+            for (id, name) in &module.entry_points {
+                let parameters = module.functions.get(id).into_iter().flatten();
+                let uses = Self {
+                    work_group_functions: of_work_groups.contains(&(number, *id)),
+                    unaligned_argument: parameters
+                        .clone()
+                        .any(|(id, ty)| module.types.is_unaligned(*ty) && module.is_by_value(*id)),
+                    images: parameters.clone().any(|(_, ty)| {
+                        let ty = module.types.get(*ty);
+                        matches!(ty, Some(Record::Image(_) | Record::Sampler))
+                    }),
+                };
+                kernels.insert(name.clone(), uses);
+            }
+        }
+        kernels
+    }
+}
+
+/// Returns the functions that use a collective operation of a work-group, directly or through calls.
+fn functions_of_work_groups(modules: &[Module]) -> BTreeSet<Function> {
+    let mut exports: BTreeMap<&str, Function> = BTreeMap::new();
+    for (number, module) in modules.iter().enumerate() {
+        exports.extend(
+            module
+                .exports
+                .iter()
+                .map(|(id, name)| (&**name, (number, *id))),
+        );
+    }
+    // For each function, its callers, and its declarations in other modules.
+    let mut users: BTreeMap<Function, Vec<Function>> = BTreeMap::new();
+    let mut next = Vec::new();
+    for (number, module) in modules.iter().enumerate() {
+        for (caller, callee) in &module.calls {
+            users
+                .entry((number, *callee))
+                .or_default()
+                .push((number, *caller));
+        }
+        for (id, name) in &module.imports {
+            if let Some(export) = exports.get(&**name) {
+                users.entry(*export).or_default().push((number, *id));
+            }
+        }
+        next.extend(module.of_work_groups.iter().map(|id| (number, *id)));
+    }
+    let mut found = BTreeSet::new();
+    while let Some(function) = next.pop() {
+        if found.insert(function) {
+            next.extend(users.get(&function).into_iter().flatten());
+        }
+    }
+    found
 }
 
 /// The kind of an unresolved import.
@@ -115,18 +182,24 @@ pub fn is_target(target: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
+    use alloc::vec;
 
     use super::*;
+    use crate::spirv::words::bytes;
 
-    fn uses(instructions: &[&[u32]]) -> Uses {
+    /// The words of a module with these instructions, each with its opcode first.
+    fn words(instructions: &[&[u32]]) -> Vec<u32> {
         let mut words: Vec<u32> = [0x0723_0203, 0x0001_0000, 0, 20, 0].to_vec();
         for instruction in instructions {
             let count = u32::try_from(instruction.len()).unwrap();
             words.push(count << 16 | instruction[0]);
             words.extend(&instruction[1..]);
         }
-        Uses::of(&words)
+        words
+    }
+
+    fn uses(instructions: &[&[u32]]) -> Uses {
+        Uses::of(&words(instructions))
     }
 
     #[test]
@@ -169,5 +242,103 @@ mod tests {
             9 << 16 | 59,
         ];
         assert_eq!(Uses::of(&words).capabilities, BTreeSet::from([4]));
+    }
+
+    fn module(instructions: &[&[u32]]) -> Module {
+        Module::parse(&bytes(words(instructions))).unwrap()
+    }
+
+    const A: u32 = 'a' as u32;
+    const B: u32 = 'b' as u32;
+
+    /// Kernels `a`, which calls function 12, and `b`, which calls nothing.
+    fn kernels() -> Vec<&'static [u32]> {
+        vec![
+            &[15, 6, 10, A],
+            &[15, 6, 11, B],
+            &[54, 1, 10, 0, 2],
+            &[57, 1, 20, 12],
+            &[56],
+            &[54, 1, 11, 0, 2],
+            &[56],
+            &[54, 1, 12, 0, 2],
+        ]
+    }
+
+    fn users(modules: &[Module]) -> Vec<String> {
+        let uses = KernelUses::of(modules).into_iter();
+        let users = uses.filter(|(_, uses)| uses.work_group_functions);
+        users.map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn functions_of_work_groups_are_found_in_callees() {
+        for (scope, expected) in [(2, vec!["a"]), (3, vec![])] {
+            let constant: &[u32] = &[43, 1, 7, scope];
+            for instruction in [&[261, 1, 2, 7, 3][..], &[264, 1, 2, 7, 0, 3]] {
+                let instructions = [vec![constant], kernels(), vec![instruction]].concat();
+                assert_eq!(users(&[module(&instructions)]), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn functions_of_work_groups_are_found_across_modules() {
+        let import: &[u32] = &[71, 12, 41, A, 1];
+        let first = || module(&[vec![import], kernels()].concat());
+        let export = |name| {
+            module(&[
+                &[71, 5, 41, name, 0],
+                &[43, 1, 7, 2],
+                &[54, 1, 5, 0, 2],
+                &[264, 1, 2, 7, 0, 3],
+            ])
+        };
+        assert_eq!(users(&[first(), export(A)]), ["a"]);
+        assert_eq!(users(&[first(), export(B)]), [""; 0]);
+    }
+
+    #[test]
+    fn unaligned_arguments_are_found_inside_of_others() {
+        // An 8-bit integer (1), a 32-bit integer (6), a packed struct of both (2), and types that contain it.
+        let numbers: &[&[u32]] = &[&[21, 1, 8, 0], &[21, 6, 32, 0], &[43, 6, 8, 3]];
+        let packed: &[u32] = &[71, 2, 10];
+        let by_value: &[u32] = &[71, 9, 38, 2];
+        let direct: &[&[u32]] = &[&[30, 2, 1, 6], &[32, 4, 7, 2]];
+        let nested: &[&[u32]] = &[
+            &[30, 2, 1, 6],
+            &[28, 3, 2, 8],
+            &[30, 5, 1, 3],
+            &[32, 4, 7, 5],
+        ];
+        let aligned: &[&[u32]] = &[&[30, 2, 6, 1], &[32, 4, 7, 2]];
+        let kernel: &[&[u32]] = &[&[54, 1, 10, 0, 2], &[55, 4, 9]];
+        for (types, expected) in [(direct, true), (nested, true), (aligned, false)] {
+            let with = |decorations: &[&[u32]]| {
+                let entry: &[&[u32]] = &[&[15, 6, 10, A]];
+                let code = module(&[entry, decorations, numbers, types, kernel].concat());
+                KernelUses::of(&[code])["a"].unaligned_argument
+            };
+            assert_eq!(with(&[packed, by_value]), expected);
+            assert!(!with(&[packed]) && !with(&[by_value]));
+        }
+    }
+
+    #[test]
+    fn images_and_samplers_are_found() {
+        // A number, an image and a sampler.
+        let types: &[&[u32]] = &[&[21, 1, 32, 0], &[25, 2, 1, 1, 0, 0, 0, 0, 0, 0], &[26, 3]];
+        for (parameter, expected) in [(1, false), (2, true), (3, true)] {
+            let kernel: &[&[u32]] = &[&[15, 6, 10, A], &[54, 1, 10, 0, 2], &[55, parameter, 9]];
+            let code = module(&[&kernel[..1], types, &kernel[1..]].concat());
+            assert_eq!(KernelUses::of(&[code])["a"].images, expected);
+        }
+    }
+
+    #[test]
+    fn calls_in_circles_end() {
+        let call: &[u32] = &[57, 1, 20, 10];
+        let instructions = [kernels(), vec![call]].concat();
+        assert_eq!(users(&[module(&instructions)]), [""; 0]);
     }
 }

@@ -144,14 +144,7 @@ pub fn bytes(words: Vec<u32>) -> Vec<u8> {
 
 /// Iterates over the instructions in a module. An error ends the iteration.
 pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
-    instructions_from(words, HEADER_WORDS)
-}
-
-/// Iterates over the instructions, starting at the word `next`.
-pub fn instructions_from(
-    words: &[u32],
-    mut next: usize,
-) -> impl Iterator<Item = Result<Instruction<'_>, Error>> {
+    let mut next = HEADER_WORDS;
     core::iter::from_fn(move || {
         let at = next;
         let first = *words.get(at)?;

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Encodes a [`Syclbin`] as bytes, in any container. The output is deterministic.
 
-mod v1;
 mod v2;
 
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::content::Container;
-use crate::model::Syclbin;
-use crate::offload::encode::Outgoing;
-use crate::offload::{ImageKind, OffloadKind, encode};
+use crate::model::{Image, Syclbin};
+use crate::offload::{Entry, ImageKind, OffloadKind, binary};
 use crate::property::Inexpressible;
+use crate::raw::v1;
 
 /// Writes `file` in the given container.
 ///
@@ -38,69 +36,137 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
     if container == Container::Version2 {
         return v2::write(file);
     }
-    if container == Container::Images {
-        return Err(Error::Container {
-            record: "file".into(),
-            what: "SYCLBIN".into(),
+    let refuse = |record: String, what: String| {
+        Err(Error::Container {
+            record,
+            what,
             container,
-        });
+        })
+    };
+    if container == Container::Images {
+        return refuse("file".into(), "SYCLBIN".into());
     }
     for (index, module) in file.modules.iter().enumerate() {
         let images = module.images.iter().map(|image| &image.strings);
         if let Some((key, _)) = images.chain([&module.strings]).flatten().next() {
-            return Err(Error::Container {
-                record: format!("abstract module {index}"),
-                what: format!("the string `{key}`"),
-                container,
-            });
+            let record = format!("abstract module {index}");
+            return refuse(record, format!("the string `{key}`"));
         }
     }
-    let keeps_strings = container != Container::Bare;
-    if !keeps_strings && let Some((key, _)) = file.strings.first() {
-        return Err(Error::Container {
-            record: "file".into(),
-            what: format!("the string `{key}`"),
-            container,
-        });
+    if container == Container::Bare
+        && let Some((key, _)) = file.strings.first()
+    {
+        return refuse("file".into(), format!("the string `{key}`"));
     }
     if container != Container::OffloadBinary2 && !file.foreign.is_empty() {
-        return Err(Error::Container {
-            record: "file".into(),
-            what: "a non-SYCLBIN entry".into(),
-            container,
-        });
+        return refuse("file".into(), "a non-SYCLBIN entry".into());
     }
 
-    let mut parts = v1::parts(file)?;
+    let mut image = version_1(file)?;
+    if container == Container::Bare {
+        return Ok(image);
+    }
     if container == Container::OffloadBinary2 {
         // Pads like the reference runtime, although the runtime also loads files without this padding.
-        let size: usize = parts.iter().map(|part| part.len()).sum();
-        parts.push(vec_of_zeros(size.next_multiple_of(8) - size));
+        image.resize(image.len().next_multiple_of(8), 0);
     }
-    let entry = Outgoing {
+    let entry = Entry {
         image_kind: ImageKind::SYCLBIN,
         offload_kind: OffloadKind::SYCL,
         flags: 0,
-        strings: file
-            .strings
-            .iter()
-            .map(|(key, value)| (key.as_ref(), Cow::Borrowed(value.as_ref())))
-            .collect(),
-        image: parts,
+        strings: file.strings.clone(),
+        image: image.into(),
     };
-    match container {
-        Container::Bare => Ok(entry.image.concat()),
-        Container::OffloadBinary1 => encode::version_1(&entry),
-        _ => {
-            let mut entries = Vec::from([entry]);
-            entries.extend(file.foreign.iter().map(Outgoing::of));
-            encode::version_2(&entries)
-        }
-    }
+    let mut entries = Vec::from([entry]);
+    entries.extend(file.foreign.iter().cloned());
+    let version = if container == Container::OffloadBinary1 {
+        1
+    } else {
+        2
+    };
+    binary::write(version, &entries)
 }
 
-fn vec_of_zeros(count: usize) -> Cow<'static, [u8]> {
-    Cow::Borrowed(&[0; 8][..count])
+/// Writes version 1, which consists of headers, a metadata table and a binary table.
+fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
+    let images = |native| {
+        let all = file.modules.iter().enumerate();
+        all.flat_map(|(index, module)| module.images.iter().map(move |image| (index, image)))
+            .filter(move |(_, image): &(usize, &Image<'_>)| image.native == native)
+    };
+
+    // Metadata is in the same order as in the reference writers' output: global, modules, IR, native.
+    let mut metadata = String::new();
+    let mut add = |text: String| {
+        let offset = metadata.len() as u64;
+        metadata.push_str(&text);
+        (offset, text.len() as u64)
+    };
+    let global = add(text(&file.global, || "file".into())?);
+    let module_metadata = file
+        .modules
+        .iter()
+        .enumerate()
+        .map(|(index, module)| {
+            let record = || format!("abstract module {index}");
+            Ok(add(text(&module.metadata, record)?))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let mut binary_size = 0;
+    let mut image_headers = Vec::new();
+    for (index, image) in images(false).chain(images(true)) {
+        let record = || format!("an image of abstract module {index}");
+        let (metadata_offset, metadata_size) = add(text(&image.metadata, record)?);
+        image_headers.push(v1::ImageHeader {
+            metadata_offset,
+            metadata_size,
+            raw_offset: binary_size,
+            raw_size: image.bytes.len() as u64,
+        });
+        binary_size += image.bytes.len() as u64;
+    }
+
+    let mut out = Vec::new();
+    v1::FileHeader {
+        magic: u32::from_le_bytes(v1::MAGIC),
+        version: v1::VERSION,
+        padding: 0,
+        abstract_module_count: count(file.modules.len(), "abstract modules")?,
+        ir_module_count: count(images(false).count(), "IR modules")?,
+        native_device_code_image_count: count(images(true).count(), "native images")?,
+        metadata_byte_table_size: metadata.len() as u64,
+        binary_byte_table_size: binary_size,
+        global_metadata_offset: global.0,
+        global_metadata_size: global.1,
+    }
+    .write(&mut out);
+    let (mut ir_index, mut native_index) = (0, 0);
+    for (module, (metadata_offset, metadata_size)) in file.modules.iter().zip(module_metadata) {
+        let native = module.images.iter().filter(|image| image.native).count();
+        let ir = count(module.images.len() - native, "IR modules")?;
+        let native = count(native, "native images")?;
+        v1::AbstractModuleHeader {
+            metadata_offset,
+            metadata_size,
+            ir_module_count: ir,
+            ir_module_index: ir_index,
+            native_device_code_image_count: native,
+            native_device_code_image_index: native_index,
+        }
+        .write(&mut out);
+        // The totals were counted above, so this does not overflow.
+        ir_index += ir;
+        native_index += native;
+    }
+    for header in &image_headers {
+        header.write(&mut out);
+    }
+    out.extend_from_slice(metadata.as_bytes());
+    out.resize(out.len().next_multiple_of(8), 0);
+    for (_, image) in images(false).chain(images(true)) {
+        out.extend_from_slice(&image.bytes);
+    }
+    Ok(out)
 }
 
 fn count(number: usize, what: &'static str) -> Result<u32, Error> {

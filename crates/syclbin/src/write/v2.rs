@@ -9,14 +9,13 @@ use alloc::vec::Vec;
 
 use super::{Error, text};
 use crate::model::{Image, ImageKind, Syclbin};
-use crate::offload::encode::{Outgoing, version_2};
 use crate::offload::{self, Entry, OffloadKind, Strings};
 use crate::raw::v2::{VERSION, key, role};
 
 pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
     let global = text(&file.global, || "file".into())?;
     check_strings("file", &[], &file.strings)?;
-    let mut entries = Vec::from([entry(role::GLOBAL_METADATA, &[], &file.strings, [global])]);
+    let mut entries = Vec::from([entry(role::GLOBAL_METADATA, &[], &file.strings, global)]);
     for (index, module) in file.modules.iter().enumerate() {
         let number = (key::AM_INDEX, index.to_string());
         let record = format!("abstract module {index}");
@@ -26,7 +25,7 @@ pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
             role::AM_METADATA,
             core::slice::from_ref(&number),
             &module.strings,
-            [metadata],
+            metadata,
         ));
         for image in &module.images {
             entries.push(image_entry(image, &number)?);
@@ -35,14 +34,11 @@ pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
     for (index, entry) in file.foreign.iter().enumerate() {
         check_foreign(entry, index)?;
     }
-    entries.extend(file.foreign.iter().map(Outgoing::of));
-    version_2(&entries)
+    entries.extend(file.foreign.iter().cloned());
+    offload::write(&entries)
 }
 
-fn image_entry<'f>(
-    image: &'f Image<'_>,
-    number: &(&'static str, String),
-) -> Result<Outgoing<'f>, Error> {
+fn image_entry<'f>(image: &Image<'f>, number: &(&'static str, String)) -> Result<Entry<'f>, Error> {
     let record = || format!("an image of abstract module {}", number.1);
     let metadata = text(&image.metadata, record)?;
     // Strings that repeat some metadata, for tools that only support OffloadBinary.
@@ -60,10 +56,9 @@ fn image_entry<'f>(
         }
     };
     check_strings(&record(), &own, &image.strings)?;
-    let size = (metadata.len() as u64).to_le_bytes().to_vec();
-    let mut entry = entry(role, &own, &image.strings, [size, metadata.into_bytes()]);
-    entry.image.push(Cow::Borrowed(&image.bytes));
-    Ok(entry)
+    let size = (metadata.len() as u64).to_le_bytes();
+    let whole = [&size, metadata.as_bytes(), &image.bytes].concat();
+    Ok(entry(role, &own, &image.strings, whole))
 }
 
 /// Checks that no string in `extra` repeats a key that SYCLBIN uses in the entry. Readers use the first occurrence.
@@ -105,25 +100,27 @@ fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
     }
 }
 
-fn entry<'f, const N: usize>(
+fn entry<'f>(
     role: &'static str,
     own: &[(&'static str, String)],
-    extra: &'f Strings<'_>,
-    image: [impl Into<Vec<u8>>; N],
-) -> Outgoing<'f> {
+    extra: &Strings<'f>,
+    image: impl Into<Vec<u8>>,
+) -> Entry<'f> {
     let known = [(key::FORMAT_VERSION, VERSION), (key::ROLE, role)];
-    let known = known.map(|(key, value)| (key, Cow::Borrowed(value.as_bytes())));
-    let own = own
-        .iter()
-        .map(|(key, value)| (*key, Cow::Owned(value.clone().into_bytes())));
-    let extra = extra
-        .iter()
-        .map(|(key, value)| (key.as_ref(), Cow::Borrowed(value.as_ref())));
-    Outgoing {
+    let known = known.map(|(key, value)| (key.into(), value.as_bytes().into()));
+    let own = own.iter().map(|(key, value)| {
+        let value = value.clone().into_bytes();
+        (Cow::Borrowed(*key), value.into())
+    });
+    Entry {
         image_kind: offload::ImageKind::SYCLBIN,
         offload_kind: OffloadKind::SYCL,
         flags: 0,
-        strings: known.into_iter().chain(own).chain(extra).collect(),
-        image: image.map(|part| Cow::Owned(part.into())).into(),
+        strings: known
+            .into_iter()
+            .chain(own)
+            .chain(extra.iter().cloned())
+            .collect(),
+        image: image.into().into(),
     }
 }

@@ -68,8 +68,8 @@ fn everything_survives_every_container_in_aligned_places() {
         for module in view.modules() {
             for image in module.unwrap().images() {
                 let image = image.unwrap();
-                let start = usize::try_from(image.offset()).unwrap();
-                assert_eq!(&bytes[start..start + image.bytes().len()], image.bytes());
+                let start = usize::try_from(image.offset).unwrap();
+                assert_eq!(&bytes[start..start + image.bytes.len()], image.bytes);
             }
         }
         if container != Container::Bare {
@@ -158,7 +158,7 @@ fn version_1_keeps_strings_and_other_entries() {
 fn modules_know_their_index() {
     let bytes = write::to_vec(&everything(), Container::default()).unwrap();
     let file = read::File::parse(&bytes).unwrap();
-    let indices = file.modules().map(|module| module.unwrap().index());
+    let indices = file.modules().map(|module| module.unwrap().index);
     assert!(indices.eq(0..file.module_count()));
     assert!(file.module_count() > 1);
 }
@@ -549,7 +549,7 @@ fn empty_image_lies_inside_file_without_padding() {
     let view = read::File::parse(&bytes).unwrap();
     let module = view.module(0).unwrap();
     let image = module.images().next().unwrap().unwrap();
-    assert_eq!(image.offset(), end as u64);
+    assert_eq!(image.offset, end as u64);
 }
 
 #[test]

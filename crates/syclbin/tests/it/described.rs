@@ -9,7 +9,7 @@ use syclbin::__private::mangled;
 use syclbin::__private::spirv::Module;
 use syclbin::Syclbin;
 use syclbin::signature::{
-    self, Argument, Declaration, DeclaredParameter, Element, KernelName, Signatures,
+    self, Argument, Declaration, DeclaredParameter, Element, KernelName, Signatures, Type,
 };
 
 fn path(name: &str) -> PathBuf {
@@ -72,9 +72,9 @@ fn description(described: &Described) -> String {
         writeln!(text, "{name}\n    {ty}").unwrap();
     }
     let definitions = &described.definitions;
-    for (name, element) in definitions.iter() {
+    for (name, element) in &definitions.named {
         match element {
-            Element::Struct(id) => writeln!(text, "{}", definitions.layouts().describe(*id)),
+            Element::Struct(id) => writeln!(text, "{}", definitions.layouts.describe(*id)),
             element => writeln!(text, "{name}: {element:?}"),
         }
         .unwrap();
@@ -93,12 +93,16 @@ fn signatures(file: &Signatures) -> String {
                 Argument::Passed => '+',
                 Argument::Removed => '-',
             });
-            let (arguments, ty) = (arguments.collect::<String>(), &parameter.ty);
+            let arguments = arguments.collect::<String>();
+            let ty = match &parameter.ty {
+                Type::Value(value) => format!("{value:?}"),
+                ty => format!("{ty:?}"),
+            };
             let sign = if parameter.sign_known { "" } else { "?" };
             let name = parameter.name.as_deref().unwrap_or("_");
             writeln!(
                 text,
-                "    {arguments} {name}: {ty:?}{sign} {:?}",
+                "    {arguments} {name}: {ty}{sign} {:?}",
                 parameter.align
             )
             .unwrap();

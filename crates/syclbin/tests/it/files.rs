@@ -77,11 +77,11 @@ fn unrecorded_signatures_come_from_symbols_and_code() {
     assert_eq!(
         types,
         [
-            (Type::Scalar(Scalar::F32), true),
+            (Type::Value(Element::Scalar(Scalar::F32)), true),
             (pointer(Access::Read), true),
             (pointer(Access::ReadWrite), true),
             // `unsigned n`: the code alone does not tell.
-            (Type::Scalar(Scalar::I32), false),
+            (Type::Value(Element::Scalar(Scalar::I32)), false),
         ]
     );
 }
@@ -110,10 +110,10 @@ fn parameters(file: &str, symbol: &str) -> (Signatures, Result<Vec<String>, Stri
 fn structs_have_the_layout_that_the_code_has() {
     let (found, kinetic) = parameters("structs.object.syclbin", "__sycl_kernel_kinetic");
     let expected = [
-        "Struct(StructId(0)) (sign?) +",
+        "Value(Struct(StructId(0))) (sign?) +",
         "Pointer { pointee: Element(Struct(StructId(0))), access: Read } (sign?) +",
         "Pointer { pointee: Element(Scalar(F32)), access: ReadWrite } +",
-        "Scalar(I64) (sign?) +",
+        "Value(Scalar(I64)) (sign?) +",
     ];
     assert_eq!(kinetic.unwrap(), expected);
     let layouts: Vec<_> = found
@@ -130,9 +130,9 @@ fn structs_have_the_layout_that_the_code_has() {
     assert_eq!(
         widen.unwrap(),
         [
-            "Struct(StructId(1)) (sign?) +",
+            "Value(Struct(StructId(1))) (sign?) +",
             "Pointer { pointee: Element(Scalar(F16)), access: Read } +",
-            "Scalar(I32) (sign?) +",
+            "Value(Scalar(I32)) (sign?) +",
         ]
     );
     let span = found.layouts.iter().nth(1).unwrap().0;
@@ -152,7 +152,7 @@ fn a_functor_has_its_accessors_back() {
             "LocalAccessor { element: Element(Scalar(F32)), dimensions: None } +---",
             "Accessor { element: Element(Scalar(F32)), dimensions: 1, access: Read } +--+",
             "Accessor { element: Element(Scalar(F32)), dimensions: 1, access: ReadWrite } +--+",
-            "Scalar(F32) +",
+            "Value(Scalar(F32)) +",
         ]
     );
     let (_, add_one) = parameters("functor.object.syclbin", "_ZTS6AddOne");
@@ -160,7 +160,7 @@ fn a_functor_has_its_accessors_back() {
         add_one.unwrap(),
         [
             "Pointer { pointee: Element(Scalar(I32)), access: ReadWrite } (sign?) +",
-            "Scalar(I32) (sign?) +",
+            "Value(Scalar(I32)) (sign?) +",
         ]
     );
 }

@@ -2,7 +2,7 @@
 //! Kernels of PTX that LLVM made: what they take, with a declaration and without.
 
 use syclbin::property::set;
-use syclbin::signature::{self, Signatures};
+use syclbin::signature::{self, Element, Signatures, Type};
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 use test_files::Declared;
 
@@ -59,9 +59,10 @@ fn parameters(found: &Signatures, name: &str) -> Vec<String> {
                 let mark = if parameter.sign_known { "" } else { "?" };
                 let name = parameter.name.as_deref().unwrap_or("_");
                 match &parameter.ty {
-                    signature::Type::Struct(id) => {
+                    Type::Value(Element::Struct(id)) => {
                         format!("{name}: {}{mark}", found.layouts.describe(*id))
                     }
+                    Type::Value(value) => format!("{name}: {value:?}{mark}"),
                     ty => format!("{name}: {ty:?}{mark}"),
                 }
             });

@@ -97,7 +97,7 @@ fn descriptions_of_other_releases_are_reasons() {
     let mut file = described();
     let symbol = file.kernel_names().next().unwrap().to_owned();
     let sets = &mut file.modules[0].metadata;
-    sets.insert(set::KERNELS, symbol, Value::from(vec![2]));
+    sets.insert(set::KERNELS, symbol, Value::from(vec![1]));
     let reason = signatures(&file).kernels[0].parameters.clone().unwrap_err();
     assert!(reason.to_string().contains("another release"), "{reason}");
 }
@@ -108,10 +108,10 @@ fn counts_beyond_the_value_are_damage() {
     let mut file = described();
     let symbol = file.kernel_names().next().unwrap().to_owned();
     for bytes in [
-        &[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1][..],
-        &[1, 0xff, 0xff, 0xff, 0xff, 0x0f],
+        &[2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1][..],
+        &[2, 0xff, 0xff, 0xff, 0xff, 0x0f],
         // A struct without a name, of an array of arrays of arrays.
-        &[&[1, 1, 0, 1, 1, 1, 0, 0][..], &[3; 500]].concat(),
+        &[&[2, 1, 0, 1, 1, 1, 0, 0][..], &[3; 500]].concat(),
     ] {
         let sets = &mut file.modules[0].metadata;
         sets.insert(set::KERNELS, symbol.clone(), Value::from(bytes.to_vec()));

@@ -36,7 +36,7 @@ fn a_struct_holds_structs_and_enumerations() {
         ],
     )]);
     let parameters = found.kernels[0].parameters.as_ref().unwrap();
-    let Type::Struct(outer) = parameters[0].ty else {
+    let Type::Value(Element::Struct(outer)) = parameters[0].ty else {
         panic!("{:?}", parameters[0])
     };
     assert_eq!(parameters[1].ty.structure(), Some(outer));

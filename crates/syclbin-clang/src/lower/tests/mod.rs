@@ -20,9 +20,8 @@ fn part(id: u32, offset: u32, size: u32) -> SpecConstantDescriptor {
 }
 
 fn is_lowered(code: &[u8]) -> bool {
-    let imports = spirv::unresolved_imports(code);
-    imports.is_ok_and(|imports| {
-        let mut imports = imports.iter();
+    spirv::Module::parse(code).is_ok_and(|module| {
+        let mut imports = module.imports();
         imports.all(|symbol| Import::of(symbol) != Import::SpecializationConstant)
     })
 }

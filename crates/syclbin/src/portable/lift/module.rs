@@ -11,7 +11,7 @@ use super::scan::is_host_metadata;
 use super::scan::{Scan, functions};
 use super::{Layout, Slot};
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
-use crate::spirv::words::{HEADER_WORDS, Instruction, op, put, string};
+use crate::spirv::words::{Instruction, op, put, string};
 use crate::spirv::{edit, grammar};
 
 const CAPABILITY_INT64: u32 = 11;
@@ -28,12 +28,7 @@ pub(super) fn lifted(
     exported: &BTreeSet<String>,
     setup: &str,
 ) -> Result<Vec<u32>, UnsupportedModule> {
-    let mut header = [0; HEADER_WORDS];
-    header.copy_from_slice(
-        scan.header
-            .get(..HEADER_WORDS)
-            .unwrap_or(&[0; HEADER_WORDS]),
-    );
+    let header = scan.header.first_chunk().copied().unwrap_or_default();
     let kept = scan
         .declarations
         .iter()

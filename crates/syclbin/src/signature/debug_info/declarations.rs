@@ -14,7 +14,7 @@ use crate::signature::cpp_type::{BYTES, CppParameter, CppType, EMPTY, WORK_GROUP
 use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;
 use crate::signature::types::{Layouts, OF_ACCESSOR};
-use crate::signature::{dimensions, mangled};
+use crate::signature::{kernel, mangled};
 use crate::spirv::module::{Extended, ParameterType, TypeId, parameter_name};
 
 const STORAGE_WORKGROUP: u32 = 4;
@@ -158,7 +158,7 @@ impl<'m> DebugInfo<'m> {
         for ty in self.parameter_types(operator)?.get(1..)? {
             parameters.push(self.cpp_type(*ty, MAX_DEPTH)?);
         }
-        dimensions::of_parameters(&parameters)
+        kernel::dimensions_of_parameters(&parameters)
     }
 
     /// Returns the number of dimensions that a function's property specifies. The build records it as an annotation.
@@ -166,14 +166,14 @@ impl<'m> DebugInfo<'m> {
         let annotations = self.module.annotations.get(self.code.get(&function)?)?;
         annotations
             .iter()
-            .find_map(|text| dimensions::of_property(text))
+            .find_map(|text| kernel::dimensions_of_property(text))
     }
 
     /// Returns the number of dimensions of the work-item or work-group class that a function uses.
     fn used(&self, function: u32) -> Option<u8> {
         self.uses.get(&function)?.iter().find_map(|other| {
             let linkage = self.instructions.get(other)?.operands.get(6);
-            dimensions::of_member(self.string(linkage)?)
+            kernel::dimensions_of_member(self.string(linkage)?)
         })
     }
 
@@ -279,7 +279,7 @@ impl<'m> DebugInfo<'m> {
                     CppType::instance(WORK_GROUP_MEMORY, [of].into())
                 }
                 _ if name == HANDLER => CppType::named("sycl::kernel_handler"),
-                _ if is_wrapper && self.is_empty(types[at], MAX_DEPTH) => CppType::named(EMPTY),
+                _ if is_wrapper && self.is_empty(types[at]) => CppType::named(EMPTY),
                 // For a type without a C++ name, only the code provides the size.
                 (ParameterType::ByValue { ty }, ..) if is_wrapper => {
                     CppType::named(BYTES).array(Some(self.module.types.size(ty.0)?.0))

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use super::cpp_type::{CppParameter, CppType};
 use super::declared::Declared;
 use super::names::Definitions;
-use super::types::Type;
+use super::types::{Element, Type};
 use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, newest first, and whether their member records omit the parent.
@@ -109,7 +109,7 @@ impl Described {
 fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Definitions) {
     let types = declared
         .iter()
-        .map(|parameter| definitions.parameter(&parameter.ty, definitions.layouts()));
+        .map(|parameter| definitions.parameter(&parameter.ty, &definitions.layouts));
     let types: Vec<Declared> = types.collect();
     let width = |declared: &Declared| match declared {
         Declared::Type(ty) => ty.arguments(),
@@ -121,10 +121,13 @@ fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Defi
     let mut at = 0;
     for declared in types {
         if let Declared::Type(ty) = &declared
-            && !matches!(ty, Type::Array { .. } | Type::LocalMemory { .. })
+            && !matches!(
+                ty,
+                Type::Value(Element::Array { .. }) | Type::LocalMemory { .. }
+            )
             && let (Some(structure), Some(own)) = (ty.structure(), passed[at].align)
         {
-            definitions.align(structure, own.into());
+            definitions.layouts.align_as(structure, own.into());
         }
         at += width(&declared);
     }
@@ -232,10 +235,10 @@ impl<'m> DebugInfo<'m> {
     }
 
     fn constant(&self, id: u32) -> Option<u32> {
-        self.module.constants.get(&id).copied()
+        u32::try_from(self.wide_constant(id)?).ok()
     }
 
     fn wide_constant(&self, id: u32) -> Option<u64> {
-        self.module.wide_constants.get(&id).copied()
+        self.module.constants.get(&id).copied()
     }
 }

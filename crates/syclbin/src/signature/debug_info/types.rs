@@ -199,7 +199,7 @@ impl DebugInfo<'_> {
                 _ => number(places + 1)?,
             };
             let base = member.instruction == INHERITANCE;
-            if base && self.is_empty(ty, MAX_DEPTH) {
+            if base && self.is_empty(ty) {
                 continue;
             }
             if offset % 8 != 0 || bits % 8 != 0 || self.bits(ty, MAX_DEPTH) != Some(bits) {
@@ -231,9 +231,9 @@ impl DebugInfo<'_> {
             let declared = self.cpp_type(ty, depth);
             let known = declared.as_ref().map(|ty| self.definitions.element(ty));
             let known = known.and_then(Result::ok);
-            let ty = known.filter(|ty| self.definitions.layouts().size(ty) == Some(bytes));
+            let ty = known.filter(|ty| self.definitions.layouts.size(ty) == Some(bytes));
             let ty = ty.unwrap_or(Element::Bytes(bytes));
-            let own = self.definitions.layouts().align(&ty);
+            let own = self.definitions.layouts.align(&ty);
             if offset.is_multiple_of(own) {
                 align = align.max(own); // otherwise, the struct is packed
             }
@@ -255,15 +255,27 @@ impl DebugInfo<'_> {
         self.definitions.define_struct(name, size, align, members)
     }
 
+    /// Returns the type behind typedefs, qualifiers and template instances.
+    fn resolved(&self, mut ty: u32) -> Option<&Extended> {
+        for _ in 0..MAX_DEPTH {
+            let e = self.instructions.get(&ty)?;
+            let of = match e.instruction {
+                TYPE_QUALIFIER | TYPE_TEMPLATE => e.operands.first(),
+                TYPEDEF => e.operands.get(1),
+                _ => return Some(e),
+            };
+            ty = *of?;
+        }
+        None
+    }
+
     fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
-        let e = self.instructions.get(&ty)?;
+        let e = self.resolved(ty)?;
         let operand = |index: usize| e.operands.get(index).copied();
         match e.instruction {
             TYPE_BASIC => self.wide_constant(operand(1)?),
             TYPE_POINTER => Some(64),
-            TYPE_QUALIFIER | TYPE_TEMPLATE => self.bits(operand(0)?, depth),
-            TYPEDEF => self.bits(operand(1)?, depth),
             TYPE_ENUM => self.bits(operand(1)?, depth),
             TYPE_COMPOSITE => self.wide_constant(operand(7)?),
             TYPE_ARRAY => {
@@ -278,33 +290,18 @@ impl DebugInfo<'_> {
     }
 
     /// Returns whether a class has no members, and therefore occupies no space as a base.
-    pub(super) fn is_empty(&self, ty: u32, depth: usize) -> bool {
-        let Some(depth) = depth.checked_sub(1) else {
-            return false;
-        };
-        let Some(e) = self.instructions.get(&ty) else {
-            return false;
-        };
-        match e.instruction {
-            TYPE_TEMPLATE => e
+    pub(super) fn is_empty(&self, ty: u32) -> bool {
+        self.resolved(ty).is_some_and(|e| {
+            let size = e.operands.get(7).and_then(|size| self.wide_constant(*size));
+            let mut inner = e
                 .operands
-                .first()
-                .is_some_and(|of| self.is_empty(*of, depth)),
-            TYPEDEF => e
-                .operands
-                .get(1)
-                .is_some_and(|of| self.is_empty(*of, depth)),
-            TYPE_COMPOSITE => {
-                let small = e.operands.get(7).and_then(|size| self.wide_constant(*size)) == Some(8);
-                let mut inner = e
-                    .operands
-                    .iter()
-                    .skip(9)
-                    .filter_map(|id| self.instructions.get(id));
-                small && !inner.any(|e| e.instruction == TYPE_MEMBER)
-            }
-            _ => false,
-        }
+                .iter()
+                .skip(9)
+                .filter_map(|id| self.instructions.get(id));
+            e.instruction == TYPE_COMPOSITE
+                && size == Some(8)
+                && !inner.any(|e| e.instruction == TYPE_MEMBER)
+        })
     }
 
     /// Returns `name`, qualified with the names of its scopes.

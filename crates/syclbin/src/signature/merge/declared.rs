@@ -10,7 +10,7 @@ use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
-use crate::signature::types::{Element, Enum, Layouts, Type};
+use crate::signature::types::{Element, Enum, Field, Layout, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, counted, entry, unsupported};
 use crate::spirv::module::ParameterType;
 
@@ -70,7 +70,9 @@ impl Sources<'_> {
                 .iter()
                 .all(|slot| slot.argument() == Argument::Removed);
             let (ty, sign_known) = match self.one(&declared.ty, ty, &slots, names) {
-                Ok((Type::Struct(id), _)) if names.is_empty(id) => (Type::Unused, true),
+                Ok((Type::Value(Element::Struct(id)), _)) if names.is_empty(id) => {
+                    (Type::Unused, true)
+                }
                 Ok(found) => found,
                 Err(_) if is_removed => (Type::Unused, true),
                 Err(reason) => {
@@ -148,19 +150,20 @@ impl Sources<'_> {
             Some(ParameterType::Int { bits, signed }) => {
                 let (of, known) = integer(bits, signed)?;
                 let name = name.into();
-                Ok((Type::Enum(Enum { name, of }), known))
+                Ok((Type::Value(Element::Enum(Enum { name, of })), known))
             }
             Some(passed @ ParameterType::ByValue { .. }) => {
-                let (ty, known) = self.undeclared_type(passed, layouts)?;
-                let Type::Struct(id) = ty else {
-                    return Ok((ty, known));
-                };
-                let Some(layout) = layouts.get(id) else {
-                    return Ok((ty, known));
-                };
-                let mut layout = layout.clone();
-                layout.name = name.into();
-                Ok((Type::Struct(layouts.insert(layout)), known))
+                let (mut ty, known) = self.undeclared_type(passed, layouts)?;
+                if let Type::Value(Element::Struct(id)) = &mut ty
+                    && let Some(layout) = layouts.get(*id)
+                {
+                    let name = name.into();
+                    *id = layouts.insert(Layout {
+                        name,
+                        ..layout.clone()
+                    });
+                }
+                Ok((ty, known))
             }
             Some(_) => unsupported(format!("the code expects a type other than `{name}`")),
             None => unsupported(format!("the layout of `{name}` is unknown")),
@@ -178,18 +181,19 @@ fn label(name: Option<&str>, index: usize) -> String {
 
 /// Returns the array if the compiler wrapped it in a struct to pass it. Otherwise, returns `ty`.
 fn unwrapped(ty: Type, layouts: &Layouts) -> Type {
-    let fields = match &ty {
-        Type::Struct(id) => layouts.get(*id).map(|layout| &layout.fields[..]),
+    let layout = match &ty {
+        Type::Value(Element::Struct(id)) => layouts.get(*id),
         _ => None,
     };
-    match fields {
-        Some([field]) => match &field.ty {
-            Element::Array { of, count } => Type::Array {
-                of: (**of).clone(),
-                count: *count,
-            },
-            _ => ty,
-        },
+    match layout.map(|layout| &layout.fields[..]) {
+        Some(
+            [
+                Field {
+                    ty: array @ Element::Array { .. },
+                    ..
+                },
+            ],
+        ) => Type::Value(array.clone()),
         _ => ty,
     }
 }

@@ -13,7 +13,7 @@ use super::debug_info::Described;
 use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
 use super::names::Names;
-use super::types::{Access, Element, Enum, Scalar, Type};
+use super::types::{Access, Element, Enum, Layouts, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, counted, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::ptx;
@@ -25,6 +25,8 @@ pub(super) struct Sources<'m> {
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
     pub(super) meanings: Option<Meanings<'m>>,
+    /// The elements that are only compared with declarations, and their structs.
+    compared: Option<(Meanings<'m>, Layouts)>,
 }
 
 impl<'m> Sources<'m> {
@@ -38,6 +40,9 @@ impl<'m> Sources<'m> {
             code,
             described,
             meanings: code.spirv().map(Meanings::new),
+            compared: code
+                .spirv()
+                .map(|code| (Meanings::new(code), Layouts::default())),
         }
     }
 
@@ -152,13 +157,13 @@ const MAX_STEPS: usize = 1 << 20;
 impl Sources<'_> {
     /// Checks that `ty` in the code has the size and memory map of `element`, as far as the code reveals both.
     pub(in crate::signature) fn agree(
-        &self,
+        &mut self,
         ty: TypeId,
         element: &Element,
         text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
-        let Some(code) = &self.meanings else {
+        let Some((code, code_layouts)) = &mut self.compared else {
             return Ok(());
         };
         let layouts = &names.layouts;
@@ -182,8 +187,11 @@ impl Sources<'_> {
         if names.steps.get() >= MAX_STEPS {
             return Ok(());
         }
-        let declared = MemoryMap::of_element(element, layouts);
-        let in_code = code.memory(ty);
+        let Some((in_code, _)) = code.element(ty, code_layouts) else {
+            return Ok(());
+        };
+        let declared = MemoryMap::of_declared(element, layouts);
+        let in_code = MemoryMap::of_code(&in_code, code_layouts);
         let steps = declared.steps() + in_code.steps();
         names.steps.set(names.steps.get() + steps);
         match declared.difference(&in_code) {
@@ -198,7 +206,7 @@ impl Sources<'_> {
     /// records: the size of work-group memory, and read-only access. `is_unbounded` means that the launch sets
     /// the size.
     fn agree_on_parameter(
-        &self,
+        &mut self,
         ty: &mut Type,
         is_unbounded: bool,
         slots: &[Slot<'_>],
@@ -207,7 +215,7 @@ impl Sources<'_> {
     ) -> Result<(), Unsupported> {
         let is_number = |ty: &Type, bits, is_float| {
             let number = match ty {
-                Type::Scalar(of) | Type::Enum(Enum { of, .. }) => of,
+                Type::Value(Element::Scalar(of) | Element::Enum(Enum { of, .. })) => of,
                 _ => return false,
             };
             number.bits() == bits && number.is_float() == is_float
@@ -264,13 +272,10 @@ impl Sources<'_> {
             ) => *dimensions == in_code && (*access == Access::ReadWrite) == written,
             (ty, Some(ParameterType::Int { bits, .. })) => is_number(ty, bits, false),
             (ty, Some(ParameterType::Float { bits })) => is_number(ty, bits, true),
-            (ty, Some(ParameterType::ByValue { ty: in_code })) => match ty.value() {
-                Some(element) => {
-                    self.agree(in_code, &element, text, names)?;
-                    true
-                }
-                None => false,
-            },
+            (Type::Value(element), Some(ParameterType::ByValue { ty })) => {
+                self.agree(ty, element, text, names)?;
+                true
+            }
             _ => false,
         };
         if !agrees {

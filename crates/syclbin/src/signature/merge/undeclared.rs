@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Slot, Sources, access, integer, of_size};
 use crate::signature::code::{CodeKernel, Passed};
-use crate::signature::types::{Layouts, OF_ACCESSOR, Pointee, Scalar, Type};
+use crate::signature::types::{Element, Layouts, OF_ACCESSOR, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};
 use crate::spirv::module::{ParameterType, TypeId};
 
@@ -128,11 +128,11 @@ impl Sources<'_> {
         match passed {
             ParameterType::Int { bits, signed } => {
                 let (scalar, known) = integer(bits, signed)?;
-                Ok((Type::Scalar(scalar), known))
+                Ok((Type::Value(Element::Scalar(scalar)), known))
             }
             ParameterType::Float { bits } => {
                 let scalar = Scalar::float(bits).ok_or_else(|| of_size(bits))?;
-                Ok((Type::Scalar(scalar), true))
+                Ok((Type::Value(Element::Scalar(scalar)), true))
             }
             ParameterType::GlobalPointer { pointee, no_write } => {
                 let (pointee, known) = code.pointee(pointee, layouts);
@@ -142,10 +142,7 @@ impl Sources<'_> {
             ParameterType::LocalPointer { pointee } => {
                 let size = code.array(pointee);
                 let (element, known) = code.pointee(pointee, layouts);
-                let element = match element {
-                    Pointee::Element(element) => Pointee::Element(element.innermost()),
-                    element => element,
-                };
+                let element = element.innermost();
                 Ok((Type::LocalMemory { element, size }, known))
             }
             ParameterType::ByValue { ty } if code.name(ty) == "sycl::_V1::kernel_handler" => {

@@ -294,18 +294,14 @@ enums! {
         6 = Bytes(size),
     }
     Type {
-        0 = Scalar(scalar),
-        1 = Enum(of),
-        2 = Vector { of, count },
-        3 = Array { of, count },
-        4 = Struct(id),
-        5 = Pointer { pointee, access },
-        6 = LocalMemory { element, size },
-        7 = LocalAccessor { element, dimensions },
-        8 = Accessor { element, dimensions, access },
-        9 = Image { element, dimensions, access },
-        10 = Sampler,
-        11 = KernelHandler,
-        12 = Unused,
+        0 = Value(element),
+        1 = Pointer { pointee, access },
+        2 = LocalMemory { element, size },
+        3 = LocalAccessor { element, dimensions },
+        4 = Accessor { element, dimensions, access },
+        5 = Image { element, dimensions, access },
+        6 = Sampler,
+        7 = KernelHandler,
+        8 = Unused,
     }
 }

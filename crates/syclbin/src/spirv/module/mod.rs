@@ -21,7 +21,7 @@ use types::{Record, TypeTable};
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;
 const ATTRIBUTE_SEXT: u32 = 1;
-pub(super) const ATTRIBUTE_BY_VAL: u32 = 2;
+const ATTRIBUTE_BY_VAL: u32 = 2;
 const ATTRIBUTE_NO_WRITE: u32 = 6;
 
 /// Storage classes.
@@ -33,18 +33,18 @@ pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 pub struct Module {
     names: BTreeMap<u32, String>,
     pub(crate) strings: BTreeMap<u32, String>,
-    pub(crate) constants: BTreeMap<u32, u32>,
-    pub(crate) wide_constants: BTreeMap<u32, u64>,
+    pub(crate) constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
     pub(crate) types: TypeTable,
     alignments: BTreeMap<u32, u32>,
     attributes: BTreeMap<u32, Vec<u32>>,
-    entry_points: Vec<(u32, String)>,
+    pub(super) entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
     /// The first function with each name. A hostile module may contain a hundred thousand names, too many for
     /// linear searches.
     entry_names: BTreeMap<String, u32>,
-    functions: BTreeMap<u32, Vec<(u32, u32)>>,
+    /// The ids and types of the parameters of each function.
+    pub(super) functions: BTreeMap<u32, Vec<(u32, u32)>>,
     parameter_ids: BTreeSet<u32>,
     /// The required work-group size of functions, along x, y and z.
     local_sizes: BTreeMap<u32, [u32; 3]>,
@@ -55,8 +55,8 @@ pub struct Module {
     spec_ids: BTreeMap<u32, u32>,
     /// The types of specialization constants, by `SpecId`. The first constant with a `SpecId` wins.
     spec_constants: BTreeMap<u32, TypeId>,
-    imports: Vec<(u32, String)>,
-    exports: Vec<String>,
+    pub(super) imports: Vec<(u32, String)>,
+    pub(super) exports: Vec<(u32, String)>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
     /// The `[[clang::annotate]]` texts, by annotated id.
@@ -64,6 +64,8 @@ pub struct Module {
     /// All calls, as caller and callee.
     pub(crate) calls: Vec<(u32, u32)>,
     called: BTreeSet<u32>,
+    /// The functions that use a collective operation of a work-group, such as a sum.
+    pub(super) of_work_groups: BTreeSet<u32>,
     /// The parameters that are proven to be read-only. Only [`Module::parse_with_reads`] fills this set.
     read_only: BTreeSet<u32>,
     instruction_sets: BTreeMap<u32, String>,
@@ -123,8 +125,7 @@ impl Module {
     }
 
     fn parameter_type(&self, id: u32, ty: u32) -> ParameterType {
-        let attributes = self.attributes.get(&id).map_or(&[][..], Vec::as_slice);
-        let has = |attribute| attributes.contains(&attribute);
+        let has = |attribute| self.has_attribute(id, attribute);
         match self.types.get(ty) {
             Some(Record::Pointer { pointee, .. }) if has(ATTRIBUTE_BY_VAL) => {
                 ParameterType::ByValue {
@@ -151,15 +152,22 @@ impl Module {
                 _ => ParameterType::Other,
             },
             Some(Record::Sampler) => ParameterType::Sampler,
-            Some(Record::Image {
+            Some(&Record::Image(Some((dimensions, written)))) => ParameterType::Image {
                 dimensions,
                 written,
-            }) => ParameterType::Image {
-                dimensions: *dimensions,
-                written: *written,
             },
             _ => ParameterType::Other,
         }
+    }
+
+    fn has_attribute(&self, parameter: u32, attribute: u32) -> bool {
+        let attributes = self.attributes.get(&parameter);
+        attributes.is_some_and(|attributes| attributes.contains(&attribute))
+    }
+
+    /// Returns whether a parameter is a value that is passed by pointer.
+    pub(super) fn is_by_value(&self, parameter: u32) -> bool {
+        self.has_attribute(parameter, ATTRIBUTE_BY_VAL)
     }
 
     /// Returns the required work-group size of `kernel`, in work-items along x, y and z.
@@ -219,7 +227,7 @@ impl Module {
 
     /// Returns the symbols that the module exports, including weak symbols.
     pub fn exports(&self) -> impl Iterator<Item = &str> {
-        let strong = self.exports.iter().map(String::as_str);
+        let strong = self.exports.iter().map(|(_, name)| name.as_str());
         strong.chain(self.weak_exports())
     }
 

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::types::{Record, TypeId};
-use super::{ATTRIBUTE_BY_VAL, Extended, Module};
+use super::{Extended, Module};
 use crate::error::Error;
 use crate::spirv::reads::read_only_parameters;
 use crate::spirv::words::{
@@ -12,6 +12,8 @@ use crate::spirv::words::{
     Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
 };
 
+/// The scope of a work-group.
+const SCOPE_WORKGROUP: u64 = 2;
 /// The execution model of kernels.
 pub const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
@@ -19,7 +21,7 @@ const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 pub const DECORATION_BUILT_IN: u32 = 11;
 /// The decoration that `[[clang::annotate]]` produces.
 const DECORATION_USER_SEMANTIC: u32 = 5635;
-pub(crate) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
+pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// The decoration `HostAccessINTEL`, in `SPV_INTEL_global_variable_decorations` and in its successor.
 pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
 /// The linkage type `LinkOnceODR`, from `SPV_KHR_linkonce_odr`.
@@ -56,10 +58,9 @@ impl Module {
                 .ok_or_else(|| error(at, "an instruction has too few operands"))?;
         }
         for &(id, ty) in module.functions.values().flatten() {
-            let by_value = module.attributes.get(&id);
             if let Some(Record::Pointer { pointee, .. }) = module.types.get(ty)
                 && let Some(align) = module.alignments.get(&id)
-                && by_value.is_some_and(|attributes| attributes.contains(&ATTRIBUTE_BY_VAL))
+                && module.is_by_value(id)
             {
                 module.types.align(*pointee, *align);
             }
@@ -111,14 +112,13 @@ impl Module {
                 self.local_sizes.entry(*w.first()?).or_insert(size);
             }
             op::TYPE_BOOL..=op::TYPE_POINTER => {
-                let (constants, packed) = (&self.wide_constants, &self.packed);
+                let (constants, packed) = (&self.constants, &self.packed);
                 self.types.declare(opcode, w, constants, packed)?;
             }
             op::CONSTANT => {
-                self.constants.insert(*w.get(1)?, *w.get(2)?);
                 let high = w.get(3).copied().unwrap_or(0);
                 let value = u64::from(high) << 32 | u64::from(*w.get(2)?);
-                self.wide_constants.insert(*w.get(1)?, value);
+                self.constants.insert(*w.get(1)?, value);
             }
             op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE | op::SPEC_CONSTANT => {
                 if let Some(id) = self.spec_ids.get(w.get(1)?) {
@@ -143,6 +143,12 @@ impl Module {
                 if let Some(parameters) = function.and_then(|id| self.functions.get_mut(&id)) {
                     parameters.push(parameter);
                 }
+            }
+            // OpGroupAll to OpGroupSMax, and SPV_KHR_uniform_group_instructions.
+            261..=271 | 6401..=6408 => {
+                let is_of_work_group = self.constants.get(w.get(2)?) == Some(&SCOPE_WORKGROUP);
+                self.of_work_groups
+                    .extend(function.filter(|_| is_of_work_group));
             }
             op::DECORATE => self.decorate(*w.first()?, *w.get(1)?, w.get(2..)?)?,
             _ => {}
@@ -180,7 +186,7 @@ impl Module {
                 let (name, rest) = string(operands);
                 match *rest.first()? {
                     LINKAGE_IMPORT => self.imports.push((target, name)),
-                    LINKAGE_EXPORT => self.exports.push(name),
+                    LINKAGE_EXPORT => self.exports.push((target, name)),
                     LINKAGE_LINK_ONCE => self.weak_exports.push(name),
                     _ => {}
                 }

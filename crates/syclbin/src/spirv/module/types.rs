@@ -37,38 +37,37 @@ pub(crate) enum Record {
         pointee: u32,
     },
     Sampler,
-    Image {
-        dimensions: u8,
-        /// Whether a kernel writes the image rather than reads it.
-        written: bool,
-    },
+    /// An image. For the image of a SYCL accessor, the number of dimensions, and whether a kernel writes the image rather
+    /// than reads it. `None` for other images, such as depth images and images that a kernel both reads and writes.
+    Image(Option<(u8, bool)>),
 }
 
-/// Returns the image type of a SYCL accessor. Returns `None` for other images, such as depth images and images that
-/// a kernel both reads and writes.
-fn image(operands: &[u32]) -> Option<Record> {
+fn image(operands: &[u32]) -> Option<(u8, bool)> {
     let [_, dimension @ 0..=2, 0, 0, 0, 0, _, access @ 0..=1] = *operands else {
         return None;
     };
-    Some(Record::Image {
-        dimensions: u8::try_from(dimension + 1).ok()?,
-        written: access == 1,
-    })
+    Some((u8::try_from(dimension + 1).ok()?, access == 1))
+}
+
+/// A type, with facts that follow from its parts.
+#[derive(Debug)]
+struct TypeEntry {
+    record: Record,
+    /// The size and alignment in bytes.
+    size: Option<(u64, u64)>,
+    /// The width in bits of an integer in the type that is wider than any C++ integer.
+    wide: Option<u32>,
+    /// The natural alignment in bytes, even if the type is packed.
+    wanted: u64,
+    /// Whether the type is, contains or points to a packed struct with a misaligned member.
+    is_unaligned: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
-    records: BTreeMap<u32, Record>,
-    /// The size and alignment of each type, in bytes.
-    sizes: BTreeMap<u32, (u64, u64)>,
+    entries: BTreeMap<u32, TypeEntry>,
     /// The C++ alignments, which type declarations do not record.
     alignments: BTreeMap<u32, u64>,
-    /// For each type that contains an integer wider than any C++ integer, the width of that integer in bits.
-    wide: BTreeMap<u32, u32>,
-    /// The natural alignment of each type in bytes, even if the type is packed.
-    wanted: BTreeMap<u32, u64>,
-    /// Packed structs with a misaligned member, and types that contain or point to such structs.
-    unaligned: BTreeSet<u32>,
 }
 
 impl TypeTable {
@@ -89,10 +88,7 @@ impl TypeTable {
                 storage: *storage,
                 pointee: *pointee,
             },
-            (op::TYPE_IMAGE, image_operands) => match image(image_operands) {
-                Some(image) => image,
-                None => return operands.first().map(|_| ()),
-            },
+            (op::TYPE_IMAGE, operands) => Record::Image(image(operands)),
             (op::TYPE_SAMPLER, _) => Record::Sampler,
             (op::TYPE_VECTOR, [of, count, ..]) => Record::Vector {
                 of: *of,
@@ -117,34 +113,31 @@ impl TypeTable {
     }
 
     /// Adds a type. The first type with an id wins.
-    pub(crate) fn add(&mut self, id: u32, record: Record) {
-        if self.records.contains_key(&id) {
+    fn add(&mut self, id: u32, record: Record) {
+        if self.entries.contains_key(&id) {
             return;
         }
-        if let Some(size) = self.measure(&record) {
-            self.sizes.insert(id, size);
-        }
-        if let Some(bits) = self.find_wide(&record) {
-            self.wide.insert(id, bits);
-        }
         let (wanted, is_unaligned) = self.alignment_of_parts(&record);
-        self.wanted.insert(id, wanted);
-        if is_unaligned {
-            self.unaligned.insert(id);
-        }
-        self.records.insert(id, record);
+        let entry = TypeEntry {
+            size: self.measure(&record),
+            wide: self.find_wide(&record),
+            wanted,
+            is_unaligned,
+            record,
+        };
+        self.entries.insert(id, entry);
     }
 
     /// Returns the natural alignment of a type, and whether one of its parts is misaligned.
     fn alignment_of_parts(&self, record: &Record) -> (u64, bool) {
-        let wanted = |id: &u32| self.wanted.get(id).copied().unwrap_or(1);
+        let wanted = |id: &u32| self.entries.get(id).map_or(1, |entry| entry.wanted);
         match record {
-            Record::Array { of, .. } => (wanted(of), self.unaligned.contains(of)),
-            Record::Pointer { pointee, .. } => (8, self.unaligned.contains(pointee)),
+            Record::Array { of, .. } => (wanted(of), self.is_unaligned(*of)),
+            Record::Pointer { pointee, .. } => (8, self.is_unaligned(*pointee)),
             Record::Struct { members, packed } => {
                 let (mut end, mut is_unaligned) = (0u64, false);
                 for member in members {
-                    is_unaligned |= self.unaligned.contains(member)
+                    is_unaligned |= self.is_unaligned(*member)
                         || *packed && !end.is_multiple_of(wanted(member));
                     let size = self.size(*member).map_or(0, |(size, _)| size);
                     end = end.saturating_add(size);
@@ -158,23 +151,24 @@ impl TypeTable {
 
     /// Returns whether a type is, contains or points to a packed struct with a misaligned member.
     pub(crate) fn is_unaligned(&self, id: u32) -> bool {
-        self.unaligned.contains(&id)
+        self.entries
+            .get(&id)
+            .is_some_and(|entry| entry.is_unaligned)
     }
 
     fn find_wide(&self, record: &Record) -> Option<u32> {
         match record {
             Record::Int(bits @ 65..) => Some(*bits),
-            Record::Array { of, .. } => self.wide.get(of).copied(),
+            Record::Array { of, .. } => self.wide_integer(*of),
             Record::Struct { members, .. } => {
-                let mut found = members.iter().filter_map(|member| self.wide.get(member));
-                found.next().copied()
+                members.iter().find_map(|member| self.wide_integer(*member))
             }
             _ => None,
         }
     }
 
     pub(crate) fn get(&self, id: u32) -> Option<&Record> {
-        self.records.get(&id)
+        self.entries.get(&id).map(|entry| &entry.record)
     }
 
     /// Records that C++ aligns the type `id` to `align` bytes.
@@ -193,12 +187,12 @@ impl TypeTable {
 
     /// Returns the size and alignment of the type `id`, in bytes.
     pub(crate) fn size(&self, id: u32) -> Option<(u64, u64)> {
-        self.sizes.get(&id).copied()
+        self.entries.get(&id)?.size
     }
 
     /// If the type `id` contains an integer wider than any C++ integer, returns the width of that integer in bits.
     pub(crate) fn wide_integer(&self, id: u32) -> Option<u32> {
-        self.wide.get(&id).copied()
+        self.entries.get(&id)?.wide
     }
 
     /// Returns the length and element type of the type `id`, if the type is an array.
@@ -236,7 +230,7 @@ impl TypeTable {
                 Some((end.checked_next_multiple_of(whole)?, whole))
             }
             Record::Pointer { .. } => Some((8, 8)),
-            Record::Bool | Record::Sampler | Record::Image { .. } => None,
+            Record::Bool | Record::Sampler | Record::Image(_) => None,
         }
     }
 }

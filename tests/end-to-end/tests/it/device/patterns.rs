@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use syclbin::signature::{self, KernelSignature, Signatures, Type};
+use syclbin::signature::{self, Element, KernelSignature, Signatures, Type};
 use syclbin_rt::format::Rgba;
 use syclbin_rt::{Addressing, Aspect, Buffer, Event, Filtering, Image, NdRange, Sampler};
 
@@ -213,7 +213,7 @@ fn types_without_names_have_those_of_their_uses() {
         points.declaration.as_ref().unwrap().to_string(),
         "void Points(int *to, Point point, Size size, Word *words)"
     );
-    let Type::Struct(point) = points.parameters.as_ref().unwrap()[1].ty else {
+    let Type::Value(Element::Struct(point)) = points.parameters.as_ref().unwrap()[1].ty else {
         panic!("{points:?}")
     };
     assert_eq!(
