@@ -117,3 +117,4 @@ pub(crate) use queue::*;
 pub(crate) use range::*;
 pub use slice::DevicePointer;
 pub(crate) use slice::*;
+pub(crate) use wakers::Waiter;

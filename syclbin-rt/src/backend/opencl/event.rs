@@ -182,7 +182,10 @@ impl DriverEvent for Event {
             drop(unsafe { Completion::from_raw(data) });
             return Err(failure);
         }
-        Ok(!queue.opencl()?.misses_failures() || watch(self.another()?, completion.clone()))
+        match &queue.opencl()?.failure_waiter {
+            Some(waiter) => Ok(waiter.notify(self.another()?, completion.clone(), Self::wait)),
+            None => Ok(true),
+        }
     }
 }
 
