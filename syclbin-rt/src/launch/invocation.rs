@@ -6,7 +6,9 @@
 
 use std::fmt;
 
-use crate::backend::{self, AnyRange, Argument, Arguments, Failure, Region, Values, WaitList};
+use crate::backend::{
+    self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Values, WaitList,
+};
 use crate::device::Device;
 use crate::error::{Error, Result, join};
 use crate::launch::arg::Arg;
@@ -93,12 +95,14 @@ impl<'l> Invocation<'l> {
         unsafe { self.pass(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
     }
 
+    /// Creates a kernel object with these arguments, which borrows their memory.
     #[allow(unsafe_code, reason = "nothing is launched")]
-    pub(crate) fn passed(&self) -> Result<Vec<Argument<'l>>> {
-        let mut passed = Vec::new();
-        // SAFETY: the values are only listed.
-        unsafe { self.pass(&mut passed) }?;
-        Ok(passed)
+    pub(crate) fn object(&self) -> Result<KernelObject> {
+        let object = self.kernel.raw().object();
+        let mut object = object.map_err(|failure| self.kernel.failed("preparing", failure))?;
+        // SAFETY: nothing is launched, and the caller checks the kinds of arguments.
+        unsafe { self.pass(&mut object) }?;
+        Ok(object)
     }
 
     /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
@@ -379,14 +383,6 @@ impl<'a> Arguments<'a> for CheckOnly<'_> {
             _ => true,
         };
         fits.then_some(()).ok_or(Failure::FOREIGN)
-    }
-}
-
-impl<'a> Arguments<'a> for Vec<Argument<'a>> {
-    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
-    unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
-        self.push(value);
-        Ok(())
     }
 }
 
