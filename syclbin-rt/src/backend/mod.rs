@@ -75,6 +75,52 @@ macro_rules! either {
     };
 }
 
+/// Unwraps function types that are declared as `Option`, as `opencl-sys` does.
+pub(crate) trait EntryPoint {
+    type Function;
+}
+
+impl<F> EntryPoint for Option<F> {
+    type Function = F;
+}
+
+/// Declares a table of functions in a driver's library.
+macro_rules! functions {
+    (
+        $(#[$meta:meta])* $table:ident
+        required { $($name:ident: $type:ty,)* }
+        optional { $($since:ident: $since_type:ty,)* }
+    ) => {
+        $(#[$meta])*
+        pub(crate) struct $table {
+            $(pub(crate) $name: Gated<<$type as EntryPoint>::Function>,)*
+            $(pub(crate) $since: Option<Gated<<$since_type as EntryPoint>::Function>>,)*
+        }
+
+        impl $table {
+            /// Looks up every function with `find`, which receives the NUL-terminated name.
+            ///
+            /// # Safety
+            ///
+            /// `find` must return the addresses of the functions with these names, and their types must be those of the
+            /// driver's headers. The addresses must stay valid.
+            pub(crate) unsafe fn load<E>(
+                find: impl Fn(&'static str) -> Result<std::ptr::NonNull<std::ffi::c_void>, E>,
+            ) -> Result<Self, E> {
+                // SAFETY: the caller guarantees this.
+                unsafe {
+                    Ok(Self {
+                        $($name: Gated::at(find(concat!(stringify!($name), "\0"))?),)*
+                        $($since: find(concat!(stringify!($since), "\0"))
+                            .ok()
+                            .map(|address| Gated::at(address)),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
 /// Makes [`either`] store a value directly rather than in an `Arc`.
 type Owned<T> = T;
 

@@ -62,7 +62,9 @@ impl<E: Send + 'static> Waiter<E> {
         if thread.is_none() {
             *thread = start(move |(event, completion)| Completion::end(&completion, wait(&event)));
         }
-        let sent = thread.as_ref().map(|thread| thread.send((event, completion)));
+        let sent = thread
+            .as_ref()
+            .map(|thread| thread.send((event, completion)));
         sent.is_some_and(|sent| sent.is_ok())
     }
 }

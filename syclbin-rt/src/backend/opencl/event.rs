@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::backend::device::DriverDevice as _;
     use crate::backend::opencl::context::Context;
-    use crate::backend::opencl::functions::EntryPoint;
+    use crate::backend::EntryPoint;
 
     type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
     type SetStatus = <clSetUserEventStatus_fn as EntryPoint>::Function;

@@ -5,9 +5,7 @@
 use std::sync::Arc;
 
 use opencl_sys as cl;
-use opencl3::types::{
-    CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler, cl_uint,
-};
+use opencl3::types::{CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler};
 
 use super::*;
 
@@ -82,25 +80,19 @@ impl Image {
             return Ok(false);
         };
         let (functions, kind) = (context.functions(), kind(shape.dimensions));
-        let ask = |count: cl_uint, formats: *mut cl_image_format, found: *mut cl_uint| {
-            let handle = context.handle;
-            // SAFETY: the context is alive; `formats` is null or holds `count` formats.
-            unsafe {
-                call!(functions => clGetSupportedImageFormats(
-                    handle, FLAGS, kind, count, formats, found
-                ))
-            }
-        };
-        let mut count = 0;
-        ask(0, std::ptr::null_mut(), &raw mut count)?;
-        let nothing = cl_image_format {
+        let empty = cl_image_format {
             image_channel_order: 0,
             image_channel_data_type: 0,
         };
-        let mut formats = vec![nothing; count as usize];
-        if count > 0 {
-            ask(count, formats.as_mut_ptr(), std::ptr::null_mut())?;
-        }
+        let formats = list(
+            "clGetSupportedImageFormats",
+            empty,
+            |count, formats, found| {
+                let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
+                // SAFETY: the context is alive; `formats` is null or holds `count` formats.
+                unsafe { ask(handle, FLAGS, kind, count, formats, found) }
+            },
+        )?;
         let key =
             |format: &cl_image_format| (format.image_channel_order, format.image_channel_data_type);
         let wanted = key(&format(shape));

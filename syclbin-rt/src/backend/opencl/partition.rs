@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use opencl_sys as cl;
-use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
+use opencl3::types::{cl_bitfield, cl_device_id};
 
 use super::*;
 
@@ -110,20 +110,14 @@ impl DriverDevice {
     }
 
     fn create(&self, how: &[isize]) -> Result<Vec<cl_device_id>> {
-        let (functions, how) = (self.functions, how.as_ptr());
-        let mut count: cl_uint = 0;
-        let none = std::ptr::null_mut();
-        // SAFETY: the list ends with 0; without an output buffer, devices are only counted.
-        unsafe { call!(functions => clCreateSubDevices(self.id, how, 0, none, &raw mut count)) }?;
-        let mut ids: Vec<cl_device_id> = vec![std::ptr::null_mut(); count as usize];
-        let list = ids.as_mut_ptr();
-        // SAFETY: as above; the vector has space for `count` devices.
-        unsafe {
-            call!(functions => clCreateSubDevices(self.id, how, count, list, &raw mut count))
-        }?;
-        ids.truncate(count as usize);
+        let call = "clCreateSubDevices";
+        let ids = list(call, std::ptr::null_mut(), |count, list, found| {
+            let create = self.functions.clCreateSubDevices.pass();
+            // SAFETY: the properties end with 0; `list` is null or holds `count` devices.
+            unsafe { create(self.id, how.as_ptr(), count, list, found) }
+        })?;
         if ids.iter().any(|id| id.is_null()) {
-            return Err(invalid("clCreateSubDevices"));
+            return Err(invalid(call));
         }
         Ok(ids)
     }
