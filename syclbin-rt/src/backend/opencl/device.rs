@@ -284,7 +284,6 @@ pub(crate) fn facts(
             max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
             equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
             counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
-            units: ways.contains(&BY_UNITS),
             affinities: affinities(by_affinity.map_or(0, bits)),
         },
         buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,

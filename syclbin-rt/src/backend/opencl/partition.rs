@@ -8,9 +8,6 @@ use opencl3::types::{cl_bitfield, cl_device_id};
 
 use super::*;
 
-/// The end marker of a list of compute unit indices (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
-const UNITS_END: isize = -1;
-
 /// The sub-devices created so far, with the property list that created them. They are never released, because devices
 /// compare by identity and a program may hold a device forever. A program creates only a few sub-devices.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
@@ -50,21 +47,12 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
             list.extend([cl::CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0]);
             list
         }
-        Partition::Units(units) => {
-            let mut list = vec![BY_UNITS];
-            list.extend(units.iter().copied().map(number));
-            list.extend([UNITS_END, 0]);
-            list
-        }
         Partition::Affinity(by) => {
             let domain = isize::try_from(affinity(by)).unwrap_or(isize::MAX);
             vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain, 0]
         }
     }
 }
-
-/// The property of `cl_intel_device_partition_by_names`, which the headers declare with another type.
-pub(crate) const BY_UNITS: isize = cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
 
 impl DriverDevice {
     /// Returns the sub-devices of a partitioning, creating them on first use.
@@ -132,8 +120,6 @@ mod tests {
         assert_eq!(properties(Partition::Equally(3)), [0x1086, 3, 0]);
         let counts = properties(Partition::Counts(&[1, 2]));
         assert_eq!(counts, [0x1087, 1, 2, 0, 0]);
-        let units = properties(Partition::Units(&[0, 5]));
-        assert_eq!(units, [0x4052, 0, 5, -1, 0]);
         let next = properties(Partition::Affinity(Affinity::Next));
         assert_eq!(next, [0x1088, 32, 0]);
     }
