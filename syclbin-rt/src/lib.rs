@@ -213,12 +213,11 @@ pub use syclbin::architecture::Architecture;
 pub use syclbin::{Aspect, State};
 
 pub use backend::facts::{Affinity, DeviceKind, Partition};
-pub use backend::image::{Addressing, Filtering};
 pub use backend::kernel::KernelAttributes;
 pub use backend::queue::QueueOptions;
 pub use backend::range::{AnyRange, Extent};
 pub use backend::slice::DeviceSlice;
-pub use backend::{DevicePointer, Mapped, MappedMut};
+pub use backend::{Addressing, DevicePointer, Filtering, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
 pub use device::Device;
 pub use error::{Error, ErrorKind, FailedAssert, Result};
