@@ -20,9 +20,8 @@ use crate::launch::parameter_kinds::AcceptedKinds;
 use crate::launch::work_group::Limits;
 use crate::load::code::KnownType;
 use crate::load::requirements;
-use crate::queue::Queue;
-use crate::queue::asserts::Asserting;
 use crate::queue::event::Command;
+use crate::queue::{Asserting, Queue};
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. Clones refer to the same kernel.
 ///

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
+use crate::backend::NdRange;
 use crate::backend::{AnyRange, Extent, KernelObject};
 use crate::error::{Error, Result, join};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::NdRange;
 use crate::launch::{Launch, Terms};
 
 /// The limits on a kernel's ranges and work-groups on a device. Sizes are in the driver's order.
@@ -262,7 +262,7 @@ fn divisor(of: usize, most: usize, multiple: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::range::NdRange;
+    use crate::backend::NdRange;
 
     const OPEN: Limits = Limits {
         max_range: 1 << 20,

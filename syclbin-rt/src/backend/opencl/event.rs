@@ -260,9 +260,9 @@ mod tests {
     use opencl_sys::cl_function_types::{clCreateUserEvent_fn, clSetUserEventStatus_fn};
 
     use super::*;
+    use crate::backend::EntryPoint;
     use crate::backend::device::DriverDevice as _;
     use crate::backend::opencl::context::Context;
-    use crate::backend::EntryPoint;
 
     type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
     type SetStatus = <clSetUserEventStatus_fn as EntryPoint>::Function;
