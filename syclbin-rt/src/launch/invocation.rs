@@ -131,7 +131,7 @@ impl<'l> Invocation<'l> {
                 return Err(self.misplaced(error));
             }
         }
-        if progress.passed == self.kernel.checked().kinds.len() {
+        if progress.passed == self.kernel.checked().parameters.len() {
             return Ok(());
         }
         // SAFETY: the caller upholds the same requirements.
@@ -185,11 +185,11 @@ impl<'l> Invocation<'l> {
         }
         let position = progress.passed;
         progress.passed += 1;
-        let Some(kinds) = checked.kinds.get(position) else {
+        let Some(ty) = checked.parameters.get(position).copied() else {
             return Err(self.wrong_count());
         };
-        if !kinds.take(value) {
-            let problem = parameter_kinds::problem(value, self.kernel.parameter(position));
+        if !parameter_kinds::accepts(ty, value) {
+            let problem = parameter_kinds::problem(value, ty);
             return Err(self.of_argument(index, format_args!("{problem}")));
         }
         match value {
@@ -212,7 +212,7 @@ impl<'l> Invocation<'l> {
             }
             Argument::Null => {
                 if let Some(constants) = &checked.constants {
-                    value = constants.argument(self.kernel.parameter(position));
+                    value = constants.argument(ty);
                 }
             }
             _ => {}
@@ -233,10 +233,10 @@ impl<'l> Invocation<'l> {
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_hidden(&self, progress: &Progress, to: &mut impl Arguments<'l>) -> Result<()> {
         let (kernel, position) = (self.kernel, progress.passed);
-        let rest = kernel.checked().kinds.get(position..);
-        if let (Some(constants), Some([kinds])) = (kernel.constants_behind(progress.number), rest) {
-            let value = constants.argument(kernel.parameter(position));
-            if kinds.take(value) {
+        let rest = kernel.checked().parameters.get(position..);
+        if let (Some(constants), Some([ty])) = (kernel.constants_behind(progress.number), rest) {
+            let value = constants.argument(*ty);
+            if parameter_kinds::accepts(*ty, value) {
                 // SAFETY: the kind is checked; the caller guarantees the rest.
                 let set = unsafe { to.set(position, value) };
                 return set.map_err(|failure| self.refused(self.args.len(), value, failure));
@@ -274,7 +274,7 @@ impl<'l> Invocation<'l> {
         let number = self.args.iter().map(Arg::lowered).sum();
         let passed = (0..number).filter(|number| !self.kernel.is_eliminated(*number));
         let hidden = self.kernel.constants_behind(number).map_or(0, |_| 1);
-        let takes = self.kernel.checked().kinds.len();
+        let takes = self.kernel.checked().parameters.len();
         match takes.checked_sub(passed.count()) {
             Some(more) if more <= hidden => error,
             _ => self.wrong_count(),

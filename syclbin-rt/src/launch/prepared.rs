@@ -212,7 +212,7 @@ impl BoundKernel {
         let mut fixed = Self {
             kernel: kernel.clone(),
             object: object.map_err(|failure| kernel.failed("preparing", failure))?,
-            kept: kernel.checked().kinds.iter().map(|_| None).collect(),
+            kept: kernel.checked().parameters.iter().map(|_| None).collect(),
             range,
             complete: false,
         };
