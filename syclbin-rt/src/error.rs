@@ -184,14 +184,8 @@ impl Error {
                     Details::Code(number),
                 )
             }
-            Failure::Rejected(reason) => (
-                format!("{action} failed on {device}: {reason}"),
-                Details::None,
-            ),
-            Failure::Missing { function, needs } => (
-                format!(
-                    "{action} failed on {device}: the driver does not provide {function}, which requires {needs}"
-                ),
+            Failure::Rejected(_) | Failure::Missing { .. } => (
+                format!("{action} failed on {device}: {failure}"),
                 Details::None,
             ),
         };

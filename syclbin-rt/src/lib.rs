@@ -213,12 +213,11 @@ pub use syclbin::architecture::Architecture;
 pub use syclbin::{Aspect, State};
 
 pub use backend::facts::{Affinity, DeviceKind, Partition};
-pub use backend::image::{Addressing, Filtering};
 pub use backend::kernel::KernelAttributes;
 pub use backend::queue::QueueOptions;
-pub use backend::range::{AnyRange, Extent};
+pub use backend::range::{AnyRange, Extent, NdRange, Range};
 pub use backend::slice::DeviceSlice;
-pub use backend::{DevicePointer, Mapped, MappedMut};
+pub use backend::{Addressing, DevicePointer, Filtering, Mapped, MappedMut};
 pub use bytemuck::{self, NoUninit, Pod};
 pub use device::Device;
 pub use error::{Error, ErrorKind, FailedAssert, Result};
@@ -226,20 +225,18 @@ pub use launch::accessor::AccessorRange;
 pub use launch::arg::{Arg, LocalMemory, Scalar};
 pub use launch::kernel::Kernel;
 pub use launch::prepared::{Prepared, SafePrepared};
-pub use launch::range::{NdRange, Range};
 pub use launch::recording::{Recorder, Recording};
 pub use launch::{Launch, SafeLaunch};
 pub use memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
 pub use memory::copy::After;
 pub use memory::image::{Image, Sampler};
-pub use memory::padding::Padding;
 pub use memory::slice::{SliceMut, SliceRef};
 pub use memory::transfer::{Transfer, TransferFuture};
 pub use module::Module;
 pub use module::builder::{Embedded, ModuleBuilder};
 pub use module::global::Global;
 pub use module::loaded::ImageChoice;
-pub use module::stub::{KernelInfo, ParameterInfo, ParameterKind};
+pub use module::stub::{KernelInfo, Padding, ParameterInfo, ParameterKind};
 pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
 pub use queue::event::{Event, EventFuture, Profile};
@@ -258,9 +255,8 @@ pub mod __private {
     pub use crate::launch::contract::{
         Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number,
     };
-    pub use crate::memory::padding::size_of_field;
     pub use crate::module::ahead_of_time::{build_native, native_cpu};
-    pub use crate::module::stub::StubKernel;
+    pub use crate::module::stub::{StubKernel, size_of_field};
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;
 }

@@ -4,7 +4,8 @@
 
 use std::any::Any;
 use std::error::Error;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_void};
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 #[cfg(feature = "cuda")]
@@ -226,8 +227,8 @@ pub(crate) enum LibraryError {
     #[error("cannot load {name}: {reason}; NVIDIA's driver provides this library")]
     NoCudaDriver { name: &'static str, reason: String },
     #[cfg(feature = "cuda")]
-    #[error("the driver is too old: it lacks {}; install a newer driver", .0.join(", "))]
-    TooOld(Vec<&'static str>),
+    #[error("the driver is too old: it lacks {0}; install a newer driver")]
+    TooOld(&'static str),
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without the `cuda` feature of syclbin-rt")]
     WithoutCuda,
@@ -254,6 +255,17 @@ pub(crate) unsafe fn load_library(
     let library = unsafe { libloading::Library::new(name) };
     let library = library.map_err(|error| LibraryError::NotLoaded(loader_reason(name, &error)))?;
     Ok(Box::leak(Box::new(library)))
+}
+
+/// Returns the address of a function, which may have any type. `name` must end with a NUL.
+pub(crate) fn find_function(
+    library: &'static libloading::Library,
+    name: &'static str,
+) -> Result<NonNull<c_void>, libloading::Error> {
+    // SAFETY: the address is not used as a value of this type.
+    let address = unsafe { library.get::<*mut c_void>(name.as_bytes()) }?;
+    // A null symbol is not a function.
+    NonNull::new(*address).ok_or(libloading::Error::DlSymUnknown)
 }
 
 /// Returns the system loader's message without the leading library name, which callers print themselves.

@@ -134,9 +134,6 @@ pub enum Partition<'p> {
     Equally(u32),
     /// One part for each number, with that many compute units.
     Counts(&'p [u32]),
-    /// A single part that consists of the compute units with these indices, starting at 0
-    /// (`cl_intel_device_partition_by_names`).
-    Units(&'p [u32]),
     /// Parts whose compute units share this resource.
     Affinity(Affinity),
 }
@@ -165,7 +162,6 @@ pub(crate) struct Partitions {
     pub(crate) max_parts: u32,
     pub(crate) equally: bool,
     pub(crate) counts: bool,
-    pub(crate) units: bool,
     pub(crate) affinities: Vec<Affinity>,
 }
 

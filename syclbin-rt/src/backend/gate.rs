@@ -119,7 +119,7 @@ pub(crate) struct GuardedCall<F> {
 }
 
 impl<F: Copy> Gated<F> {
-    #[cfg(any(feature = "cuda", test))]
+    #[cfg(test)]
     pub(crate) const fn new(function: F) -> Self {
         Self(function)
     }

@@ -28,17 +28,6 @@ pub(crate) trait DriverKernel: Send + Sync {
     fn preferred_multiple(&self) -> Result<usize>;
 
     fn attributes(&self) -> Result<KernelAttributes>;
-
-    /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
-    /// `None` if the driver does not report it. `values` must cover all parameters and match their kinds.
-    fn suggested_local(
-        &self,
-        _queue: &Queue,
-        _values: &[Argument<'_>],
-        _global: &[usize],
-    ) -> Result<Option<[usize; 3]>> {
-        Ok(None)
-    }
 }
 
 /// The limits of a kernel's launches, as the driver reports them.
@@ -133,22 +122,19 @@ pub(crate) enum KernelObject {
     Cuda(cuda::kernel_object::KernelObject),
 }
 
-impl KernelObject {
-    /// Sets an argument, as [`Arguments::set`] does.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`Arguments::set`] apply.
-    pub(crate) unsafe fn set(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
+impl<'a> Arguments<'a> for KernelObject {
+    unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()> {
         match self {
             // SAFETY: the caller guarantees this.
-            Self::OpenCl(object) => unsafe { object.set(index, value) },
+            Self::OpenCl(object) => unsafe { object.set(position, value) },
             #[cfg(feature = "cuda")]
             // SAFETY: the caller guarantees this.
-            Self::Cuda(object) => unsafe { object.set(index, value) },
+            Self::Cuda(object) => unsafe { object.set(position, value) },
         }
     }
+}
 
+impl KernelObject {
     /// Enqueues the kernel with its current arguments, to start when all commands in `after` have finished. Sizes are
     /// in the driver's order: x first.
     ///
@@ -199,6 +185,19 @@ impl KernelObject {
             Self::Cuda(object) => unsafe {
                 object.enqueue_without_event(queue.cuda()?, grid, after)
             },
+        }
+    }
+    /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
+    /// `None` if the driver does not report it. All arguments must be set, because the size may depend on them.
+    pub(crate) fn suggested_local(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+    ) -> Result<Option<[usize; 3]>> {
+        match self {
+            Self::OpenCl(object) => object.suggested_local(queue.opencl()?, global),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_) => Ok(None),
         }
     }
 }

@@ -200,10 +200,6 @@ impl MemoryUse {
         let memory = Arc::clone(memory);
         Self { memory, written }
     }
-
-    pub(crate) fn memory(&self) -> &Arc<Memory> {
-        &self.memory
-    }
 }
 
 impl Drop for MemoryUse {

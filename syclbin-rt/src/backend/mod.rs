@@ -75,6 +75,52 @@ macro_rules! either {
     };
 }
 
+/// Unwraps function types that are declared as `Option`, as `opencl-sys` does.
+pub(crate) trait EntryPoint {
+    type Function;
+}
+
+impl<F> EntryPoint for Option<F> {
+    type Function = F;
+}
+
+/// Declares a table of functions in a driver's library.
+macro_rules! functions {
+    (
+        $(#[$meta:meta])* $table:ident
+        required { $($name:ident: $type:ty,)* }
+        optional { $($since:ident: $since_type:ty,)* }
+    ) => {
+        $(#[$meta])*
+        pub(crate) struct $table {
+            $(pub(crate) $name: Gated<<$type as EntryPoint>::Function>,)*
+            $(pub(crate) $since: Option<Gated<<$since_type as EntryPoint>::Function>>,)*
+        }
+
+        impl $table {
+            /// Looks up every function with `find`, which receives the NUL-terminated name.
+            ///
+            /// # Safety
+            ///
+            /// `find` must return the addresses of the functions with these names, and their types must be those of the
+            /// driver's headers. The addresses must stay valid.
+            pub(crate) unsafe fn load<E>(
+                find: impl Fn(&'static str) -> Result<std::ptr::NonNull<std::ffi::c_void>, E>,
+            ) -> Result<Self, E> {
+                // SAFETY: the caller guarantees this.
+                unsafe {
+                    Ok(Self {
+                        $($name: Gated::at(find(concat!(stringify!($name), "\0"))?),)*
+                        $($since: find(concat!(stringify!($since), "\0"))
+                            .ok()
+                            .map(|address| Gated::at(address)),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
 /// Makes [`either`] store a value directly rather than in an `Arc`.
 type Owned<T> = T;
 
@@ -88,7 +134,6 @@ pub(crate) mod facts;
 pub(crate) mod failure;
 pub(crate) mod gate;
 pub(crate) mod host;
-pub(crate) mod image;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod native;
@@ -105,15 +150,16 @@ pub(crate) use failure::*;
 pub(crate) use gate::*;
 pub(crate) use host::{Direction, PendingCopy};
 pub use host::{Mapped, MappedMut};
-pub(crate) use image::*;
 pub(crate) use kernel::*;
 pub(crate) use memory::*;
 pub(crate) use native::*;
 #[cfg(test)]
 pub(crate) use opencl::UserEvent;
-pub(crate) use opencl::{Image, Sampler};
+pub use opencl::image::{Addressing, Filtering};
+pub(crate) use opencl::image::{Image, Order, Sampler, Shape, Storage};
 pub(crate) use program::*;
 pub(crate) use queue::*;
 pub(crate) use range::*;
 pub use slice::DevicePointer;
 pub(crate) use slice::*;
+pub(crate) use wakers::Waiter;

@@ -8,11 +8,11 @@ use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::backend::LibraryError;
 use crate::backend::facts::Facts;
+use crate::device::best::Coverage;
 use crate::device::driver_libraries::{self, LibraryLookup};
 use crate::device::selector::{Selector, Term};
 use crate::device::{Device, DeviceChoice, best};
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::coverage::Coverage;
 use crate::log;
 
 /// The devices found so far, and the outcome for each location that was searched.

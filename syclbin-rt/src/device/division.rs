@@ -97,7 +97,7 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
     let no_units = || "each part needs at least one compute unit".to_owned();
     let (able, parts, units) = match how {
-        Partition::Equally(0) | Partition::Counts([]) | Partition::Units([]) => {
+        Partition::Equally(0) | Partition::Counts([]) => {
             return Err(no_units());
         }
         Partition::Counts(counts) if counts.contains(&0) => return Err(no_units()),
@@ -106,10 +106,6 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
             let units = counts.iter().copied().map(u64::from).sum();
             (has.counts, counts.len(), units)
         }
-        Partition::Units(numbers) => {
-            let highest = numbers.iter().copied().max().map_or(0, u64::from);
-            (has.units, 1, highest + 1)
-        }
         Partition::Affinity(by) => (can(facts, by), 0, 0),
     };
     if !able {
@@ -117,7 +113,6 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
         for (has, way) in [
             (has.equally, "equally"),
             (has.counts, "by counts"),
-            (has.units, "by unit numbers"),
             (!has.affinities.is_empty(), "by affinity"),
         ] {
             ways.extend(has.then_some(way));
@@ -190,7 +185,7 @@ mod tests {
                 "its driver supports at most 2 parts, not 3",
             ),
             (
-                Partition::Units(&[0]),
+                Partition::Affinity(Affinity::Numa),
                 "its driver can only divide it equally, by counts",
             ),
         ] {

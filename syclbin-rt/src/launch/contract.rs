@@ -320,9 +320,9 @@ impl<'g, I: Integer> Index<I> for LaunchRange<'g> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::NdRange;
     use crate::common;
     use crate::launch::accessor::AccessorRange;
-    use crate::launch::range::NdRange;
 
     fn given<'g>(args: &'g [Arg<'g>], range: impl Into<AnyRange>) -> LaunchView<'g> {
         LaunchView::new(args, &range.into())

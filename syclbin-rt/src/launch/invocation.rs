@@ -6,7 +6,9 @@
 
 use std::fmt;
 
-use crate::backend::{self, AnyRange, Argument, Arguments, Failure, Region, Values, WaitList};
+use crate::backend::{
+    self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Values, WaitList,
+};
 use crate::device::Device;
 use crate::error::{Error, Result, join};
 use crate::launch::arg::Arg;
@@ -93,12 +95,14 @@ impl<'l> Invocation<'l> {
         unsafe { self.pass(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
     }
 
+    /// Creates a kernel object with these arguments, which borrows their memory.
     #[allow(unsafe_code, reason = "nothing is launched")]
-    pub(crate) fn passed(&self) -> Result<Vec<Argument<'l>>> {
-        let mut passed = Vec::new();
-        // SAFETY: the values are only listed.
-        unsafe { self.pass(&mut passed) }?;
-        Ok(passed)
+    pub(crate) fn object(&self) -> Result<KernelObject> {
+        let object = self.kernel.raw().object();
+        let mut object = object.map_err(|failure| self.kernel.failed("preparing", failure))?;
+        // SAFETY: nothing is launched, and the caller checks the kinds of arguments.
+        unsafe { self.pass(&mut object) }?;
+        Ok(object)
     }
 
     /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
@@ -127,7 +131,7 @@ impl<'l> Invocation<'l> {
                 return Err(self.misplaced(error));
             }
         }
-        if progress.passed == self.kernel.checked().kinds.len() {
+        if progress.passed == self.kernel.checked().parameters.len() {
             return Ok(());
         }
         // SAFETY: the caller upholds the same requirements.
@@ -181,11 +185,11 @@ impl<'l> Invocation<'l> {
         }
         let position = progress.passed;
         progress.passed += 1;
-        let Some(kinds) = checked.kinds.get(position) else {
+        let Some(ty) = checked.parameters.get(position).copied() else {
             return Err(self.wrong_count());
         };
-        if !kinds.take(value) {
-            let problem = parameter_kinds::problem(value, self.kernel.parameter(position));
+        if !parameter_kinds::accepts(ty, value) {
+            let problem = parameter_kinds::problem(value, ty);
             return Err(self.of_argument(index, format_args!("{problem}")));
         }
         match value {
@@ -208,7 +212,7 @@ impl<'l> Invocation<'l> {
             }
             Argument::Null => {
                 if let Some(constants) = &checked.constants {
-                    value = constants.argument(self.kernel.parameter(position));
+                    value = constants.argument(ty);
                 }
             }
             _ => {}
@@ -229,10 +233,10 @@ impl<'l> Invocation<'l> {
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_hidden(&self, progress: &Progress, to: &mut impl Arguments<'l>) -> Result<()> {
         let (kernel, position) = (self.kernel, progress.passed);
-        let rest = kernel.checked().kinds.get(position..);
-        if let (Some(constants), Some([kinds])) = (kernel.constants_behind(progress.number), rest) {
-            let value = constants.argument(kernel.parameter(position));
-            if kinds.take(value) {
+        let rest = kernel.checked().parameters.get(position..);
+        if let (Some(constants), Some([ty])) = (kernel.constants_behind(progress.number), rest) {
+            let value = constants.argument(*ty);
+            if parameter_kinds::accepts(*ty, value) {
                 // SAFETY: the kind is checked; the caller guarantees the rest.
                 let set = unsafe { to.set(position, value) };
                 return set.map_err(|failure| self.refused(self.args.len(), value, failure));
@@ -270,7 +274,7 @@ impl<'l> Invocation<'l> {
         let number = self.args.iter().map(Arg::lowered).sum();
         let passed = (0..number).filter(|number| !self.kernel.is_eliminated(*number));
         let hidden = self.kernel.constants_behind(number).map_or(0, |_| 1);
-        let takes = self.kernel.checked().kinds.len();
+        let takes = self.kernel.checked().parameters.len();
         match takes.checked_sub(passed.count()) {
             Some(more) if more <= hidden => error,
             _ => self.wrong_count(),
@@ -379,14 +383,6 @@ impl<'a> Arguments<'a> for CheckOnly<'_> {
             _ => true,
         };
         fits.then_some(()).ok_or(Failure::FOREIGN)
-    }
-}
-
-impl<'a> Arguments<'a> for Vec<Argument<'a>> {
-    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
-    unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
-        self.push(value);
-        Ok(())
     }
 }
 

@@ -16,13 +16,11 @@ use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
 use crate::launch::Launch;
 use crate::launch::arg::Arg;
-use crate::launch::parameter_kinds::AcceptedKinds;
 use crate::launch::work_group::Limits;
 use crate::load::code::KnownType;
 use crate::load::requirements;
-use crate::queue::Queue;
-use crate::queue::asserts::Asserting;
 use crate::queue::event::Command;
+use crate::queue::{Asserting, Queue};
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. Clones refer to the same kernel.
 ///
@@ -45,9 +43,8 @@ struct Inner {
 
 /// The data that each launch reads. Contiguous, because the driver evicts much of the CPU cache between launches.
 pub(crate) struct Checked {
-    /// The allowed kinds of each device argument, without the removed arguments. Every kind is allowed if the code does
-    /// not contain the type.
-    pub(crate) kinds: Vec<AcceptedKinds>,
+    /// The type of each device argument, without the removed arguments; `None` if the code does not contain the types.
+    pub(crate) parameters: Vec<Option<KnownType>>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
     /// The value of the `kernel_handler`, if the code reads specialization constants from memory.
@@ -129,16 +126,15 @@ impl Kernel {
             };
             Extent::from_driver(required, dimensions).sycl_order()
         });
-        let kinds = symbol.parameters.iter().copied().map(AcceptedKinds::of);
-        let kinds = kinds.chain(std::iter::repeat(AcceptedKinds::ALL));
-        let kinds = kinds.take(bounds.arguments + usize::from(symbol.scratch));
-        let kinds = kinds.collect();
+        let known = symbol.parameters.iter().copied().map(Some);
+        let parameters = known.chain(std::iter::repeat(None));
+        let parameters = parameters.take(bounds.arguments + usize::from(symbol.scratch));
         Ok(Self(Arc::new(Inner {
             symbol: symbol.clone(),
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
             checked: Checked {
-                kinds,
+                parameters: parameters.collect(),
                 eliminated: if symbol.eliminated.contains(&true) {
                     symbol.eliminated.clone()
                 } else {
@@ -256,8 +252,8 @@ impl Kernel {
     /// Returns whether the code contains the types of all arguments, so that the checks are complete. If not, a driver
     /// could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
-        let known = |position| self.parameter(position).is_some_and(KnownType::is_known);
-        (0..self.checked().kinds.len()).all(known)
+        let mut parameters = self.checked().parameters.iter();
+        parameters.all(|ty| ty.is_some_and(KnownType::is_known))
     }
 
     /// Creates the error for `action`, such as "launching", which failed in the driver.
@@ -275,13 +271,7 @@ impl Kernel {
     /// Returns the number of device arguments, including the removed ones.
     pub(crate) fn takes(&self) -> usize {
         let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
-        self.0.checked.kinds.len() + removed.count()
-    }
-
-    /// Returns the type of the parameter at `position`, not counting removed arguments, if the code contains the
-    /// type.
-    pub(crate) fn parameter(&self, position: usize) -> Option<KnownType> {
-        self.0.symbol.parameters.get(position).copied()
+        self.0.checked.parameters.len() + removed.count()
     }
 
     /// Returns whether both handles refer to the same kernel of the same module.

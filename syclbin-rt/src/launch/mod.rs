@@ -9,7 +9,6 @@ pub(crate) mod kernel;
 pub(crate) mod number;
 pub(crate) mod parameter_kinds;
 pub(crate) mod prepared;
-pub(crate) mod range;
 pub(crate) mod recording;
 pub(crate) mod work_group;
 

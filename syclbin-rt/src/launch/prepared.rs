@@ -5,9 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::{
-    AnyRange, Argument, Arguments, Failure, Image, KernelObject, MemoryUse, Sampler, WaitList,
-};
+use crate::backend::{AnyRange, Argument, Arguments, Failure, KernelObject, MemoryUse, WaitList};
 use crate::error::{Error, Result};
 use crate::launch::invocation::{Contract, Invocation};
 use crate::launch::kernel::Kernel;
@@ -95,7 +93,7 @@ fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> 
 
 impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
     /// Replaces the arguments and the range with those of `launch`, which must launch the same kernel. Repeats all
-    /// checks, including the contract, but sets only the arguments that differ.
+    /// checks, including the contract.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Kernel, Launch, Result};
@@ -197,26 +195,9 @@ impl<R, T> fmt::Debug for Prepared<R, T> {
 pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
-    values: Vec<StoredArgument>,
+    kept: Vec<Option<Box<dyn Send + Sync>>>,
     pub(crate) range: AnyRange,
     complete: bool,
-}
-
-enum StoredArgument {
-    /// Not set yet, or rejected by the driver.
-    Unset,
-    Bytes(Vec<u8>),
-    Memory {
-        memory_use: MemoryUse,
-        offset: usize,
-        bytes: usize,
-        written: bool,
-    },
-    Local(usize),
-    Sampler(Arc<Sampler>),
-    Image(Arc<Image>),
-    Pointer(u64),
-    Null,
 }
 
 impl BoundKernel {
@@ -231,12 +212,7 @@ impl BoundKernel {
         let mut fixed = Self {
             kernel: kernel.clone(),
             object: object.map_err(|failure| kernel.failed("preparing", failure))?,
-            values: kernel
-                .checked()
-                .kinds
-                .iter()
-                .map(|_| StoredArgument::Unset)
-                .collect(),
+            kept: kernel.checked().parameters.iter().map(|_| None).collect(),
             range,
             complete: false,
         };
@@ -245,7 +221,6 @@ impl BoundKernel {
     }
 
     /// Switches to `call` over `range`, if the call is valid, launches the same kernel, and satisfies `contract`.
-    /// Sets only the arguments that differ.
     ///
     /// # Errors
     ///
@@ -327,15 +302,9 @@ impl BoundKernel {
 impl<'a> Arguments<'a> for BoundKernel {
     #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<(), Failure> {
-        let kept = &mut self.values[position];
-        if kept.is(value) {
-            return Ok(());
-        }
-        // Keep the old value alive until the driver has accepted the new value.
-        let _old = std::mem::replace(kept, StoredArgument::Unset);
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.object.set(position, value) }?;
-        *kept = StoredArgument::new(value);
+        self.kept[position] = kept(value);
         Ok(())
     }
 }
@@ -352,45 +321,14 @@ fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -
     ))
 }
 
-impl StoredArgument {
-    fn new(value: Argument<'_>) -> Self {
-        match value {
-            Argument::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
-            Argument::Memory(region, written) => Self::Memory {
-                memory_use: MemoryUse::new(&region.memory, written),
-                offset: region.offset,
-                bytes: region.bytes(),
-                written,
-            },
-            Argument::Local(bytes) => Self::Local(bytes),
-            Argument::Sampler(sampler) => Self::Sampler(Arc::clone(sampler)),
-            Argument::Image(image, _) => Self::Image(Arc::clone(image)),
-            Argument::Pointer(address) => Self::Pointer(address),
-            Argument::Null => Self::Null,
+/// Keeps an argument's object alive, and counts a use of its memory.
+fn kept(value: Argument<'_>) -> Option<Box<dyn Send + Sync>> {
+    match value {
+        Argument::Memory(region, written) => {
+            Some(Box::new(MemoryUse::new(&region.memory, written)))
         }
-    }
-
-    fn is(&self, value: Argument<'_>) -> bool {
-        match (self, value) {
-            (Self::Bytes(kept), Argument::Bytes(bytes)) => kept == bytes,
-            (
-                Self::Memory {
-                    memory_use,
-                    offset,
-                    bytes,
-                    written,
-                },
-                Argument::Memory(region, writes),
-            ) => {
-                Arc::ptr_eq(memory_use.memory(), &region.memory)
-                    && (*offset, *bytes, *written) == (region.offset, region.bytes(), writes)
-            }
-            (Self::Local(kept), Argument::Local(bytes)) => *kept == bytes,
-            (Self::Sampler(kept), Argument::Sampler(sampler)) => Arc::ptr_eq(kept, sampler),
-            (Self::Image(kept), Argument::Image(image, _)) => Arc::ptr_eq(kept, image),
-            (Self::Pointer(kept), Argument::Pointer(address)) => *kept == address,
-            (Self::Null, Argument::Null) => true,
-            _ => false,
-        }
+        Argument::Sampler(sampler) => Some(Box::new(Arc::clone(sampler))),
+        Argument::Image(image, _) => Some(Box::new(Arc::clone(image))),
+        Argument::Bytes(_) | Argument::Local(_) | Argument::Pointer(_) | Argument::Null => None,
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use crate::backend::{AnyRange, Argument, Extent};
+use crate::backend::NdRange;
+use crate::backend::{AnyRange, Extent, KernelObject};
 use crate::error::{Error, Result, join};
 use crate::launch::kernel::Kernel;
-use crate::launch::range::NdRange;
 use crate::launch::{Launch, Terms};
 
 /// The limits on a kernel's ranges and work-groups on a device. Sizes are in the driver's order.
@@ -174,8 +174,8 @@ impl Kernel {
         Ok(self.suggested(range.into().into(), None)?.sizes())
     }
 
-    /// Queries the driver if argument values are given; otherwise calculates the size.
-    fn suggested(&self, mut range: AnyRange, values: Option<&[Argument<'_>]>) -> Result<Extent> {
+    /// Queries the driver if an object with all arguments is given; otherwise calculates the size.
+    fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
         choose(&mut range, limits, queue.device())
@@ -185,17 +185,13 @@ impl Kernel {
         }
         let failed = |failure| self.failed("querying a work-group size for", failure);
         let global = range.global;
-        if let Some(values) = values {
-            let suggested = self
-                .raw()
-                .suggested_local(queue.raw(), values, range.global());
-            if let Some(sizes) = suggested.map_err(failed)? {
-                let local = Extent::from_driver(sizes, global.dimensions());
-                range.local = Some(local);
-                // Ignore a suggestion that a launch would reject.
-                if choose(&mut range, limits, queue.device()).is_ok() {
-                    return Ok(local);
-                }
+        let suggested = object.map(|object| object.suggested_local(queue.raw(), range.global()));
+        if let Some(sizes) = suggested.transpose().map_err(failed)?.flatten() {
+            let local = Extent::from_driver(sizes, global.dimensions());
+            range.local = Some(local);
+            // Ignore a suggestion that a launch would reject.
+            if choose(&mut range, limits, queue.device()).is_ok() {
+                return Ok(local);
             }
         }
         let multiple = self.raw().preferred_multiple().map_err(failed)?;
@@ -228,10 +224,11 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     {
         let call = self.call()?;
         call.check()?;
-        let values = call.passed()?;
         // This function is safe, so its caller does not guarantee the argument types.
-        let values = call.kernel.types_are_known().then_some(&*values);
-        Ok(call.kernel.suggested(range.into().into(), values)?.sizes())
+        let known = call.kernel.types_are_known();
+        let object = known.then(|| call.object()).transpose()?;
+        let suggested = call.kernel.suggested(range.into().into(), object.as_ref());
+        Ok(suggested?.sizes())
     }
 }
 
@@ -265,7 +262,7 @@ fn divisor(of: usize, most: usize, multiple: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::range::NdRange;
+    use crate::backend::NdRange;
 
     const OPEN: Limits = Limits {
         max_range: 1 << 20,

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use syclbin::__private::spirv::portable::{self, DriverSupport};
 use syclbin::__private::spirv::{self, KernelUses, ParameterType};
@@ -102,9 +103,9 @@ impl Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KnownType {
     /// A number of this many bytes, if the code specifies the size.
-    Number(Option<u32>),
+    Number(Option<NonZero<u32>>),
     /// A struct of this many bytes, if the code specifies the size.
-    Struct(Option<u32>),
+    Struct(Option<NonZero<u32>>),
     Buffer,
     LocalMemory,
     Sampler,
@@ -121,7 +122,7 @@ pub(crate) enum KnownType {
 
 impl KnownType {
     pub(crate) fn of_spirv(module: &spirv::Module, parameter: ParameterType) -> Self {
-        let bytes = || u32::try_from(module.value_size(parameter)?).ok();
+        let bytes = || NonZero::new(u32::try_from(module.value_size(parameter)?).ok()?);
         match parameter {
             ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
             ParameterType::ByValue { .. } => Self::Struct(bytes()),
@@ -149,10 +150,10 @@ impl KnownType {
             Passed::Number {
                 kind: Kind::Float,
                 bits,
-            } => Self::Number(Some(bits / 8)),
+            } => Self::Number(NonZero::new(bits / 8)),
             Passed::Number { bits: 64, .. } => Self::Anything,
             Passed::Number { bits: 32, .. } if shared => Self::Anything,
-            Passed::Number { bits, .. } => Self::Number(Some(bits / 8)),
+            Passed::Number { bits, .. } => Self::Number(NonZero::new(bits / 8)),
             Passed::Pointer {
                 space: None | Some(Space::Global),
                 ..
@@ -161,7 +162,9 @@ impl KnownType {
                 space: Some(Space::Shared),
                 ..
             } => Self::LocalMemory,
-            Passed::Bytes { size, .. } => Self::Struct(u32::try_from(size).ok()),
+            Passed::Bytes { size, .. } => {
+                Self::Struct(u32::try_from(size).ok().and_then(NonZero::new))
+            }
             Passed::Pointer { .. } | Passed::Other => Self::Anything,
         }
     }

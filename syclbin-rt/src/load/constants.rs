@@ -100,13 +100,12 @@ pub(crate) fn as_defaults<'c>(
     spirv: Cow<'c, [u8]>,
 ) -> Result<Cow<'c, [u8]>, String> {
     let layout = constants.layout().map_err(|error| error.to_string())?;
-    let ids = spec_ids(&spirv);
     let mut scalars = Vec::new();
     for (name, place) in layout.iter() {
         let Some(value) = overridden_value(values, constants, name, place) else {
             continue;
         };
-        for leaf in place.leaves.iter().filter(|leaf| ids.contains(&leaf.id)) {
+        for leaf in &place.leaves {
             if let Some(bytes) = part(&value, leaf.start - place.start, leaf.size) {
                 scalars.push((leaf.id, bytes));
             }
@@ -153,28 +152,6 @@ fn overridden_value(
     let file = |blob: &Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
     let set = file(&constants.set_values)?;
     (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
-}
-
-fn spec_ids(spirv: &[u8]) -> BTreeSet<u32> {
-    const HEADER: usize = 5;
-    const OP_DECORATE: u32 = 71;
-    const SPEC_ID: u32 = 1;
-    let words: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
-    let mut ids = BTreeSet::new();
-    let mut rest = words.get(HEADER..).unwrap_or_default();
-    while let Some(first) = rest.first() {
-        let count = (first >> 16) as usize;
-        let Some((instruction, next)) = rest.split_at_checked(count.max(1)) else {
-            break;
-        };
-        if let [first, _target, SPEC_ID, id] = instruction
-            && first & 0xffff == OP_DECORATE
-        {
-            ids.insert(*id);
-        }
-        rest = next;
-    }
-    ids
 }
 
 /// Returns whether the kernels of an image receive the address of their specialization constants as an argument.

@@ -9,8 +9,8 @@ use syclbin::{AbstractModule, Image, Syclbin};
 
 use crate::backend::facts::Facts;
 use crate::load::code::{self, Code};
+use crate::load::link::SymbolIndex;
 use crate::load::requirements;
-use crate::load::symbols::SymbolIndex;
 
 pub(crate) struct Files<'a> {
     files: Vec<File<'a>>,

@@ -3,9 +3,7 @@
 
 pub(crate) mod code;
 pub(crate) mod constants;
-pub(crate) mod coverage;
 pub(crate) mod files;
 pub(crate) mod link;
 pub(crate) mod native;
 pub(crate) mod requirements;
-pub(crate) mod symbols;

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::memory::copy::{host_memory, same_elements};
 use crate::memory::transfer::Transfer;
 use crate::queue::Queue;
-use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
 /// The chunk size in bytes. With larger chunks, the second device starts later, so the copies overlap less.
@@ -73,66 +72,21 @@ impl Queue {
             .checked_div(size_of::<T>())
             .unwrap_or(usize::MAX)
             .max(1);
-        let mut writes = Writes::new(other, ready);
-        // The first element of the chunk that is being read, and its transfer.
-        let mut read: Option<(usize, Transfer<T>)> = None;
+        // While one chunk is written, the next one is read.
+        let mut write: Option<Transfer<T>> = None;
+        let mut spare = None;
         for first in (0..from.len()).step_by(step) {
             let end = from.len().min(first.saturating_add(step));
-            let memory = writes.memory(end - first)?;
+            let mut memory = spare.take().map_or_else(|| host_memory(end - first), Ok)?;
+            memory.truncate(end - first);
             let part = from.slice(first..end)?;
-            let next = self.after(&[&before]).read_later(&part, memory)?;
-            if let Some((at, chunk)) = read.replace((first, next)) {
-                writes.start(to, at, chunk.wait()?)?;
+            let chunk = self.after(&[&before]).read_later(&part, memory)?.wait()?;
+            if let Some(write) = write.take() {
+                spare = Some(write.wait()?);
             }
+            let mut part = to.slice_mut(first..end)?;
+            write = Some(other.after(&[&ready]).write_later(&mut part, chunk)?);
         }
-        if let Some((at, chunk)) = read {
-            writes.start(to, at, chunk.wait()?)?;
-        }
-        writes.finish()
-    }
-}
-
-/// The chunks that are being written to the second device.
-struct Writes<'q, T: Pod> {
-    queue: &'q Queue,
-    /// The event that every chunk waits for.
-    ready: Event,
-    /// The chunk that was enqueued last.
-    last: Option<Transfer<T>>,
-}
-
-impl<'q, T: Pod> Writes<'q, T> {
-    fn new(queue: &'q Queue, ready: Event) -> Self {
-        let last = None;
-        Self { queue, ready, last }
-    }
-
-    /// Returns host memory for `len` elements. Reuses the last chunk's memory, once the chunk has been written.
-    fn memory(&mut self, len: usize) -> Result<Vec<T>> {
-        match self.last.take() {
-            Some(last) => {
-                let mut memory = last.wait()?;
-                memory.truncate(len);
-                Ok(memory)
-            }
-            None => host_memory(len),
-        }
-    }
-
-    /// Starts to write `chunk` to `to`, beginning at element `first`.
-    fn start(&mut self, to: &mut DeviceSlice<T>, first: usize, chunk: Vec<T>) -> Result<()> {
-        let mut part = to.slice_mut(first..first + chunk.len())?;
-        let write = self
-            .queue
-            .after(&[&self.ready])
-            .write_later(&mut part, chunk)?;
-        if let Some(before) = self.last.replace(write) {
-            drop(before.wait()?);
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<()> {
-        self.last.map_or(Ok(()), |last| last.wait().map(drop))
+        write.map_or(Ok(()), |write| write.wait().map(drop))
     }
 }

@@ -5,9 +5,7 @@ pub(crate) mod between;
 pub(crate) mod buffer;
 pub(crate) mod copy;
 pub(crate) mod image;
-pub(crate) mod map;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-pub(crate) mod padding;
 pub(crate) mod slice;
 pub(crate) mod transfer;

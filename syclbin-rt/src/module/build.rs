@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use syclbin::__private::failed_assert;
@@ -48,18 +47,12 @@ pub(crate) enum Part {
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) program: Option<BuiltProgram>,
-    /// The verdict on each image of the part, by image index.
-    pub(crate) verdicts: BTreeMap<usize, Verdict>,
+    /// The verdicts on the part's images up to the one that the driver accepted.
+    pub(crate) verdicts: Vec<Verdict>,
 }
 
-pub(crate) enum Verdict {
-    /// The driver has built the image; the text explains where the program came from.
-    Chosen(String),
-    /// The image fits. It is built when one of its kernels is first used.
-    Fits,
-    /// The image is not used, for this reason.
-    Skipped(String),
-}
+/// The index of an image, and how it was built, or why it does not fit.
+pub(crate) type Verdict = (usize, Result<String, String>);
 
 /// A program, with the properties that come from the file and the code.
 pub(crate) struct BuiltProgram {
@@ -111,27 +104,24 @@ impl Builder {
         self.files.loaded().get(module)?.as_ref().ok()
     }
 
-    /// Tries the images of `part` in order until the driver accepts one, and records a verdict on every image.
+    /// Tries the images of `part` in order until the driver accepts one.
     pub(crate) fn build(&self, module: usize, part: &Part) -> Build {
         let mut build = Build::default();
         for index in self.candidates(module, part) {
-            let verdict = match &build.program {
-                Some(program) => Verdict::other_image(program.image()),
-                None => match self.build_image(index, part) {
-                    Ok((program, origin)) => {
-                        let chosen = self.describe(index, origin, &program);
-                        build.program = Some(program);
-                        Verdict::Chosen(chosen)
-                    }
-                    Err(reason) => Verdict::Skipped(reason),
-                },
-            };
-            let (device, name) = (self.queue.device(), self.files.name(index));
-            let number = index.image;
+            let built = self.build_image(index, part).map(|(program, origin)| {
+                let how = self.describe(index, origin, &program);
+                build.program = Some(program);
+                format!("chosen: {how}")
+            });
+            let (device, name, number) = (self.queue.device(), self.files.name(index), index.image);
+            let (Ok(verdict) | Err(verdict)) = &built;
             log::debug(format_args!(
                 "for {device}, {name}, image {number}: {verdict}"
             ));
-            build.verdicts.insert(number, verdict);
+            build.verdicts.push((number, built));
+            if build.program.is_some() {
+                break;
+            }
         }
         build
     }
@@ -154,20 +144,12 @@ impl Builder {
         }
     }
 
-    /// Predicts the verdict on each image of a part, without calling the driver.
-    pub(crate) fn preview(&self, module: usize, part: &Part) -> BTreeMap<usize, Verdict> {
+    /// Predicts which images of a part fit, without calling the driver.
+    pub(crate) fn preview(&self, module: usize, part: &Part) -> Vec<Verdict> {
         let candidates = self.candidates(module, part).into_iter();
-        let mut first = None;
         let verdicts = candidates.map(|index| {
-            let verdict = match (self.members(index), first) {
-                (Err(reason), _) => Verdict::Skipped(reason),
-                (Ok(_), Some(first)) => Verdict::other_image(first),
-                (Ok(_), None) => {
-                    first = Some(index.image);
-                    Verdict::Fits
-                }
-            };
-            (index.image, verdict)
+            let fits = |_| "fits; built when one of its kernels is first used".to_owned();
+            (index.image, self.members(index).map(fits))
         });
         verdicts.collect()
     }
@@ -425,30 +407,6 @@ impl Builder {
             options: BuildOptions::of(&unit.metadata.misc, facts),
             code,
         })
-    }
-}
-
-impl BuiltProgram {
-    /// Returns the index of the program's image in its module.
-    pub(crate) fn image(&self) -> usize {
-        self.members.first().map_or(0, |index| index.image)
-    }
-}
-
-impl Verdict {
-    /// Returns the verdict on the images that follow the chosen `image`.
-    pub(crate) fn other_image(image: usize) -> Self {
-        Self::Skipped(format!("not needed, because image {image} fits"))
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Chosen(how) => write!(f, "chosen: {how}"),
-            Self::Fits => f.write_str("fits; built when one of its kernels is first used"),
-            Self::Skipped(reason) => f.write_str(reason),
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::launch::kernel::{Kernel, Symbol};
 use crate::load::code::{self, Code};
 use crate::load::files::{self, Unit, list_of_kernels};
-use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
+use crate::module::build::{Build, Builder, BuiltProgram, Part};
 
 /// An abstract module of the loaded file.
 pub(crate) struct LoadedModule {
@@ -101,8 +101,8 @@ impl LoadedModule {
     pub(crate) fn has_native(&self, builder: &Builder) -> bool {
         match self.built(&Part::Native) {
             Some(build) => build.program.is_some(),
-            None => (builder.preview(self.index, &Part::Native).values())
-                .any(|verdict| matches!(verdict, Verdict::Fits)),
+            None => (builder.preview(self.index, &Part::Native).iter())
+                .any(|(_, verdict)| verdict.is_ok()),
         }
     }
 
@@ -164,41 +164,43 @@ impl LoadedModule {
     }
 
     fn choice_for(&self, builder: &Builder, code: &Part, other: Option<usize>) -> ImageChoice {
-        let mut images = BTreeMap::new();
+        let mut verdicts = BTreeMap::new();
         let mut chosen = None;
         for part in [&Part::Native, code] {
-            let built = self.built(part);
-            let preview = match built {
-                Some(_) => BTreeMap::new(),
+            let of_part = match self.built(part) {
+                Some(build) => build.verdicts.clone(),
                 None => builder.preview(self.index, part),
             };
-            let verdicts = built.as_ref().map_or(&preview, |build| &build.verdicts);
-            for (image, verdict) in verdicts {
-                let text = match (verdict, chosen, other) {
-                    (Verdict::Fits, Some(first), _) => Verdict::other_image(first).to_string(),
-                    (Verdict::Fits, None, Some(module)) if part != &Part::Native => {
-                        format!(
-                            "not needed, because module {module} contains native code for these kernels"
-                        )
+            for (image, verdict) in of_part {
+                let verdict = match (verdict, other) {
+                    (Err(reason), _) => reason,
+                    (Ok(_), _) if chosen.is_some() => continue,
+                    (Ok(_), Some(module)) if part != &Part::Native => format!(
+                        "not needed, because module {module} contains native code for these kernels"
+                    ),
+                    (Ok(how), _) => {
+                        chosen = Some(image);
+                        how
                     }
-                    (Verdict::Fits | Verdict::Chosen(_), ..) => {
-                        chosen = Some(*image);
-                        verdict.to_string()
-                    }
-                    _ => verdict.to_string(),
                 };
-                images.insert(*image, text);
+                verdicts.insert(image, verdict);
             }
         }
         let unit = builder.unit(self.index);
-        let described = unit.map_or(&[][..], |unit| &unit.module.images);
+        let images = unit.map_or(&[][..], |unit| &unit.module.images);
+        let described = images.iter().enumerate().map(|(index, image)| {
+            let needless = || {
+                let chosen = chosen.unwrap_or_default();
+                format!("not needed, because image {chosen} fits")
+            };
+            let verdict = verdicts.remove(&index).unwrap_or_else(needless);
+            (code::describe(image), verdict)
+        });
         ImageChoice {
             module: self.index,
             kernels: list_of_kernels(self.listed(builder)),
             chosen,
-            images: (described.iter().map(code::describe))
-                .zip(images.into_values())
-                .collect(),
+            images: described.collect(),
         }
     }
 

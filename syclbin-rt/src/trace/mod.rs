@@ -33,25 +33,23 @@
 //! else.
 
 mod collector;
-mod settings;
 mod statistics;
 #[cfg(test)]
 mod tests;
 mod timeline;
 
+use std::ffi::OsString;
 use std::fmt;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::backend;
+use crate::backend::{self, gate};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use collector::Collector;
-
-pub(crate) use settings::apply as apply_settings;
+use collector::{Collector, Unfinished};
 
 /// The kind of a recorded command or call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,12 +179,16 @@ fn now() -> u64 {
 ///
 /// Create queues afterwards, because existing queues do not record times. Several traces may be active at once.
 pub fn start(path: impl AsRef<Path>) -> Trace {
-    settings::apply();
+    apply_settings();
+    begin(path.as_ref().to_owned(), now())
+}
+
+fn begin(path: PathBuf, begun: u64) -> Trace {
     RECORDERS.fetch_add(1, Ordering::Relaxed);
     Collector::with(Collector::begin);
     Trace {
-        path: path.as_ref().to_owned(),
-        begun: now(),
+        path,
+        begun,
         written: false,
     }
 }
@@ -220,7 +222,7 @@ impl Trace {
             return Ok(());
         }
         let text = Collector::with(|collector| {
-            collector.harvest(collector::Unfinished::Include);
+            collector.harvest(Unfinished::Include);
             let text = timeline::json(collector, self.begun);
             collector.end();
             text
@@ -265,4 +267,63 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         let _ = std::fs::remove_file(&beside);
     }
     written
+}
+
+const FILE_VARIABLE: &str = "SYCLBIN_TRACE";
+const TABLE_VARIABLE: &str = "SYCLBIN_STATS";
+
+/// The trace that `SYCLBIN_TRACE` requests. It ends when the process exits.
+static TRACE: Mutex<Option<Trace>> = Mutex::new(None);
+
+/// On the first call, starts the traces that the environment requests.
+pub(crate) fn apply_settings() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let path = value(FILE_VARIABLE);
+        let prints = value(TABLE_VARIABLE).is_some_and(|value| value != "0");
+        if path.is_none() && !prints {
+            return;
+        }
+        if let Some(path) = path {
+            let trace = begin(with_process(&path.to_string_lossy(), std::process::id()), 0);
+            *TRACE.lock().unwrap_or_else(PoisonError::into_inner) = Some(trace);
+        }
+        if prints {
+            RECORDERS.fetch_add(1, Ordering::Relaxed);
+            Collector::with(|collector| collector.prints = true);
+        }
+        gate::before_closing(at_exit);
+    });
+}
+
+fn value(variable: &str) -> Option<OsString> {
+    std::env::var_os(variable).filter(|value| !value.is_empty())
+}
+
+/// Replaces `%p` with the process ID.
+fn with_process(path: &str, process: u32) -> PathBuf {
+    path.replace("%p", &process.to_string()).into()
+}
+
+/// Writes the recorded data. Runs while drivers still accept calls.
+fn at_exit() {
+    let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(trace) = trace
+        && let Err(error) = trace.finish()
+    {
+        print(format_args!("{error}\n"));
+    }
+    let table = Collector::with(|collector| {
+        collector.harvest(Unfinished::Include);
+        let prints = std::mem::take(&mut collector.prints);
+        prints.then(|| collector.statistics.to_string())
+    });
+    if let Some(Some(table)) = table {
+        print(format_args!("{table}"));
+    }
+}
+
+/// Prints to standard error. Unlike `eprint!`, this does not panic if standard error is closed or full.
+fn print(text: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_fmt(text);
 }

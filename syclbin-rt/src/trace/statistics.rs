@@ -95,13 +95,15 @@ impl fmt::Display for Statistics {
             for row in rows {
                 let place = if row.on_device { "" } else { " (host)" };
                 let name = format!("  {}{place}", row.name);
+                // The unit leaves one to three digits before the decimal point.
+                let time = |time: Duration| format!("{time:.1?}");
                 write!(
                     f,
                     "{name:<40} {:>8} {:>11} {:>11} {:>11} {:>13}",
                     row.count,
-                    Time(row.total).to_string(),
-                    Time(row.mean()).to_string(),
-                    Time(row.largest).to_string(),
+                    time(row.total),
+                    time(row.mean()),
+                    time(row.largest),
                     row.bytes
                 )?;
                 match row.without_times {
@@ -111,14 +113,5 @@ impl fmt::Display for Statistics {
             }
         }
         Ok(())
-    }
-}
-
-/// Formats a duration in a unit that leaves one to three digits before the decimal point.
-struct Time(Duration);
-
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.1?}", self.0)
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::collector::{Slice, State, Track};
-use super::settings::with_process;
 use super::statistics::Statistics;
 use super::*;
 

@@ -124,7 +124,11 @@ impl DriverEvent for Event {
     /// whose events are polled has a thread that waits.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| self.failed(failure))? {
-            Some(mark) => Ok(self.stream.notify(mark, completion.clone())),
+            // A stream's marks are reached in order.
+            Some(mark) => {
+                let wait = |mark: &Arc<Mark>| mark.sleep();
+                Ok((self.stream.waiter).notify(mark, completion.clone(), wait))
+            }
             None => {
                 completion.end(Ok(()));
                 Ok(true)

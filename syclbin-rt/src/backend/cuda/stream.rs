@@ -6,7 +6,7 @@
 //! so far. Queues with profiling record the times of each command immediately.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::CUevent_flags as Flags;
@@ -14,9 +14,6 @@ use super::*;
 
 /// The maximum number of marks that a stream stores. A command whose mark was dropped uses the next later mark.
 const MAX_MARKS: usize = 8;
-
-/// A mark, and the completion to report when it is reached.
-type Waiting = (Arc<Mark>, Completion);
 
 /// An owned stream. The context holds a weak reference, to wait for the stream's commands.
 pub(crate) struct Stream {
@@ -30,8 +27,7 @@ pub(crate) struct Stream {
     ended: AtomicU64,
     /// Marks in ascending order, each with the number of the last command that it covers.
     marks: Mutex<Vec<(u64, Arc<Mark>)>>,
-    /// The channel to the thread that waits on behalf of pollers. The first poll starts this thread.
-    waiter: Mutex<Option<mpsc::Sender<Waiting>>>,
+    pub(crate) waiter: Waiter<Arc<Mark>>,
 }
 
 // SAFETY: streams belong to a context, not to a thread, and all driver functions are thread-safe.
@@ -58,7 +54,7 @@ impl Stream {
             queued: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             marks: Mutex::default(),
-            waiter: Mutex::default(),
+            waiter: Waiter::new(),
         });
         stream.context.queues.register(&stream);
         stream
@@ -151,28 +147,6 @@ impl Stream {
             self.ended_up_to(upto);
         }
         Ok(())
-    }
-
-    /// Completes `completion` when `mark`, on this stream, is reached. Returns `false` if this requires a new
-    /// thread and none can be started.
-    pub(crate) fn notify(&self, mark: Arc<Mark>, completion: Completion) -> bool {
-        let mut waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiter.is_none() {
-            let (sender, receiver) = mpsc::channel::<Waiting>();
-            let thread = std::thread::Builder::new().name("syclbin-wakers".to_owned());
-            // The thread ends with the stream. A stream's marks are reached in order, so waiting for one mark at a time
-            // is enough.
-            let spawned = thread.spawn(move || {
-                for (mark, completion) in receiver {
-                    completion.end(mark.sleep());
-                }
-            });
-            *waiter = spawned.is_ok().then_some(sender);
-        }
-        let sent = waiter
-            .as_ref()
-            .map(|waiter| waiter.send((mark, completion)));
-        sent.is_some_and(|sent| sent.is_ok())
     }
 }
 

@@ -12,9 +12,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
-use libloading::Library;
-
-use crate::backend::{Gated, Result};
+use crate::backend::{EntryPoint, Gated, Result};
 
 pub(crate) type CUdevice = c_int;
 
@@ -296,65 +294,21 @@ macro_rules! for_each_function {
     };
 }
 
+// A four-byte enumeration is returned like an `int`.
 macro_rules! declare {
     (
         required { $($name:ident($($arg:ty),* $(,)?);)* }
         optional { $($since:ident($($since_arg:ty),* $(,)?);)* }
     ) => {
-        pub(crate) struct Functions {
-            $(pub(crate) $name: Gated<unsafe extern "C" fn($($arg),*) -> c_int>,)*
-            $(pub(crate) $since:
-                Option<Gated<unsafe extern "C" fn($($since_arg),*) -> c_int>>,)*
+        functions! {
+            Functions
+            required { $($name: Option<unsafe extern "C" fn($($arg),*) -> c_int>,)* }
+            optional { $($since: Option<unsafe extern "C" fn($($since_arg),*) -> c_int>,)* }
         }
 
         #[cfg(test)]
         pub(crate) const NAMES: &[&str] =
             &[$(stringify!($name),)* $(stringify!($since),)*];
-
-        impl Functions {
-            /// Looks up every function in `library`.
-            ///
-            /// `library` is `'static` because the table stores function pointers: the library must never be
-            /// unloaded.
-            ///
-            /// # Errors
-            ///
-            /// Returns the names of required functions that are missing.
-            ///
-            /// # Safety
-            ///
-            /// The symbols that `library` exports under these names must be the functions of the CUDA driver.
-            pub(crate) unsafe fn load(
-                library: &'static Library,
-            ) -> Result<Self, Vec<&'static str>> {
-                let mut missing = Vec::new();
-                $(
-                    let name = concat!(stringify!($name), "\0").as_bytes();
-                    // SAFETY: the caller guarantees that this is the driver's function. Its type is the header's, which
-                    // the tests check; a four-byte enumeration is returned like an `int`.
-                    let $name = unsafe {
-                        library.get::<unsafe extern "C" fn($($arg),*) -> c_int>(name)
-                    };
-                    if $name.is_err() {
-                        missing.push(stringify!($name));
-                    }
-                )*
-                $(
-                    let name = concat!(stringify!($since), "\0").as_bytes();
-                    // SAFETY: as above.
-                    let $since = unsafe {
-                        library.get::<unsafe extern "C" fn($($since_arg),*) -> c_int>(name)
-                    };
-                )*
-                match ($($name,)*) {
-                    ($(Ok($name),)*) => Ok(Self {
-                        $($name: Gated::new(*$name),)*
-                        $($since: $since.ok().map(|function| Gated::new(*function)),)*
-                    }),
-                    _ => Err(missing),
-                }
-            }
-        }
     };
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! OpenCL libraries, each loaded at most once and never unloaded, and their devices, whose properties are read once.
 
-use std::ffi::{OsStr, c_void};
-use std::ptr::NonNull;
+use std::ffi::OsStr;
+use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use opencl_sys as cl;
@@ -46,14 +46,9 @@ impl Library {
         // installed component.
         let library = unsafe { load_library(name) }?;
         // SAFETY: as above.
-        let functions = unsafe {
-            Functions::load(|function| {
-                let address = library.get::<*mut c_void>(function.as_bytes());
-                let address = address.map_err(|error| loader_reason(name, &error))?;
-                NonNull::new(*address).ok_or_else(|| format!("{function} is null"))
-            })
-        };
-        let functions = functions.map_err(LibraryError::NotOpenCl)?;
+        let functions = unsafe { Functions::load(|function| find_function(library, function)) };
+        let functions =
+            functions.map_err(|error| LibraryError::NotOpenCl(loader_reason(name, &error)))?;
         gate::close_at_exit(&raw const *library, Stage::Loaded);
         let library = Box::leak(Box::new(Self {
             name: display.into_owned(),
@@ -181,7 +176,7 @@ impl Library {
     }
 
     fn platforms(&self) -> Result<Vec<cl_platform_id>> {
-        let platforms = list("clGetPlatformIDs", |count, list, found| {
+        let platforms = list("clGetPlatformIDs", null_mut(), |count, list, found| {
             // SAFETY: `list` is null or holds `count` handles, `found` is one number.
             unsafe { (self.functions.clGetPlatformIDs.pass())(count, list, found) }
         });
@@ -189,7 +184,7 @@ impl Library {
     }
 
     fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>> {
-        let devices = list("clGetDeviceIDs", |count, list, found| {
+        let devices = list("clGetDeviceIDs", null_mut(), |count, list, found| {
             let ty = CL_DEVICE_TYPE_ALL;
             // SAFETY: `platform` belongs to this library; `list` is null or holds `count` handles.
             unsafe { (self.functions.clGetDeviceIDs.pass())(platform, ty, count, list, found) }
@@ -289,7 +284,6 @@ pub(crate) fn facts(
             max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
             equally: ways.contains(&cl::CL_DEVICE_PARTITION_EQUALLY),
             counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
-            units: ways.contains(&BY_UNITS),
             affinities: affinities(by_affinity.map_or(0, bits)),
         },
         buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,

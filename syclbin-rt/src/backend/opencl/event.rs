@@ -182,7 +182,10 @@ impl DriverEvent for Event {
             drop(unsafe { Completion::from_raw(data) });
             return Err(failure);
         }
-        Ok(!queue.opencl()?.misses_failures() || watch(self.another()?, completion.clone()))
+        match &queue.opencl()?.failure_waiter {
+            Some(waiter) => Ok(waiter.notify(self.another()?, completion.clone(), Self::wait)),
+            None => Ok(true),
+        }
     }
 }
 
@@ -257,9 +260,9 @@ mod tests {
     use opencl_sys::cl_function_types::{clCreateUserEvent_fn, clSetUserEventStatus_fn};
 
     use super::*;
+    use crate::backend::EntryPoint;
     use crate::backend::device::DriverDevice as _;
     use crate::backend::opencl::context::Context;
-    use crate::backend::opencl::functions::EntryPoint;
 
     type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
     type SetStatus = <clSetUserEventStatus_fn as EntryPoint>::Function;

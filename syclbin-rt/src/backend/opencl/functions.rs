@@ -111,66 +111,23 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
     }
 }
 
-/// Returns a list from a function that takes a count: `clGetPlatformIDs` or `clGetDeviceIDs`.
-pub(crate) fn list<T>(
+/// Returns a list from a function that also counts, such as `clGetPlatformIDs`. `empty` fills the list before the
+/// second call.
+pub(crate) fn list<T: Copy>(
     call: &'static str,
-    query: impl Fn(cl_uint, *mut *mut T, *mut cl_uint) -> cl_int,
-) -> Result<Vec<*mut T>> {
+    empty: T,
+    query: impl Fn(cl_uint, *mut T, *mut cl_uint) -> cl_int,
+) -> Result<Vec<T>> {
     let mut count = 0;
     check(call, query(0, std::ptr::null_mut(), &raw mut count))?;
     if count == 0 {
         return Ok(Vec::new());
     }
-    let mut list = vec![std::ptr::null_mut(); count as usize];
+    let mut list = vec![empty; count as usize];
     let mut found = 0;
     check(call, query(count, list.as_mut_ptr(), &raw mut found))?;
     list.truncate(found as usize);
     Ok(list)
-}
-
-/// Unwraps `opencl-sys`'s function types, which are all declared as `Option`.
-pub(crate) trait EntryPoint {
-    type Function;
-}
-
-impl<F> EntryPoint for Option<F> {
-    type Function = F;
-}
-
-macro_rules! functions {
-    (
-        $(#[$meta:meta])* $table:ident
-        required { $($name:ident: $type:ident,)* }
-        optional { $($since:ident: $since_type:ident,)* }
-    ) => {
-        $(#[$meta])*
-        pub(crate) struct $table {
-            $(pub(crate) $name: Gated<<$type as EntryPoint>::Function>,)*
-            $(pub(crate) $since: Option<Gated<<$since_type as EntryPoint>::Function>>,)*
-        }
-
-        impl $table {
-            /// Looks up every function with `find`, which receives the NUL-terminated name.
-            ///
-            /// # Safety
-            ///
-            /// `find` must return the addresses of the functions with these names, and their types must be those of the
-            /// OpenCL headers, as transcribed by `opencl-sys`. The addresses must stay valid.
-            pub(crate) unsafe fn load<E>(
-                find: impl Fn(&'static str) -> Result<NonNull<c_void>, E>,
-            ) -> Result<Self, E> {
-                // SAFETY: the caller guarantees this.
-                unsafe {
-                    Ok(Self {
-                        $($name: Gated::at(find(concat!(stringify!($name), "\0"))?),)*
-                        $($since: find(concat!(stringify!($since), "\0"))
-                            .ok()
-                            .map(|address| Gated::at(address)),)*
-                    })
-                }
-            }
-        }
-    };
 }
 
 functions! {

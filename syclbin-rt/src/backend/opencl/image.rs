@@ -5,11 +5,102 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys as cl;
-use opencl3::types::{
-    CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler, cl_uint,
-};
+use opencl3::types::{CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler};
 
 use super::*;
+
+/// The size and format of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// From one to three.
+    pub(crate) dimensions: u8,
+    /// Width, height and depth, padded with 1.
+    pub(crate) size: [usize; 3],
+    pub(crate) order: Order,
+    pub(crate) storage: Storage,
+}
+
+impl Shape {
+    /// Returns the number of pixels, or `None` on overflow.
+    pub(crate) fn pixels(&self) -> Option<usize> {
+        let [width, height, depth] = self.size;
+        width.checked_mul(height)?.checked_mul(depth)
+    }
+
+    /// Returns the size of all pixels in host memory in bytes, or `None` on overflow.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        self.pixels()?.checked_mul(self.pixel_bytes())
+    }
+
+    fn pixel_bytes(&self) -> usize {
+        let components = match self.order {
+            Order::R => 1,
+            Order::Rg => 2,
+            Order::Rgba => 4,
+        };
+        let bytes = match self.storage {
+            Storage::Unorm8 | Storage::Snorm8 | Storage::I8 | Storage::U8 => 1,
+            Storage::Unorm16 | Storage::Snorm16 | Storage::I16 | Storage::U16 | Storage::F16 => 2,
+            Storage::I32 | Storage::U32 | Storage::F32 => 4,
+        };
+        components * bytes
+    }
+}
+
+/// The order of a pixel's components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Order {
+    R = cl::CL_R,
+    Rg = cl::CL_RG,
+    Rgba = cl::CL_RGBA,
+}
+
+/// The data type of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Storage {
+    Unorm8 = cl::CL_UNORM_INT8,
+    Unorm16 = cl::CL_UNORM_INT16,
+    Snorm8 = cl::CL_SNORM_INT8,
+    Snorm16 = cl::CL_SNORM_INT16,
+    I8 = cl::CL_SIGNED_INT8,
+    I16 = cl::CL_SIGNED_INT16,
+    I32 = cl::CL_SIGNED_INT32,
+    U8 = cl::CL_UNSIGNED_INT8,
+    U16 = cl::CL_UNSIGNED_INT16,
+    U32 = cl::CL_UNSIGNED_INT32,
+    #[cfg_attr(
+        not(feature = "half"),
+        allow(dead_code, reason = "only the feature `half` provides 16-bit floats")
+    )]
+    F16 = cl::CL_HALF_FLOAT,
+    F32 = cl::CL_FLOAT,
+}
+
+/// How a [`Sampler`](crate::Sampler) reads beyond the edge of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Addressing {
+    /// Returns undefined values (`addressing_mode::none`).
+    None,
+    /// Returns the pixel at the edge (`clamp_to_edge`).
+    ClampToEdge,
+    /// Returns the border color (`clamp`).
+    Clamp,
+    /// Repeats the image (`repeat`); needs normalized coordinates.
+    Repeat,
+    /// Repeats the image, mirroring every other copy (`mirrored_repeat`); needs normalized coordinates.
+    MirroredRepeat,
+}
+
+/// How a [`Sampler`](crate::Sampler) reads between pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Filtering {
+    /// Returns the nearest pixel.
+    Nearest,
+    /// Interpolates linearly between the surrounding pixels.
+    Linear,
+}
 
 pub(crate) struct Image {
     context: Arc<Context>,
@@ -87,25 +178,19 @@ impl Image {
             return Ok(false);
         };
         let (functions, kind) = (context.functions(), kind(shape.dimensions));
-        let ask = |count: cl_uint, formats: *mut cl_image_format, found: *mut cl_uint| {
-            let handle = context.handle;
-            // SAFETY: the context is alive; `formats` is null or holds `count` formats.
-            unsafe {
-                call!(functions => clGetSupportedImageFormats(
-                    handle, FLAGS, kind, count, formats, found
-                ))
-            }
-        };
-        let mut count = 0;
-        ask(0, std::ptr::null_mut(), &raw mut count)?;
-        let nothing = cl_image_format {
+        let empty = cl_image_format {
             image_channel_order: 0,
             image_channel_data_type: 0,
         };
-        let mut formats = vec![nothing; count as usize];
-        if count > 0 {
-            ask(count, formats.as_mut_ptr(), std::ptr::null_mut())?;
-        }
+        let formats = list(
+            "clGetSupportedImageFormats",
+            empty,
+            |count, formats, found| {
+                let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
+                // SAFETY: the context is alive; `formats` is null or holds `count` formats.
+                unsafe { ask(handle, FLAGS, kind, count, formats, found) }
+            },
+        )?;
         let key =
             |format: &cl_image_format| (format.image_channel_order, format.image_channel_data_type);
         let wanted = key(&format(shape));
@@ -205,25 +290,8 @@ fn kind(dimensions: u8) -> cl::cl_mem_object_type {
 
 fn format(shape: &Shape) -> cl_image_format {
     cl_image_format {
-        image_channel_order: match shape.order {
-            Order::R => cl::CL_R,
-            Order::Rg => cl::CL_RG,
-            Order::Rgba => cl::CL_RGBA,
-        },
-        image_channel_data_type: match shape.storage {
-            Storage::Unorm8 => cl::CL_UNORM_INT8,
-            Storage::Unorm16 => cl::CL_UNORM_INT16,
-            Storage::Snorm8 => cl::CL_SNORM_INT8,
-            Storage::Snorm16 => cl::CL_SNORM_INT16,
-            Storage::I8 => cl::CL_SIGNED_INT8,
-            Storage::I16 => cl::CL_SIGNED_INT16,
-            Storage::I32 => cl::CL_SIGNED_INT32,
-            Storage::U8 => cl::CL_UNSIGNED_INT8,
-            Storage::U16 => cl::CL_UNSIGNED_INT16,
-            Storage::U32 => cl::CL_UNSIGNED_INT32,
-            Storage::F16 => cl::CL_HALF_FLOAT,
-            Storage::F32 => cl::CL_FLOAT,
-        },
+        image_channel_order: shape.order as u32,
+        image_channel_data_type: shape.storage as u32,
     }
 }
 

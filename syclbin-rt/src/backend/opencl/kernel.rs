@@ -11,7 +11,6 @@ use opencl_sys::{
     CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, CL_KERNEL_PRIVATE_MEM_SIZE,
     CL_KERNEL_SPILL_MEM_SIZE_INTEL, CL_KERNEL_WORK_GROUP_SIZE,
 };
-use opencl3::error_codes::CL_INVALID_KERNEL_ARGS;
 use opencl3::types::{cl_uint, cl_ulong};
 
 use super::*;
@@ -135,7 +134,9 @@ impl DriverKernel for Kernel {
     }
 
     fn object(&self) -> Result<AnyKernelObject> {
-        self.new_object().map(AnyKernelObject::OpenCl)
+        let mut object = self.new_object()?;
+        object.reuse_arguments(self.bounds.arguments);
+        Ok(AnyKernelObject::OpenCl(object))
     }
 
     fn bounds(&self) -> KernelBounds {
@@ -172,45 +173,5 @@ impl DriverKernel for Kernel {
                 .sub_group_info(object, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE),
             required_sub_group_size: required,
         })
-    }
-
-    /// Drivers expect all arguments to be set, because sizes may depend on them. So this sets `values` in a
-    /// temporary object.
-    fn suggested_local(
-        &self,
-        queue: &AnyQueue,
-        values: &[Argument<'_>],
-        global: &[usize],
-    ) -> Result<Option<[usize; 3]>> {
-        if queue.context_address() != Arc::as_ptr(&self.program.context).addr() {
-            return Err(Failure::FOREIGN);
-        }
-        let Some(suggestions) = &self.program.context.device.extensions.suggestions else {
-            return Ok(None);
-        };
-        let mut object = self.new_object()?;
-        for (index, value) in values.iter().enumerate() {
-            // SAFETY: the values match the kinds of the kernel's parameters.
-            unsafe { object.set(index, *value) }?;
-        }
-        let (offset, mut local) = ([0; 3], [1; 3]);
-        let dimensions = global.len().min(local.len());
-        let dimensions = cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX);
-        let (queue, kernel) = (queue.opencl()?.handle, object.handle);
-        // SAFETY: queue and kernel share a context and are alive. The arguments are borrowed until after the call. All
-        // lists have as many elements as there are dimensions. A null offset would mean the same, but rusticl (25.0)
-        // rejects it.
-        let suggested = unsafe {
-            let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
-            call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(
-                queue, kernel, dimensions, offset, global, local
-            ))
-        };
-        match suggested {
-            Err(failure) if failure.code() == Some(Code::OpenCl(CL_INVALID_KERNEL_ARGS)) => {
-                Ok(None)
-            }
-            suggested => suggested.map(|()| Some(local)),
-        }
     }
 }

@@ -9,7 +9,7 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
-use opencl3::error_codes::CL_SUCCESS;
+use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
@@ -408,6 +408,35 @@ impl KernelObject {
         let none = std::ptr::null_mut();
         // SAFETY: a null event is allowed; the caller guarantees the rest.
         unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }
+    }
+    pub(crate) fn suggested_local(
+        &self,
+        queue: &Queue,
+        global: &[usize],
+    ) -> Result<Option<[usize; 3]>> {
+        if !Arc::ptr_eq(&self.context, &queue.context) {
+            return Err(Failure::FOREIGN);
+        }
+        let Some(suggestions) = &self.context.device.extensions.suggestions else {
+            return Ok(None);
+        };
+        let (offset, mut local) = ([0; 3], [1; 3]);
+        let dimensions = global.len().min(local.len());
+        let dimensions = cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX);
+        // SAFETY: queue and kernel share a context and are alive. All lists have as many elements as there are
+        // dimensions. A null offset would mean the same, but rusticl (25.0) rejects it.
+        let suggested = unsafe {
+            let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
+            call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(
+                queue.handle, self.handle, dimensions, offset, global, local
+            ))
+        };
+        match suggested {
+            Err(failure) if failure.code() == Some(Code::OpenCl(CL_INVALID_KERNEL_ARGS)) => {
+                Ok(None)
+            }
+            suggested => suggested.map(|()| Some(local)),
+        }
     }
 }
 

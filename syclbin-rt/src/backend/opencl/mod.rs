@@ -41,7 +41,6 @@ pub(crate) use variable::*;
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;
-pub(crate) use image::{Image, Sampler};
 pub(crate) use kernel::Kernel;
 pub(crate) use kernel_object::KernelObject;
 pub(crate) use memory::Memory;

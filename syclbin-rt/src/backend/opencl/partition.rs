@@ -4,12 +4,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use opencl_sys as cl;
-use opencl3::types::{cl_bitfield, cl_device_id, cl_uint};
+use opencl3::types::{cl_bitfield, cl_device_id};
 
 use super::*;
-
-/// The end marker of a list of compute unit indices (`CL_PARTITION_BY_NAMES_LIST_END_INTEL`).
-const UNITS_END: isize = -1;
 
 /// The sub-devices created so far, with the property list that created them. They are never released, because devices
 /// compare by identity and a program may hold a device forever. A program creates only a few sub-devices.
@@ -50,21 +47,12 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
             list.extend([cl::CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0]);
             list
         }
-        Partition::Units(units) => {
-            let mut list = vec![BY_UNITS];
-            list.extend(units.iter().copied().map(number));
-            list.extend([UNITS_END, 0]);
-            list
-        }
         Partition::Affinity(by) => {
             let domain = isize::try_from(affinity(by)).unwrap_or(isize::MAX);
             vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain, 0]
         }
     }
 }
-
-/// The property of `cl_intel_device_partition_by_names`, which the headers declare with another type.
-pub(crate) const BY_UNITS: isize = cl::CL_DEVICE_PARTITION_BY_NAMES_INTEL as isize;
 
 impl DriverDevice {
     /// Returns the sub-devices of a partitioning, creating them on first use.
@@ -110,20 +98,14 @@ impl DriverDevice {
     }
 
     fn create(&self, how: &[isize]) -> Result<Vec<cl_device_id>> {
-        let (functions, how) = (self.functions, how.as_ptr());
-        let mut count: cl_uint = 0;
-        let none = std::ptr::null_mut();
-        // SAFETY: the list ends with 0; without an output buffer, devices are only counted.
-        unsafe { call!(functions => clCreateSubDevices(self.id, how, 0, none, &raw mut count)) }?;
-        let mut ids: Vec<cl_device_id> = vec![std::ptr::null_mut(); count as usize];
-        let list = ids.as_mut_ptr();
-        // SAFETY: as above; the vector has space for `count` devices.
-        unsafe {
-            call!(functions => clCreateSubDevices(self.id, how, count, list, &raw mut count))
-        }?;
-        ids.truncate(count as usize);
+        let call = "clCreateSubDevices";
+        let ids = list(call, std::ptr::null_mut(), |count, list, found| {
+            let create = self.functions.clCreateSubDevices.pass();
+            // SAFETY: the properties end with 0; `list` is null or holds `count` devices.
+            unsafe { create(self.id, how.as_ptr(), count, list, found) }
+        })?;
         if ids.iter().any(|id| id.is_null()) {
-            return Err(invalid("clCreateSubDevices"));
+            return Err(invalid(call));
         }
         Ok(ids)
     }
@@ -138,8 +120,6 @@ mod tests {
         assert_eq!(properties(Partition::Equally(3)), [0x1086, 3, 0]);
         let counts = properties(Partition::Counts(&[1, 2]));
         assert_eq!(counts, [0x1087, 1, 2, 0, 0]);
-        let units = properties(Partition::Units(&[0, 5]));
-        assert_eq!(units, [0x4052, 0, 5, -1, 0]);
         let next = properties(Partition::Affinity(Affinity::Next));
         assert_eq!(next, [0x1088, 32, 0]);
     }

@@ -19,7 +19,9 @@ pub(crate) struct Queue {
     owned: Arc<OwnedQueue>,
     options: QueueOptions,
     starts_by_itself: bool,
-    failing: FailureQuirks,
+    ignores_failed_dependencies: bool,
+    /// Reports failures of commands if the driver skips callbacks.
+    pub(crate) failure_waiter: Option<Waiter<Event>>,
     pace: Pace,
 }
 
@@ -125,7 +127,8 @@ impl Queue {
             // Intel's CPU driver (2026.2) starts each command as soon as it can, and a flush takes a twentieth of the
             // launch time.
             starts_by_itself: is_intel_cpu(facts),
-            failing: FailureQuirks::of(facts),
+            ignores_failed_dependencies: ignores_failed_dependencies(facts),
+            failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
             pace: Pace::new(is_intel_cpu(facts)),
             context,
         }
@@ -149,11 +152,6 @@ impl Queue {
     #[cfg(test)]
     pub(crate) fn is_out_of_order(&self) -> bool {
         self.owned.out_of_order
-    }
-
-    /// Returns whether the driver may skip callbacks of commands that fail.
-    pub(crate) fn misses_failures(&self) -> bool {
-        self.failing.misses_callbacks
     }
 }
 
@@ -231,7 +229,7 @@ impl DriverQueue for Queue {
     }
 
     fn ignores_failed_dependencies(&self) -> bool {
-        self.failing.is_ignored
+        self.ignores_failed_dependencies
     }
 }
 

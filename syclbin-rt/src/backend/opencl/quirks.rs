@@ -22,7 +22,7 @@
 //! # PoCL (6.0 and 7.1)
 //!
 //! Up to version 6, PoCL skips the callback when a command fails, so a task that awaits the command would sleep
-//! forever. A thread in this module polls such commands.
+//! forever. So a thread waits for such commands, too.
 //!
 //! A command that waits for an event that has already failed never ends (6.0), or runs anyway (7.1). So such
 //! commands are rejected before they reach the driver, unless the event fails at that very moment.
@@ -40,10 +40,6 @@
 //!
 //! The linker accepts only modules of the same SPIR-V version (Mesa 25.0).
 
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
-
-use opencl_sys::CL_COMPLETE;
 use syclbin::__private::spirv::Uses;
 
 use super::*;
@@ -115,88 +111,24 @@ impl Seen {
     }
 }
 
-/// The polling interval for pending commands. It delays only failure reports, because callbacks report success.
-const INTERVAL: Duration = Duration::from_millis(10);
-
-/// How a driver handles commands that fail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FailureQuirks {
-    /// Callbacks of failed commands are skipped.
-    pub(crate) misses_callbacks: bool,
-    /// Commands run anyway, or never end, if an event that they wait for had already failed.
-    pub(crate) is_ignored: bool,
-}
-
-pub(crate) fn is_pocl(facts: &Facts) -> bool {
+fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
 
-impl FailureQuirks {
-    pub(crate) fn of(facts: &Facts) -> Self {
-        let is_pocl = is_pocl(facts);
-        let major = facts.driver_version.split('.').next().unwrap_or_default();
-        let is_old = major.parse::<u32>().is_ok_and(|major| major < 7);
-        Self {
-            misses_callbacks: is_pocl && is_old,
-            is_ignored: is_pocl || facts.platform == "Intel(R) OpenCL Graphics",
-        }
-    }
+/// Returns whether the driver is older than its major version `first`. A version without a number counts as new.
+fn is_before(facts: &Facts, first: u32) -> bool {
+    let major = facts.driver_version.split('.').next().unwrap_or_default();
+    major.parse::<u32>().is_ok_and(|major| major < first)
 }
 
-struct Watched {
-    pending: Mutex<Vec<(Event, Completion)>>,
-    added: Condvar,
+/// Returns whether the driver skips callbacks of commands that fail.
+pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
+    is_pocl(facts) && is_before(facts, 7)
 }
 
-static WATCHED: Watched = Watched {
-    pending: Mutex::new(Vec::new()),
-    added: Condvar::new(),
-};
-
-/// Polls the command of `event` for a failure that the driver may not report. Returns `false` if no thread can be
-/// started.
-pub(crate) fn watch(event: Event, completion: Completion) -> bool {
-    static STARTED: OnceLock<bool> = OnceLock::new();
-    let started = STARTED.get_or_init(|| {
-        let thread = std::thread::Builder::new().name("syclbin-watch".to_owned());
-        thread.spawn(|| WATCHED.look()).is_ok()
-    });
-    if *started {
-        let mut pending = WATCHED
-            .pending
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        pending.push((event, completion));
-        drop(pending);
-        WATCHED.added.notify_one();
-    }
-    *started
-}
-
-impl Watched {
-    fn look(&self) {
-        loop {
-            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            while pending.is_empty() {
-                pending = (self.added.wait(pending)).unwrap_or_else(PoisonError::into_inner);
-            }
-            // Call the driver without the lock, so that threads that register events never wait for the driver.
-            let mut looked_at = std::mem::take(&mut *pending);
-            drop(pending);
-            looked_at.retain(|(event, completion)| match event.status() {
-                Ok(CL_COMPLETE) => false,
-                Ok(status) if status > CL_COMPLETE => true,
-                ended => {
-                    completion.end(ended.and_then(|status| event.result(status)));
-                    false
-                }
-            });
-            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            pending.append(&mut looked_at);
-            drop(pending);
-            std::thread::sleep(INTERVAL);
-        }
-    }
+/// Returns whether commands run anyway, or never end, if an event that they wait for had already failed.
+pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
+    is_pocl(facts) || facts.platform == "Intel(R) OpenCL Graphics"
 }
 
 /// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.
@@ -243,9 +175,7 @@ pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
 }
 
 fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
-    let major = facts.driver_version.split('.').next().unwrap_or_default();
-    let is_old = major.parse::<u32>().is_ok_and(|major| major < 26);
-    if facts.platform != "rusticl" || !is_old {
+    if facts.platform != "rusticl" || !is_before(facts, 26) {
         return None;
     }
     let uses = Uses::of(words);
@@ -310,12 +240,15 @@ mod failing_tests {
     #[test]
     fn drivers_forget_failures() {
         let failing = |platform: &str, driver_version: &str| {
-            let failing = FailureQuirks::of(&Facts {
+            let facts = Facts {
                 platform: platform.to_owned(),
                 driver_version: driver_version.to_owned(),
                 ..Facts::default()
-            });
-            (failing.misses_callbacks, failing.is_ignored)
+            };
+            (
+                skips_failure_callbacks(&facts),
+                ignores_failed_dependencies(&facts),
+            )
         };
         let pocl = "Portable Computing Language";
         assert_eq!(failing(pocl, "6.0+debian"), (true, true));

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use crate::backend::image::{Order, Storage};
+use crate::backend::{Order, Storage};
 
 /// How an image stores its pixels: [`R`], [`Rg`] or [`Rgba`] of a [`Channel`].
 ///
@@ -66,14 +66,10 @@ pub(crate) mod sealed {
     pub trait Format {
         const ORDER: Order;
         const STORAGE: Storage;
-        /// The subject of error messages.
-        const IMAGES: &'static str;
     }
 
     pub trait Channel {
         const STORAGE: Storage;
-        /// The subject of error messages, for each order.
-        const IMAGES: [&'static str; 3];
     }
 }
 
@@ -83,11 +79,6 @@ macro_rules! channels {
             $(#[$meta])*
             impl sealed::Channel for $name {
                 const STORAGE: Storage = Storage::$storage;
-                const IMAGES: [&'static str; 3] = [
-                    concat!("images of R<", stringify!($name), ">"),
-                    concat!("images of Rg<", stringify!($name), ">"),
-                    concat!("images of Rgba<", stringify!($name), ">"),
-                ];
             }
 
             $(#[$meta])*
@@ -116,12 +107,11 @@ channels! {
 }
 
 macro_rules! orders {
-    ($($name:ident, $index:literal, $pixel:ty;)*) => {
+    ($($name:ident, $pixel:ty;)*) => {
         $(
             impl<C: Channel> sealed::Format for $name<C> {
                 const ORDER: Order = Order::$name;
                 const STORAGE: Storage = C::STORAGE;
-                const IMAGES: &'static str = C::IMAGES[$index];
             }
 
             impl<C: Channel> Format for $name<C> {
@@ -133,7 +123,7 @@ macro_rules! orders {
 }
 
 orders! {
-    R, 0, C::Number;
-    Rg, 1, [C::Number; 2];
-    Rgba, 2, [C::Number; 4];
+    R, C::Number;
+    Rg, [C::Number; 2];
+    Rgba, [C::Number; 4];
 }

@@ -7,8 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::image::{Addressing, Filtering, Shape};
-use crate::backend::{self, HostSlice};
+use crate::backend::{self, Addressing, Filtering, HostSlice, Shape};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::copy::{checked_size, host_memory};
@@ -53,7 +52,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         let shape = shape::<D, F>(size);
         let pixels = shape.pixels().unwrap_or(usize::MAX);
         checked_size::<F::Pixel>(pixels)?;
-        supported::<F>(queue, &shape)?;
+        supported(queue, &shape)?;
         Self::new(queue, &shape, &host_memory(pixels)?)
     }
 
@@ -65,7 +64,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     pub fn upload(queue: &Queue, size: [usize; D], pixels: &[F::Pixel]) -> Result<Self> {
         let shape = shape::<D, F>(size);
         same_length(&size, pixels.len())?;
-        supported::<F>(queue, &shape)?;
+        supported(queue, &shape)?;
         Self::new(queue, &shape, pixels)
     }
 
@@ -160,7 +159,7 @@ fn shape<const D: usize, F: Format>(size: [usize; D]) -> Shape {
     }
 }
 
-fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
+fn supported(queue: &Queue, shape: &Shape) -> Result<()> {
     let device = queue.device();
     if !device.facts().images {
         return Err(Error::unsupported("images", NEEDS_IMAGES, device));
@@ -169,11 +168,8 @@ fn supported<F: Format>(queue: &Queue, shape: &Shape) -> Result<()> {
     let context = queue.raw().context();
     if !backend::Image::has_format(&context, shape).map_err(asking)? {
         let needs = "this pixel format (clGetSupportedImageFormats)";
-        return Err(Error::unsupported(
-            <F as sealed::Format>::IMAGES,
-            needs,
-            device,
-        ));
+        let images = format!("images of {:?}<{:?}>", shape.order, shape.storage);
+        return Err(Error::unsupported(&images, needs, device));
     }
     let max = backend::Image::max_size(&context, shape.dimensions).map_err(asking)?;
     if shape

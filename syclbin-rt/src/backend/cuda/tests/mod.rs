@@ -11,6 +11,7 @@ use std::task::{Poll, Wake, Waker};
 
 use super::*;
 use crate::backend::AnyRange;
+use crate::backend::NdRange;
 use crate::backend::cuda::program::{Kind, Program as CudaProgram};
 use crate::backend::cuda::{context::Context as CudaContext, memory::Memory as CudaMemory};
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
@@ -21,7 +22,6 @@ use crate::backend::{
     slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};
-use crate::launch::range::NdRange;
 
 const PTX: &[u8] = include_bytes!("../tests.ptx");
 /// The number of elements in most tests.
