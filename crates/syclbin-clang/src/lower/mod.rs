@@ -30,6 +30,7 @@ use std::fmt;
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::edit::Module;
 use syclbin::__private::spirv::words::bytes;
+use syclbin::AbstractModule;
 use syclbin::metadata::SpecializationConstants;
 
 pub(crate) use ptx::{lower_ptx, serves};
@@ -76,13 +77,30 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// Lowers the constants that the SPIR-V of a module still reads through function calls.
+///
+/// # Errors
+///
+/// Fails if a constant cannot be lowered.
+pub(crate) fn lower_module(module: &mut AbstractModule<'_>) -> Result<(), Refusal> {
+    for image in &mut module.images {
+        if image.spirv().is_some()
+            && let Some(lowered) = lower(&image.bytes)?
+        {
+            lowered.constants.write(&mut module.metadata);
+            image.bytes = lowered.code.into();
+        }
+    }
+    Ok(())
+}
+
 /// Lowers the constants of the SPIR-V module `code`. Returns `None` if the module has no constants, or if `code` is not
 /// valid SPIR-V.
 ///
 /// # Errors
 ///
 /// Fails if a constant cannot be lowered.
-pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
+fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
     let (Ok(module), Ok(types)) = (Module::read(code), spirv::Module::parse(code)) else {
         return Ok(None);
     };
