@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Chooses a build's [`Action`] before anything is compiled: compile, check, commit, or use a prebuilt file.
+//! Chooses what a build does before anything is compiled: compile, check, commit, or use a prebuilt file.
 
 use std::path::{Path, PathBuf};
 
@@ -20,73 +20,52 @@ use crate::request::Request;
 /// The reason recorded in placeholders that `cargo syclbin build --check` produces.
 const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";
 
-pub(crate) enum Action<'r> {
-    Compile(Compiler),
-    /// Uses the prebuilt file, because the search for a compiler failed with this error.
-    TakePrebuilt(&'r Path, Error),
-    /// Reports whether the prebuilt file is stale, for `cargo syclbin build --check`.
-    Check(Option<&'r Path>),
-    /// Compiles the sources and writes the prebuilt file, for `cargo syclbin build --commit`.
-    Commit(&'r Path, Compiler),
-    /// On docs.rs, uses the prebuilt file, or a placeholder if there is none.
-    Document(Option<&'r Path>),
-}
-
 pub(crate) fn is_on_docs_rs() -> bool {
     cargo::env("DOCS_RS").is_some()
 }
 
-impl<'r> Action<'r> {
-    /// Chooses the action from the environment, the orders from `cargo syclbin build` and the available compilers.
-    pub(crate) fn choose(request: &'r Request, paths: &Paths) -> Result<Self> {
-        let kept = request.prebuilt.as_deref();
-        if is_on_docs_rs() {
-            return Ok(Self::Document(kept));
-        }
-        let orders = cargo::env(orders::VARIABLE);
-        let order = orders.and_then(|folder| Orders::read(Path::new(&folder), &paths.package));
-        if let Some(kept) = kept.filter(|kept| kept.exists()) {
-            cargo::rerun_if_changed(kept);
-        }
-        let find = || Compiler::find(request);
-        Ok(match (order, kept) {
-            (Some(Order::Check), kept) => Self::Check(kept),
-            (Some(Order::Commit), Some(kept)) => Self::Commit(kept, find()?),
-            (None, Some(kept)) => match find() {
-                Err(none @ Error::NoCompiler { .. }) => Self::TakePrebuilt(kept, none),
-                // Other errors concern a compiler that the user named.
-                compiler => Self::Compile(compiler?),
-            },
-            (_, None) => Self::Compile(find()?),
-        })
+/// Returns the contents of the file for `OUT_DIR`. The environment, the orders from `cargo syclbin build` and the
+/// available compilers determine whether the sources are compiled.
+pub(crate) fn contents(request: &Request, paths: &Paths) -> Result<Vec<u8>> {
+    let kept = request.prebuilt.as_deref();
+    if is_on_docs_rs() {
+        return document(kept);
     }
+    let orders = cargo::env(orders::VARIABLE);
+    let order = orders.and_then(|folder| Orders::read(Path::new(&folder), &paths.package));
+    if let Some(kept) = kept.filter(|kept| kept.exists()) {
+        cargo::rerun_if_changed(kept);
+    }
+    let compiler = match (order, kept) {
+        (Some(Order::Check), Some(kept)) => return check(kept, request, paths),
+        (Some(Order::Check), None) => {
+            // A check must work without a compiler, so it produces a placeholder.
+            report(Outcome::NoPrebuilt, request, paths)?;
+            return prebuilt::placeholder(CHECKED);
+        }
+        (Some(Order::Commit), Some(kept)) => {
+            return commit(kept, &Compiler::find(request)?, request, paths);
+        }
+        (None, Some(kept)) => match Compiler::find(request) {
+            Err(none @ Error::NoCompiler { .. }) => return take(kept, none, request, paths),
+            // Other errors concern a compiler that the user named.
+            compiler => compiler?,
+        },
+        (_, None) => Compiler::find(request)?,
+    };
+    let (whole, _) = compile::compile(&compiler, request, &paths.directory)?;
+    to_bytes(&whole)
+}
 
-    /// Executes the action, and returns the contents of the file for `OUT_DIR`.
-    pub(crate) fn run(self, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
-        match self {
-            Self::Compile(compiler) => {
-                let (whole, _) = compile::compile(&compiler, request, &paths.directory)?;
-                to_bytes(&whole)
-            }
-            Self::TakePrebuilt(path, none) => take(path, none, request, paths),
-            Self::Check(Some(path)) => check(path, request, paths),
-            Self::Check(None) => {
-                // A check must work without a compiler, so it produces a placeholder.
-                report(Outcome::NoPrebuilt, request, paths)?;
-                prebuilt::placeholder(CHECKED)
-            }
-            Self::Commit(path, compiler) => commit(path, &compiler, request, paths),
-            Self::Document(kept) => {
-                if let Some(path) = kept {
-                    cargo::rerun_if_changed(path);
-                    if let Some(kept) = Prebuilt::read(path)? {
-                        return Ok(kept.bytes);
-                    }
-                }
-                prebuilt::placeholder("DOCS_RS is set")
-            }
+/// On docs.rs, returns the prebuilt file, or a placeholder if there is none.
+fn document(kept: Option<&Path>) -> Result<Vec<u8>> {
+    if let Some(path) = kept {
+        cargo::rerun_if_changed(path);
+        if let Some(kept) = Prebuilt::read(path)? {
+            return Ok(kept.bytes);
         }
     }
+    prebuilt::placeholder("DOCS_RS is set")
 }
 
 /// Returns the bytes of the prebuilt file, and warns if it is stale.
@@ -114,7 +93,7 @@ fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let problem = match Prebuilt::read(path) {
         Ok(Some(kept)) => {
             let stale = kept.stale(&paths.package, &recorded_arguments(request, paths));
-            let outcome = stale.map_or(Outcome::Fresh, |stale| Outcome::Stale(stale.to_string()));
+            let outcome = stale.map_or(Outcome::Fresh, Outcome::Stale);
             report(outcome, request, paths)?;
             return Ok(kept.bytes);
         }

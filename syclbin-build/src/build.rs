@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin::signature::Unsupported;
 
-use crate::action::{self, Action};
+use crate::action;
 use crate::cargo;
 use crate::compiler::default_targets::TARGETS;
 use crate::error::{Error, Result};
@@ -124,14 +124,9 @@ impl Build {
     /// A program uses native code if it matches the device, and otherwise SPIR-V or PTX. So keep `spir64` among the
     /// targets.
     pub fn targets<T: AsRef<str>>(self, targets: impl IntoIterator<Item = T>) -> Self {
-        let mut flag = String::from(TARGETS);
-        for (index, target) in targets.into_iter().enumerate() {
-            if index > 0 {
-                flag.push(',');
-            }
-            flag.push_str(target.as_ref());
-        }
-        self.flag(flag)
+        let targets = targets.into_iter();
+        let targets: Vec<_> = targets.map(|target| target.as_ref().to_owned()).collect();
+        self.flag(format!("{TARGETS}{}", targets.join(",")))
     }
 
     /// Builds a file that a program links with other files at load time. The other files must define the functions and
@@ -218,10 +213,9 @@ impl Build {
         }
         std::fs::create_dir_all(directory).map_err(Error::write(directory))?;
         listing::write(out_dir, name, &request).map_err(Error::write(directory))?;
-        let bytes = Action::choose(&request, &paths)?.run(&request, &paths)?;
+        let bytes = action::contents(&request, &paths)?;
         warn_of_left_out(name, &bytes);
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
-        abandoned::set_aside_others(out_dir).map_err(Error::write(directory))?;
         Ok(paths.file)
     }
 }

@@ -93,24 +93,6 @@ pub enum Error {
         /// The operating system's error.
         source: io::Error,
     },
-    /// The compiler ran, but its exit status or its output could not be read.
-    #[error(
-        "{} ran, but reading its output for {} failed: {source}; check the permissions and the free space of OUT_DIR \
-         ({}), and build again",
-        .program.display(),
-        .source_file.display(),
-        .log.display()
-    )]
-    Lost {
-        /// The compiler.
-        program: PathBuf,
-        /// The source that was compiled.
-        source_file: PathBuf,
-        /// The file that contains the compiler's output.
-        log: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
     /// The compiler found errors in the source. [`Error::diagnostics`] returns them.
     #[error("{} does not compile; see the compiler's errors{}", .source_file.display(), hints(.diagnostics))]
     Compile {
@@ -210,7 +192,7 @@ pub enum Error {
          and please report this bug"
     )]
     Format(#[from] syclbin::write::Error),
-    /// A file or directory could not be written.
+    /// A file or directory could not be written, or what was written to it could not be read.
     #[error("cannot write {}: {source}; check the permissions and the free space of its directory", .path.display())]
     Write {
         /// The file or directory.

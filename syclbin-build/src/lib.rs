@@ -202,7 +202,6 @@ pub mod file;
 #[doc(hidden)]
 pub mod manifest;
 mod out_dir;
-mod pattern;
 mod prebuilt;
 #[doc(hidden)]
 pub mod process;
@@ -210,7 +209,6 @@ mod request;
 #[doc(hidden)]
 pub mod search;
 mod watch;
-mod words;
 
 pub use build::Build;
 #[doc(hidden)]

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use crate::build::Build;
 use crate::cargo;
 use crate::error::{Error, Result};
-use crate::pattern;
+use crate::request::is_pattern;
 
 const TABLE: &str = "package.metadata.syclbin";
 
@@ -196,7 +196,7 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
         match key.get_ref().as_ref() {
             "sources" => {
                 for source in texts(value, &place)? {
-                    build = if pattern::is_pattern(source) {
+                    build = if is_pattern(source) {
                         build.sources(source)
                     } else {
                         build.source(source)

@@ -13,7 +13,9 @@ const MOST_SAID: u64 = 16 << 20;
 
 pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
 
-pub(crate) fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
+/// Returns a time limit: `value` in seconds, or `default` if it is not a positive number.
+#[must_use]
+pub fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
     value
         .and_then(|value| value.to_str()?.trim().parse().ok())
         .filter(|seconds| *seconds > 0)

@@ -14,8 +14,7 @@ use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::out_dir::listing;
-use crate::pattern;
-use crate::request::Request;
+use crate::request::{Request, pattern_directory};
 
 /// Recompiles a SYCLBIN file when a source or header changes. Created by [`Build::watch`](crate::Build::watch).
 ///
@@ -197,7 +196,7 @@ impl Watch {
             .request
             .patterns
             .iter()
-            .map(|pattern| pattern::directory(pattern));
+            .map(|pattern| pattern_directory(pattern));
         let sources = sources.chain(matching);
         sources.chain(self.noted.as_ref().map(note)).collect()
     }

@@ -10,9 +10,9 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::command_line::depfile::{self, Kind, Sink};
 use crate::command_line::targets::NVIDIA;
-use crate::library::headers;
-use crate::library::{self, Code, DeviceImage, Outcome, Source};
+use crate::library::{self, Code, DeviceImage, Source};
 use crate::lower::{self, signed_bools};
+use crate::make::write;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
@@ -34,8 +34,8 @@ pub(crate) fn compile(
 ) -> Result<Compiled> {
     let text = read(source)?;
     let library = library::find()?;
-    arguments.splice(0..0, headers::assert_arguments());
-    arguments.extend(headers::arguments(&library));
+    arguments.splice(0..0, library::assert_arguments());
+    arguments.extend(library::header_arguments(&library));
     let mut code = Code::SpirV;
     if let Some(ptx) = ptx {
         code = ptx.code();
@@ -51,15 +51,13 @@ pub(crate) fn compile(
         None => None,
     };
     let text = Source::Text(text);
-    let (images, log) = match library::compile(&library, &name, &text, &arguments, &code, false)? {
-        Outcome::Compiled(images, log) => (images, nvidia::without_notes(&log)),
-        Outcome::Bitcode(_) => (Vec::new(), String::new()), // unreachable: bitcode was not requested
-        Outcome::Failed(log) => return Err(failure(&nvidia::without_notes(&log))),
-    };
+    let output = library::compile(&library, &name, &text, &arguments, &code, false);
+    let output = output.map_err(explained)?;
+    let log = nvidia::without_notes(&output.log);
     if !log.trim().is_empty() {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
-    let mut file = assemble(images, state, ptx.is_some())?;
+    let mut file = assemble(output.images, state, ptx.is_some())?;
     if ptx.is_none() && signed_bools::is_optimized(&arguments) {
         repair(&mut file);
     }
@@ -79,46 +77,38 @@ pub(crate) fn compile_bitcode(
 ) -> Result<Syclbin<'static>> {
     let bitcode = Source::Bitcode(read(path)?);
     let library = library::find()?;
-    arguments.extend(headers::arguments(&library));
-    match library::compile(&library, name, &bitcode, &arguments, &Code::SpirV, false)? {
-        Outcome::Compiled(images, _) => {
-            let file = assemble(images, state, false)?;
-            let has_code = |module: &AbstractModule<'_>| {
-                module.kernel_names().next().is_some()
-                    || module.metadata.set(set::EXPORTED_SYMBOLS).is_some()
-                    || module.metadata.set(set::VIRTUAL_FUNCTIONS).is_some()
-            };
-            if !file.modules.iter().any(has_code) {
-                return own(format!(
-                    "'{name}': the LLVM bitcode contains neither kernels nor SYCL_EXTERNAL functions; recompile its \
-                     sources with DPC++ and -fsycl for spir64, or remove the file from the inputs"
-                ));
-            }
-            Ok(file)
-        }
-        Outcome::Bitcode(_) => own("the compiler library returned bitcode instead of SPIR-V"),
-        Outcome::Failed(log) => own(format!(
+    arguments.extend(library::header_arguments(&library));
+    let output = library::compile(&library, name, &bitcode, &arguments, &Code::SpirV, false);
+    let output = output.map_err(|failure| match failure {
+        Failure::Diagnostics(log) => Failure::Own(format!(
             "'{name}': the LLVM bitcode cannot be compiled: {}",
             diagnostics(&log).trim()
         )),
+        other => other,
+    })?;
+    let file = assemble(output.images, state, false)?;
+    let has_code = |module: &AbstractModule<'_>| {
+        module.kernel_names().next().is_some()
+            || module.metadata.set(set::EXPORTED_SYMBOLS).is_some()
+            || module.metadata.set(set::VIRTUAL_FUNCTIONS).is_some()
+    };
+    if !file.modules.iter().any(has_code) {
+        return own(format!(
+            "'{name}': the LLVM bitcode contains neither kernels nor SYCL_EXTERNAL functions; recompile its sources \
+             with DPC++ and -fsycl for spir64, or remove the file from the inputs"
+        ));
     }
+    Ok(file)
 }
 
 /// Writes the LLVM bitcode of a source in the form that DPC++ stores in objects.
 pub(crate) fn save_bitcode(source: &Path, output: &Path, mut arguments: Vec<String>) -> Result<()> {
     let text = Source::Text(read(source)?);
     let library = library::find()?;
-    arguments.extend(headers::arguments(&library));
+    arguments.extend(library::header_arguments(&library));
     let name = source.to_string_lossy();
-    let code = match library::compile(&library, &name, &text, &arguments, &Code::SpirV, true)? {
-        Outcome::Bitcode(code) if !code.is_empty() => code,
-        Outcome::Failed(log) => return Err(failure(&log)),
-        Outcome::Bitcode(_) | Outcome::Compiled(..) => {
-            return own("the compiler library returned no bitcode");
-        }
-    };
-    syclbin_build::file::replace(output, &code)
-        .or_else(|error| own(format!("cannot write '{}': {error}", output.display())))
+    let made = library::compile(&library, &name, &text, &arguments, &Code::SpirV, true);
+    write(output, &made.map_err(explained)?.bitcode)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
@@ -176,8 +166,12 @@ const NOT_TAKEN: [&str; 2] = [
     "' is not supported for SYCL runtime compilation",
 ];
 
-fn failure(log: &str) -> Failure {
-    let words = diagnostics(log);
+/// Removes the library's own words from a failure. An unsupported option gets a message of this program.
+fn explained(failure: Failure) -> Failure {
+    let Failure::Diagnostics(log) = failure else {
+        return failure;
+    };
+    let words = diagnostics(&nvidia::without_notes(&log));
     let [before, after] = NOT_TAKEN;
     let option = words.trim().strip_prefix(before);
     match option.and_then(|rest| rest.strip_suffix(after)) {
@@ -208,19 +202,15 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
                 module.metadata.insert(set.clone(), key, value);
             }
         }
-        let mut code = image.code;
         if is_ptx {
             only_of_kernels(&mut module);
-            code = finish(code, &mut module, state)?;
+            let code = finish(image.code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
-            file.modules.push(module);
-            continue;
+        } else {
+            let code = Image::ir(IrType::SpirV, SPIRV, image.code);
+            module.images.push(code);
+            lower::lower_module(&mut module).or_else(|why| own(why.to_string()))?;
         }
-        if let Some(lowered) = lower::lower(&code).or_else(|why| own(why.to_string()))? {
-            code = lowered.code;
-            lowered.constants.write(&mut module.metadata);
-        }
-        module.images.push(Image::ir(IrType::SpirV, SPIRV, code));
         file.modules.push(module);
     }
     Ok(file)
@@ -243,7 +233,7 @@ mod tests {
     fn unsupported_library_option_is_named() {
         let log = "Invalid arguments\nDetailed information:\n\tOption '-undef' is not supported for SYCL \
                    runtime compilation\n";
-        let Failure::Own(text) = failure(log) else {
+        let Failure::Own(text) = explained(Failure::Diagnostics(log.into())) else {
             panic!("these are not clang's words");
         };
         assert!(
@@ -251,7 +241,7 @@ mod tests {
             "{text}"
         );
         assert!(matches!(
-            failure("k.cpp:1:1: error"),
+            explained(Failure::Diagnostics("k.cpp:1:1: error".into())),
             Failure::Diagnostics(_)
         ));
     }

@@ -2,7 +2,7 @@
 //! Runs the processes that a request needs, called steps, in parallel. `-v` and `-###` print the steps like clang does.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,10 +20,6 @@ pub(crate) struct Step {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// The source or module that the step processes, for messages.
     pub(crate) subject: String,
-    /// An intermediate input file, deleted when this program ends.
-    pub(crate) reads: Option<PathBuf>,
-    /// Intermediate output files.
-    pub(crate) writes: Vec<PathBuf>,
     /// The index of another step in the same run that compiles the same source. Messages that both produce are printed
     /// once.
     pub(crate) like: Option<usize>,
@@ -53,25 +49,6 @@ impl Step {
         }
     }
 
-    /// Returns a step that works even after the intermediate files are deleted. The step reads a permanent copy of its
-    /// input and writes to the current directory.
-    fn to_repeat(&self) -> Self {
-        let mut step = self.clone();
-        for argument in &mut step.arguments {
-            let path = Path::new(argument);
-            if self.reads.as_deref() == Some(path) {
-                if let Some(copy) = kept_copy(path) {
-                    *argument = copy.display().to_string();
-                }
-            } else if self.writes.iter().any(|file| file == path)
-                && let Some(name) = path.file_name()
-            {
-                *argument = name.to_string_lossy().into_owned();
-            }
-        }
-        step
-    }
-
     /// Formats the step like clang: on one line, with every word quoted.
     fn line(&self) -> String {
         let mut line = String::new();
@@ -99,13 +76,9 @@ impl Step {
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(variables);
-        let limit = match self.gpu {
-            Some(_) => ocloc::limit().map_err(Failure::Own)?,
-            None => None,
-        };
         let program = self.program.display();
-        let output = match limit {
-            Some(limit) => process::output(command, limit),
+        let output = match self.gpu {
+            Some(_) => process::output(command, ocloc::limit()),
             None => command.output().map(Some),
         };
         match output {
@@ -114,7 +87,7 @@ impl Step {
                 "{program} did not finish {} within {} s; try another version of ocloc, remove this target, or set {} \
                  to a higher number",
                 self.subject,
-                limit.unwrap_or_default().as_secs(),
+                ocloc::limit().as_secs(),
                 ocloc::LIMIT_VARIABLE
             )),
             Err(error) => own(format!("{program} cannot be started: {error}")),
@@ -191,7 +164,7 @@ impl Step {
                     stderr,
                     "syclbin-clang: error: {program} crashed on {subject} ({}); to reproduce it:\n{}",
                     output.status,
-                    self.to_repeat().line()
+                    self.line()
                 );
                 CRASHED
             }
@@ -202,20 +175,6 @@ impl Step {
 
 /// Clang's exit code after one of its processes crashed.
 pub(crate) const CRASHED: u8 = 254;
-
-/// Makes a permanent copy of an input that caused a crash, as clang does.
-fn kept_copy(path: &Path) -> Option<PathBuf> {
-    let mut name = std::ffi::OsString::from("-");
-    name.push(path.file_name()?);
-    let mut builder = tempfile::Builder::new();
-    let mut copy = builder
-        .prefix("syclbin-clang-crash-")
-        .suffix(&name)
-        .tempfile()
-        .ok()?;
-    copy.write_all(&std::fs::read(path).ok()?).ok()?;
-    Some(copy.keep().ok()?.1)
-}
 
 fn quoted(word: &str) -> String {
     let mut quoted = String::from("\"");
@@ -291,8 +250,6 @@ mod tests {
             arguments: vec!["-c".into(), script.into()],
             variables: vec![("WHERE", "a b".into())],
             subject: "k.cpp".into(),
-            reads: None,
-            writes: Vec::new(),
             like: None,
             is_optional: false,
             gpu: None,
@@ -306,24 +263,6 @@ mod tests {
             line,
             " WHERE=\"a b\" \"/bin/sh\" \"-c\" \"echo \\\"\\$WHERE\\`\\\"\""
         );
-    }
-
-    #[test]
-    fn crash_reproducer_does_not_need_temporary_directory() {
-        let folder = tempfile::tempdir().unwrap();
-        let [input, output] = ["0.spv", "0.native"].map(|name| folder.path().join(name));
-        std::fs::write(&input, "code").unwrap();
-        let text = |path: &Path| path.display().to_string();
-        let mut step = shell("");
-        step.arguments = vec![text(&input), "-o".into(), text(&output)];
-        step.reads = Some(input);
-        step.writes = vec![output];
-        let again = step.to_repeat();
-        drop(folder);
-        assert_eq!(again.arguments[1..], ["-o", "0.native"]);
-        let copy = Path::new(&again.arguments[0]);
-        assert_eq!(std::fs::read(copy).unwrap(), b"code");
-        std::fs::remove_file(copy).unwrap();
     }
 
     #[test]

@@ -130,7 +130,9 @@ pub mod __private {
         pub use crate::spirv::module::parse::{
             DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
         };
-        pub use crate::spirv::module::{MAGIC_BYTES, Module, Parameter, ParameterType, TypeId};
+        pub use crate::spirv::module::{
+            MAGIC_BYTES, Module, Parameter, ParameterType, Parts, TypeId,
+        };
         pub use crate::spirv::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};
         pub mod grammar {
             pub use crate::spirv::grammar::*;

@@ -38,7 +38,7 @@ use crate::cargo;
 use crate::compiler::Compiler;
 use crate::compiler::headers;
 use crate::compiler::output::Compiled;
-use files::Files;
+pub(crate) use files::Files;
 use manifest::{Manifest, Record, decode_result, encode_result};
 use setting::Setting;
 
@@ -227,11 +227,6 @@ impl Cache {
         let is_settled = all.all(|path| after.is_older(path, pending.started));
         (is_settled && read[0].hash == pending.source)
             .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))?
-    }
-
-    /// Creates a snapshot of the files after all compiles.
-    pub(crate) fn after() -> Files {
-        Files::default()
     }
 }
 

@@ -1,34 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs compilations in parallel, one per token.
+//! Runs compilations in parallel, one per token, each with a time limit. Diagnostics are never lost.
 
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use crate::cargo;
 use crate::compile::tokens::Tokens;
-use crate::compiler::{Compiler, Job, Running};
-use crate::error::Result;
+use crate::compiler::Compiler;
+use crate::error::{Error, Result};
+use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
 
-pub(crate) struct Task {
-    pub(crate) job: Job,
-    /// The index of an earlier task. If that task fails, this task is skipped or stopped.
-    pub(crate) only_with: Option<usize>,
-}
-
-/// The outcome of a task: its diagnostics, or the error. `None` if the task was skipped.
-pub(crate) type JobResult = Option<Result<String>>;
+/// The default time limit: much longer than any kernel takes to compile, yet short enough for users to wait.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// The maximum pause between two polls: a hundredth of the time that a short compile takes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// Runs the tasks in parallel. A failed task affects only the tasks that depend on it (`only_with`).
-pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> Vec<JobResult> {
-    let limit = crate::compiler::limit();
-    let mut outcomes: Vec<JobResult> = tasks.iter().map(|_| None).collect();
-    let mut waiting: std::collections::VecDeque<usize> = (0..tasks.len()).collect();
+/// A compilation.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) flags: Vec<OsString>,
+    pub(crate) source: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) depfile: Option<PathBuf>,
+    pub(crate) has_colour: bool,
+    /// The index of an earlier job. If that job fails, this job is skipped or stopped.
+    pub(crate) only_with: Option<usize>,
+}
+
+/// The outcome of a job: its diagnostics, or the error. `None` if the job was skipped.
+pub(crate) type JobResult = Option<Result<String>>;
+
+/// Runs the jobs in parallel. A failed job affects only the jobs that depend on it (`only_with`).
+pub(crate) fn run(compiler: &Compiler, jobs: &[Job]) -> Vec<JobResult> {
+    // Cargo does not track this variable: the limit does not affect the result, and a failed build runs again anyway.
+    let limit = process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT);
+    let mut tokens = Tokens::of_environment();
+    let mut outcomes: Vec<JobResult> = jobs.iter().map(|_| None).collect();
+    let mut waiting: VecDeque<usize> = (0..jobs.len()).collect();
     let mut running: Vec<(usize, Running)> = Vec::new();
     let mut pause = Duration::from_micros(200);
     loop {
         let is_for_nothing = |index: usize, outcomes: &[JobResult]| {
-            let needed = tasks[index].only_with.map(|needed| &outcomes[needed]);
+            let needed = jobs[index].only_with.map(|needed| &outcomes[needed]);
             needed.is_some_and(|needed| matches!(needed, Some(Err(_))))
         };
         let before = running.len();
@@ -47,13 +64,12 @@ pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> V
             let Some(index) = waiting.pop_front() else {
                 break;
             };
-            match compiler.start(&tasks[index].job) {
+            match Running::start(compiler, &jobs[index]) {
                 Ok(started) => running.push((index, started)),
                 Err(error) => outcomes[index] = Some(Err(error)),
             }
         }
         if running.is_empty() && waiting.is_empty() {
-            tokens.keep(0);
             return outcomes;
         }
         pause = if running.len() == before {
@@ -62,5 +78,149 @@ pub(crate) fn run(compiler: &Compiler, tasks: &[Task], tokens: &mut Tokens) -> V
             Duration::from_micros(200)
         };
         std::thread::sleep(pause);
+    }
+}
+
+struct Running {
+    process: Process,
+    source: PathBuf,
+    /// The file with the diagnostics, next to the output.
+    log: PathBuf,
+    /// A command that reproduces the compilation.
+    line: String,
+}
+
+impl Running {
+    fn start(compiler: &Compiler, job: &Job) -> Result<Self> {
+        let mut command = compiler.command();
+        command.args(&job.flags);
+        if job.has_colour {
+            command.arg("-fcolor-diagnostics");
+        }
+        if let Some(depfile) = &job.depfile {
+            command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
+        }
+        command
+            .args([OsStr::new("-o"), job.output.as_os_str()])
+            .arg(&job.source);
+        let log = job.output.with_extension("log");
+        let stderr = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&log)
+            .map_err(Error::write(&log))?;
+        let process = Process::start(command, Stdio::null(), Stdio::null(), stderr);
+        Ok(Self {
+            process: process.map_err(|source| Error::Start {
+                program: compiler.program().to_owned(),
+                source,
+            })?,
+            source: job.source.clone(),
+            log,
+            line: line_to_repeat(compiler, job),
+        })
+    }
+
+    /// Returns the diagnostics once the compiler has ended, or `None` while it runs. Stops a compiler that exceeds
+    /// `limit`.
+    fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
+        match self.process.ended() {
+            Ok(Some(status)) => Some(self.outcome(status)),
+            Ok(None) if self.process.runs_for() < limit => None,
+            Ok(None) => {
+                self.process.stop();
+                Some(Err(Error::Hangs {
+                    source_file: self.source.clone(),
+                    limit,
+                    command: self.line.clone(),
+                    diagnostics: self.process.said().unwrap_or_default(),
+                }))
+            }
+            Err(error) => Some(Err(Error::write(&self.log)(error))),
+        }
+    }
+
+    fn outcome(&mut self, status: ExitStatus) -> Result<String> {
+        let diagnostics = self.process.said().map_err(Error::write(&self.log))?;
+        match status.code() {
+            Some(0) => Ok(diagnostics),
+            // Clang exits with this code for errors in the source.
+            Some(1) => Err(Error::Compile {
+                source_file: self.source.clone(),
+                diagnostics,
+            }),
+            _ => Err(Error::Crash {
+                source_file: self.source.clone(),
+                how: Ended(status),
+                command: self.line.clone(),
+                diagnostics,
+            }),
+        }
+    }
+}
+
+/// Returns a shell command that reproduces the compilation, whatever the current directory. The command writes to the
+/// directory of Cargo.toml, because the build's working directory is deleted.
+fn line_to_repeat(compiler: &Compiler, job: &Job) -> String {
+    let output = OsStr::new("crash.syclbin");
+    let arguments = job.flags.iter().map(OsString::as_os_str);
+    let line = compiler
+        .words()
+        .chain(arguments)
+        .chain([OsStr::new("-o"), output, job.source.as_os_str()])
+        .map(quoted)
+        .collect::<Vec<_>>()
+        .join(" ");
+    match std::env::current_dir() {
+        Ok(folder) => format!("cd {} && {line}", quoted(folder.as_os_str())),
+        Err(_) => line,
+    }
+}
+
+fn quoted(argument: &OsStr) -> String {
+    let text = argument.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./+:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_quoted_for_a_shell() {
+        let quote = |text: &str| quoted(OsStr::new(text));
+        assert_eq!(quote("-DN=3"), "-DN=3");
+        assert_eq!(quote("a b"), "'a b'");
+        assert_eq!(quote("it's"), r"'it'\''s'");
+        assert_eq!(quote(""), "''");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn unreadable_compiler_log_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("a.log");
+        // For writing only, so that reading it fails.
+        let stderr = std::fs::File::create(&log).unwrap();
+        let command = std::process::Command::new("true");
+        let mut running = Running {
+            process: Process::start(command, Stdio::null(), Stdio::null(), stderr).unwrap(),
+            source: "a.cpp".into(),
+            log: log.clone(),
+            line: String::new(),
+        };
+        let result = loop {
+            if let Some(result) = running.poll(LIMIT) {
+                break result;
+            }
+        };
+        let said = result.unwrap_err().to_string();
+        assert!(said.contains(log.to_str().unwrap()), "{said}");
     }
 }

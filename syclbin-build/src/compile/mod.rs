@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles all sources of a request, and returns their kernels and every file that was read.
 
-mod ahead_of_time;
 pub(crate) mod diagnostics;
-mod imports;
-mod included;
 mod jobs;
+mod link;
 mod same_names;
 mod tokens;
 
@@ -14,20 +12,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use syclbin::{State, Syclbin};
+use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::cache::{Cache, Pending};
+use crate::cache::{Cache, Files, Pending};
 use crate::cargo;
+use crate::compiler::Compiler;
 use crate::compiler::default_targets;
 use crate::compiler::headers;
 use crate::compiler::output::{Compiled, Outputs, no_kernel};
-use crate::compiler::{Compiler, Job};
 use crate::error::{Error, Result};
 use crate::request::Request;
 use diagnostics::Diagnostics;
-use jobs::{JobResult, Task};
-use tokens::Tokens;
+use jobs::{Job, JobResult};
 
 pub(crate) fn compile(
     compiler: &Compiler,
@@ -42,7 +39,8 @@ pub(crate) fn compile(
         .map_err(Error::write(folder))?;
     let flags = flags(compiler, request);
     let results = compile_each(compiler, sources, &flags, work.path())?;
-    let results = included::without(sources.iter().zip(results).collect(), request);
+    let sources = sources.iter().map(PathBuf::as_path);
+    let results = without_included(sources.zip(results).collect(), request);
     let (sources, results): (Vec<&Path>, Vec<_>) = results.into_iter().unzip();
     let mut compiled = all_or_error(&sources, results)?;
     same_names::resolve(&mut compiled, &sources);
@@ -53,11 +51,7 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    let mut whole = link(compiled, &sources, request)?;
-    let is_wanted = request.links || default_targets::name_native(&flags);
-    if is_wanted && !request.links_at_load && ahead_of_time::uses_other_sources(&whole) {
-        whole = ahead_of_time::link(whole, compiler, &flags, work.path())?;
-    }
+    let whole = link::link(compiled, &sources, request, compiler, &flags, work.path())?;
     Ok((whole, files))
 }
 
@@ -141,7 +135,7 @@ fn compile_each(
     }
     let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
     let compiled = run(compiler, &to_compile, flags, work)?;
-    let mut after = Cache::after();
+    let mut after = Files::default();
     for ((index, pending), result) in missing.into_iter().zip(compiled) {
         if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
             cache.keep(pending, &sources[index], compiled, &mut after);
@@ -161,7 +155,7 @@ fn run(
 ) -> Result<Vec<Result<Compiled>>> {
     let has_colour = diagnostics::has_colour();
     let mut outputs = Vec::new();
-    let mut tasks = Vec::new();
+    let mut jobs = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let work = work.join(index.to_string());
         std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
@@ -172,10 +166,12 @@ fn run(
             output: output.code.clone(),
             depfile: Some(output.dependencies.clone()),
             has_colour,
+            only_with: None,
         };
         let mut debug = Job {
             output: output.described.clone(),
             depfile: None,
+            only_with: Some(jobs.len()),
             ..code.clone()
         };
         // This information is read only from SPIR-V, so the targets are omitted.
@@ -190,18 +186,10 @@ fn run(
              clang::annotate(\"syclbin: \" #__VA_ARGS__)",
         ];
         debug.flags.extend(described.map(OsString::from));
-        let only_with = Some(tasks.len());
-        tasks.push(Task {
-            job: code,
-            only_with: None,
-        });
-        tasks.push(Task {
-            job: debug,
-            only_with,
-        });
+        jobs.extend([code, debug]);
         outputs.push(output);
     }
-    let mut outcomes = jobs::run(compiler, &tasks, &mut Tokens::of_environment()).into_iter();
+    let mut outcomes = jobs::run(compiler, &jobs).into_iter();
     let mut results = Vec::new();
     for (source, output) in sources.iter().zip(outputs) {
         let (code, debug) = (outcomes.next(), outcomes.next());
@@ -218,6 +206,39 @@ fn run(
 /// is reported elsewhere.
 fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
+}
+
+/// Removes every source that was found only through a pattern and that another source includes, even if it does not
+/// compile on its own.
+fn without_included<'s>(
+    mut sources: Vec<(&'s Path, Result<Compiled>)>,
+    request: &Request,
+) -> Vec<(&'s Path, Result<Compiled>)> {
+    if request.matched.is_empty() {
+        return sources;
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut read: Vec<(PathBuf, BTreeSet<PathBuf>)> = (sources.iter())
+        .map(|(path, result)| {
+            let files = result.iter().flat_map(|one| &one.files);
+            (real(path), files.map(|file| real(file)).collect())
+        })
+        .collect();
+    let mut index = 0;
+    while index < sources.len() {
+        let own = &read[index].0;
+        let others = read.iter().enumerate().filter(|(other, _)| *other != index);
+        let is_included = others
+            .into_iter()
+            .any(|(_, (_, files))| files.contains(own));
+        if is_included && request.matched.contains(sources[index].0) {
+            drop(sources.remove(index));
+            read.remove(index);
+        } else {
+            index += 1;
+        }
+    }
+    sources
 }
 
 /// Prints the warnings of all sources and returns their results. If any source failed, returns the errors instead.
@@ -258,24 +279,6 @@ fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec
             })
         }
     }
-}
-
-/// Combines all modules into one file.
-fn link(compiled: Vec<Compiled>, sources: &[&Path], request: &Request) -> Result<Syclbin<'static>> {
-    let mut whole = Syclbin::new(State::Executable);
-    let mut origins = Vec::new();
-    for (index, one) in compiled.into_iter().enumerate() {
-        origins.extend(one.modules.iter().map(|_| index));
-        whole.modules.extend(one.modules);
-    }
-    let state = if request.links_at_load {
-        State::Object
-    } else {
-        imports::state(&whole, &origins, sources).map_err(Error::Undefined)?
-    };
-    let mut linked = Syclbin::new(state);
-    linked.modules = whole.modules;
-    Ok(linked)
 }
 
 const WORK: &str = ".compile-";

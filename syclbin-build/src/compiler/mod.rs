@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds and runs a build's compiler. Cargo tracks every file and variable that affects the choice of the compiler.
+//! Finds a build's compiler. Cargo tracks every file and variable that affects the choice of the compiler.
 
 pub mod default_targets;
 pub mod depfile;
 pub mod headers;
-mod job;
 pub(crate) mod output;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
 use crate::cargo;
-use crate::error::{Error, Result};
-use crate::process::Process;
+use crate::error::Result;
 use crate::request::{Request, Triples};
 use crate::search::{Detected, Origin, Problem, Search, SearchResult};
-pub(crate) use job::{Job, Running, limit};
 
 /// Environment variables that clang, icpx, the GCC tools that they run, and `syclbin-clang` read.
 const READ_BY_CLANG: [&str; 10] = [
@@ -109,18 +106,18 @@ impl Compiler {
         default_targets::arguments(&self.found, &cargo::env)
     }
 
-    /// Returns whether the compiler can link SYCLBIN files, with `-fsycl-link`.
-    pub(crate) fn links_files(&self) -> bool {
-        self.is_own()
-    }
-
-    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`] implicitly.
+    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`] implicitly, and links SYCLBIN
+    /// files with `-fsycl-link`.
     pub(crate) fn is_own(&self) -> bool {
         self.found.is_own()
     }
 
     pub(crate) fn program(&self) -> &Path {
         &self.found.candidate.program
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        self.found.candidate.command()
     }
 
     pub(crate) fn version(&self) -> &str {
@@ -135,61 +132,6 @@ impl Compiler {
 
     pub(crate) fn parts(&self) -> &[PathBuf] {
         &self.parts
-    }
-
-    /// Starts a compilation. Its diagnostics go to a file next to its output.
-    pub(crate) fn start(&self, job: &Job) -> Result<Running> {
-        let mut command: Command = self.found.candidate.command();
-        command.args(&job.flags);
-        if job.has_colour {
-            command.arg("-fcolor-diagnostics");
-        }
-        if let Some(depfile) = &job.depfile {
-            command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
-        }
-        command
-            .args([OsStr::new("-o"), job.output.as_os_str()])
-            .arg(&job.source);
-        let log = job.output.with_extension("log");
-        let stderr = std::fs::File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&log)
-            .map_err(Error::write(&log))?;
-        let process =
-            Process::start(command, Stdio::null(), Stdio::null(), stderr).map_err(|source| {
-                Error::Start {
-                    program: self.program().to_owned(),
-                    source,
-                }
-            })?;
-        Ok(Running {
-            process,
-            program: self.program().to_owned(),
-            source: job.source.clone(),
-            log,
-            line: self.line_to_repeat(job),
-        })
-    }
-
-    /// Returns a shell command that reproduces the compilation, whatever the current directory. The command writes to
-    /// the directory of Cargo.toml, because the build's working directory is deleted.
-    fn line_to_repeat(&self, job: &Job) -> String {
-        let output = OsStr::new("crash.syclbin");
-        let arguments = job.flags.iter().map(OsString::as_os_str);
-        let line = self
-            .words()
-            .chain(arguments)
-            .chain([OsStr::new("-o"), output, job.source.as_os_str()])
-            .map(quoted)
-            .collect::<Vec<_>>()
-            .join(" ");
-        match std::env::current_dir() {
-            Ok(folder) => format!("cd {} && {line}", quoted(folder.as_os_str())),
-            Err(_) => line,
-        }
     }
 }
 
@@ -214,27 +156,4 @@ fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<Path
     let paths = entries.flatten().flatten().map(|entry| entry.path());
     let beside = paths.filter(|path| path.extension().is_some_and(|end| end == "cfg"));
     beside.chain(files).collect()
-}
-
-fn quoted(argument: &OsStr) -> String {
-    let text = argument.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./+:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_quoted_for_a_shell() {
-        let quote = |text: &str| quoted(OsStr::new(text));
-        assert_eq!(quote("-DN=3"), "-DN=3");
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's"), r"'it'\''s'");
-        assert_eq!(quote(""), "''");
-    }
 }

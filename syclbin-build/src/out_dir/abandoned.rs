@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Hides the files that a build script no longer builds, as soon as it builds another file. The script's next run
-//! removes the hidden files.
+//! Hides the files that a build script no longer builds. The script's next run removes the hidden files.
 //!
-//! A script builds one file after another, and does not announce the last. So after each file, all files that this run
-//! has not reached are moved to a separate directory. A file is moved back when the run reaches it. Moving preserves
-//! the modification time, so Cargo does not recompile the crates that embed the file. After an error, the script's
-//! remaining files are unknown, so all files are moved back.
+//! A script builds one file after another, and does not announce the last. So before the first file, all files of the
+//! previous run are moved to a separate directory. A file is moved back when the run reaches it. Moving preserves the
+//! modification time, so Cargo does not recompile the crates that embed the file. After an error, the script's remaining
+//! files are unknown, so all files are moved back.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,8 +15,8 @@ use crate::out_dir::listing;
 
 const FOLDER: &str = ".abandoned";
 
-/// The notes of all files that this process reached. The lock is held while files are moved, because a script may build
-/// several files in parallel.
+/// The directories in which this process builds files. The lock is held while files are moved, because a script may
+/// build several files in parallel.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
@@ -28,35 +27,22 @@ fn ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let mut ours = ours();
     let files = listing::directory(out_dir);
-    let is_first = !ours.iter().any(|note| note.parent() == Some(&*files));
-    if is_first {
+    if ours.insert(files.clone()) {
         // The previous run did not reach these files.
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
+        set_aside(&files)?;
     }
-    ours.insert(listing::note(&files, name));
     restore(&files, name)
 }
 
-/// Hides the files that this run has not reached. Call this after each file is built.
-pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
-    let ours = ours();
-    let files = listing::directory(out_dir);
+fn set_aside(files: &Path) -> io::Result<()> {
     let aside = files.join(FOLDER);
-    for name in listing::names(&files)? {
-        let note = listing::note(&files, &name);
-        // Compares files instead of names: on a case-insensitive file system, `A` and `a` are the same file.
-        let is_same = |other: &PathBuf| match (other.canonicalize(), note.canonicalize()) {
-            (Ok(one), Ok(other)) => one == other,
-            _ => false,
-        };
-        if ours.iter().any(is_same) {
-            continue;
-        }
+    for name in listing::names(files)? {
         std::fs::create_dir_all(&aside)?;
         // The note is moved last, because a file without a note would never be removed.
-        let file = listing::file_in(&files, &name);
+        let file = listing::file_in(files, &name);
         none_is_fine(std::fs::rename(file, listing::file_in(&aside, &name)))?;
-        std::fs::rename(&note, listing::note(&aside, &name))?;
+        std::fs::rename(listing::note(files, &name), listing::note(&aside, &name))?;
     }
     Ok(())
 }
@@ -64,9 +50,7 @@ pub(crate) fn set_aside_others(out_dir: &Path) -> io::Result<()> {
 /// Restores all files after a failed build. Ignores files that cannot be moved, because another error is already
 /// reported.
 pub(crate) fn restore_others() {
-    let ours = ours();
-    let folders: BTreeSet<_> = ours.iter().filter_map(|note| note.parent()).collect();
-    for files in folders {
+    for files in ours().iter() {
         for name in listing::names(&files.join(FOLDER)).unwrap_or_default() {
             let _ = restore(files, &name);
         }

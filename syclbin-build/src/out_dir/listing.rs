@@ -8,9 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::compiler::headers;
-use crate::file;
+use crate::file::{self, join_words, key_and_value, split_words};
 use crate::request::{Request, Triples};
-use crate::words;
 
 /// The prefix of a note's name, before the name of the SYCLBIN file.
 const PREFIX: &str = ".sources-";
@@ -67,7 +66,7 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
         }
     }
     add("headers", headers::folder().as_os_str());
-    let bytes = words::join(words.iter().map(OsString::as_os_str));
+    let bytes = join_words(words.iter().map(OsString::as_os_str));
     file::replace(&note(&directory(out_dir), name), &bytes)
 }
 
@@ -75,8 +74,8 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
     let bytes = std::fs::read(note(&directory(out_dir), name))?;
     let mut request = Request::default();
     let mut triples = Triples::default();
-    for word in words::split(&bytes) {
-        let Some((key, value)) = words::key_and_value(&word) else {
+    for word in split_words(&bytes) {
+        let Some((key, value)) = key_and_value(&word) else {
             continue;
         };
         match key {

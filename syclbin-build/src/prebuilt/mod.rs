@@ -6,7 +6,6 @@ pub mod orders;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -14,33 +13,10 @@ use hmac_sha256::Hash as Sha256;
 use syclbin::metadata::Sources;
 use syclbin::property::set;
 use syclbin::{Container, State, Syclbin, Value};
+use syclbin_toolchain::file::changed;
 use syclbin_tools::verify::Severity;
 
 use crate::error::{Error, Result};
-
-/// The reason why a prebuilt file does not match its sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stale {
-    /// The file does not record its sources.
-    Unknown,
-    /// The arguments or the list of sources changed.
-    Arguments,
-    /// This source or header changed.
-    Changed(String),
-    /// This source or header cannot be read.
-    Gone(String),
-}
-
-impl std::fmt::Display for Stale {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unknown => f.write_str("it does not record its sources"),
-            Self::Arguments => f.write_str("the build options or the list of sources changed"),
-            Self::Changed(path) => write!(f, "{path} changed"),
-            Self::Gone(path) => write!(f, "{path} cannot be read"),
-        }
-    }
-}
 
 /// An undamaged prebuilt file.
 pub(crate) struct Prebuilt {
@@ -78,17 +54,17 @@ impl Prebuilt {
     }
 
     /// Returns the reason why the file does not match the current sources and arguments, or `None` if it matches.
-    pub(crate) fn stale(&self, root: &Path, arguments: &[String]) -> Option<Stale> {
+    pub(crate) fn stale(&self, root: &Path, arguments: &[String]) -> Option<String> {
         let Some(recorded) = &self.sources else {
-            return Some(Stale::Unknown);
+            return Some("it does not record its sources".to_owned());
         };
         if recorded.arguments != arguments {
-            return Some(Stale::Arguments);
+            return Some("the build options or the list of sources changed".to_owned());
         }
         recorded.files.iter().find_map(|(path, expected)| {
             match syclbin_toolchain::file::read(&root.join(path)) {
-                Err(_) => Some(Stale::Gone(path.clone())),
-                Ok(bytes) if hash(&bytes) != *expected => Some(Stale::Changed(path.clone())),
+                Err(_) => Some(format!("{path} cannot be read")),
+                Ok(bytes) if hash(&bytes) != *expected => Some(format!("{path} changed")),
                 Ok(_) => None,
             }
         })
@@ -140,29 +116,13 @@ pub(crate) fn record(
         let metadata = path.metadata().map_err(unreadable)?;
         let now = SystemTime::now();
         // A time in the future was set by a user or comes from another clock.
-        if times(&metadata).any(|time| begun < time && time <= now) {
+        if changed(&metadata).is_some_and(|time| begun < time && time <= now) {
             return Err(Error::Changed(path.clone()));
         }
         sources.files.insert(name, hash(&bytes));
     }
     sources.write(&mut file.global);
     Ok(())
-}
-
-/// Returns the modification time and the change time. The change time matters because a file may replace another long
-/// after it was written.
-fn times(metadata: &Metadata) -> impl Iterator<Item = SystemTime> {
-    #[cfg(unix)]
-    let changed = {
-        use std::os::unix::fs::MetadataExt as _;
-        let seconds = u64::try_from(metadata.ctime()).ok();
-        let rest = u64::try_from(metadata.ctime_nsec()).unwrap_or_default();
-        let since = |seconds| Duration::from_secs(seconds) + Duration::from_nanos(rest);
-        seconds.and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(since(seconds)))
-    };
-    #[cfg(not(unix))]
-    let changed = None;
-    metadata.modified().ok().into_iter().chain(changed)
 }
 
 /// Returns the SHA-256 of a text file. Line endings are normalized, because version control may change them.

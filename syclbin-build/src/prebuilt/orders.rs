@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use syclbin_toolchain::store::hex;
 
-use crate::{file, words};
+use crate::file::{self, join_words, split_words};
 
 /// The environment variable that names the directory for orders and reports.
 pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
@@ -72,13 +72,13 @@ impl Orders {
         };
         let packages = self.packages.iter().map(|path| path.as_os_str());
         let all = std::iter::once(OsStr::new(word)).chain(packages);
-        std::fs::write(folder.join(ORDERS), words::join(all))
+        std::fs::write(folder.join(ORDERS), join_words(all))
     }
 
     /// Returns the order for the package in the directory `package`, or `None` if the package is not selected.
     pub(crate) fn read(folder: &Path, package: &Path) -> Option<Order> {
         let bytes = std::fs::read(folder.join(ORDERS)).ok()?;
-        let mut words = words::split(&bytes);
+        let mut words = split_words(&bytes);
         let order = match words.next()?.to_str()? {
             "commit" => Order::Commit,
             "check" => Order::Check,
@@ -104,7 +104,7 @@ impl Report {
             Outcome::Stale(reason) => ("stale", reason.as_str()),
             Outcome::NoPrebuilt => ("none", ""),
         };
-        let bytes = words::join([
+        let bytes = join_words([
             self.package.as_os_str(),
             self.file.as_os_str(),
             word.as_ref(),
@@ -127,7 +127,7 @@ impl Report {
                 continue;
             }
             let bytes = std::fs::read(entry.path())?;
-            let words: Vec<OsString> = words::split(&bytes).collect();
+            let words: Vec<OsString> = split_words(&bytes).collect();
             let [package, file, word, reason] = &words[..] else {
                 continue;
             };

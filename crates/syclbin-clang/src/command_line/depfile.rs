@@ -72,39 +72,35 @@ pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     all
 }
 
-/// The destination of the library's depfile: a pipe with a path. If the library cannot write its depfile, it terminates
-/// the process. With a regular file on a full disk, that would leave a half-written file behind.
+/// The destination of the library's depfile: a file in memory. If the library cannot write its depfile, it terminates
+/// the process. With a file on a full disk, that would leave a half-written file behind.
 pub(crate) struct Sink {
     pub(crate) path: String,
-    writer: std::io::PipeWriter,
-    reader: std::thread::JoinHandle<std::io::Result<String>>,
+    file: std::fs::File,
 }
 
 impl Sink {
+    #[cfg(target_os = "linux")]
     pub(crate) fn new() -> Result<Self> {
-        let (mut reader, writer) = std::io::pipe()
-            .or_else(|error| own(format!("cannot create a pipe for the depfile: {error}")))?;
-        #[cfg(unix)]
-        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&writer);
-        #[cfg(not(unix))]
-        let descriptor = return own("the compiler library is available only for Linux");
+        let file = rustix::fs::memfd_create("depfile", rustix::fs::MemfdFlags::CLOEXEC)
+            .or_else(|error| own(format!("cannot allocate memory for the depfile: {error}")))?;
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
         Ok(Self {
             path: format!("/proc/self/fd/{descriptor}"),
-            writer,
-            reader: std::thread::spawn(move || {
-                let mut text = Vec::new();
-                reader.read_to_end(&mut text)?;
-                Ok(String::from_utf8_lossy(&text).into_owned())
-            }),
+            file: file.into(),
         })
     }
 
-    pub(crate) fn finish(self) -> Result<String> {
-        drop(self.writer); // closes the pipe, so that the reader ends
-        match self.reader.join() {
-            Ok(Ok(text)) => Ok(text),
-            Ok(Err(error)) => own(format!("cannot read the depfile: {error}")),
-            Err(_) => own("the thread that reads the depfile panicked"),
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn new() -> Result<Self> {
+        own("the compiler library is available only for Linux")
+    }
+
+    pub(crate) fn finish(mut self) -> Result<String> {
+        let mut text = Vec::new();
+        match self.file.read_to_end(&mut text) {
+            Ok(_) => Ok(String::from_utf8_lossy(&text).into_owned()),
+            Err(error) => own(format!("cannot read the depfile: {error}")),
         }
     }
 }

@@ -19,8 +19,6 @@ pub(crate) enum Input {
     Object(PathBuf),
 }
 
-/// The first bytes of SYCLBIN files: wrapped in an OffloadBinary, and bare.
-const MAGIC: [&[u8; 4]; 2] = [b"\x10\xff\x10\xad", b"IBYS"];
 /// Suffixes of files that are not sources. Compiled as a source, such a file would only produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
 /// The number of leading bytes that determine the kind of a file.
@@ -41,12 +39,15 @@ impl Input {
         let head = read_head(&path)
             .or_else(|error| own(format!("cannot read input '{}': {error}", path.display())))?;
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
-        if suffix == Some("syclbin") || MAGIC.iter().any(|magic| head.starts_with(*magic)) {
-            return Ok(Self::Syclbin(path));
-        }
+        let is_object = match Content::of(&head) {
+            _ if suffix == Some("syclbin") => return Ok(Self::Syclbin(path)),
+            Content::Syclbin | Content::OffloadBinary => return Ok(Self::Syclbin(path)),
+            Content::Elf { .. } | Content::LlvmBitcode | Content::Archive | Content::SpirV => true,
+            _ => false,
+        };
         // Text files have no magic number, so PTX and text bundles are recognized by their suffixes.
         let is_text = !matches!(suffix, Some(suffix) if OTHERS.contains(&suffix));
-        if !is_text && extract::is_known(&head) || is_binary(&head) {
+        if is_object || !is_text && extract::is_known(&head) {
             return Ok(Self::Object(path));
         }
         match suffix {
@@ -74,15 +75,6 @@ impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path().display().fmt(f)
     }
-}
-
-/// Returns whether the magic number marks a file as an object.
-fn is_binary(head: &[u8]) -> bool {
-    let content = Content::of(head);
-    matches!(
-        content,
-        Content::Elf { .. } | Content::LlvmBitcode | Content::Archive | Content::SpirV
-    )
 }
 
 fn read_head(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -8,7 +8,7 @@ use crate::{Result, own};
 
 /// The option that lets modules use each other's functions.
 pub(crate) const ALLOW: &str = "-fsycl-allow-device-image-dependencies";
-const FORBID: &str = "-fno-sycl-allow-device-image-dependencies";
+pub(crate) const FORBID: &str = "-fno-sycl-allow-device-image-dependencies";
 
 /// Returns the name of a state, as in `-fsyclbin=`.
 pub(crate) fn name(state: State) -> &'static str {
@@ -21,56 +21,41 @@ pub(crate) fn name(state: State) -> &'static str {
 }
 
 /// Whether the command line lets modules use each other's functions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dependencies {
     /// Unspecified: the state decides.
     #[default]
     Unsaid,
     Allowed,
-    Forbidden,
+    /// Forbidden by this option.
+    Forbidden(String),
 }
 
 impl Dependencies {
     /// Checks that the setting agrees with the file's state.
-    pub(crate) fn check(self, state: State, warnings: &mut Warnings) -> Result<()> {
+    pub(crate) fn check(&self, state: State, warnings: &mut Warnings) -> Result<()> {
         match self {
-            Self::Forbidden if state != State::Executable => own(format!(
-                "invalid argument '{FORBID}' not allowed with '-fsyclbin={}': a file in this state is linked later; \
-                 remove the option, or create an executable",
-                name(state)
-            )),
-            Self::Allowed if state == State::Executable => {
-                warnings.add(format!(
-                    "'{ALLOW}' with '-fsyclbin=executable': an executable cannot be linked any further, so it can use \
-                     only its own functions"
+            Self::Forbidden(option) if state != State::Executable => {
+                return own(format!(
+                    "invalid argument '{option}' not allowed with '-fsyclbin={}': a file in this state is linked \
+                     later; remove the option, or create an executable",
+                    name(state)
                 ));
-                Ok(())
             }
-            _ => Ok(()),
-        }
-    }
-
-    /// Applies `option`, which forbids code to use functions from other sources, and returns the new setting.
-    pub(crate) fn without_other_sources(self, option: &str, state: State) -> Result<Self> {
-        match self {
-            _ if state != State::Executable => own(format!(
-                "invalid argument '{option}' not allowed with '-fsyclbin={}': a file in this state is linked later; \
-                 remove the option, or create an executable",
-                name(state)
+            Self::Allowed if state == State::Executable => warnings.add(format!(
+                "'{ALLOW}' with '-fsyclbin=executable': an executable cannot be linked any further, so it can use \
+                 only its own functions"
             )),
-            Self::Allowed => own(format!(
-                "invalid argument '{option}' not allowed with '{ALLOW}': one forbids functions from other sources, and \
-                 the other allows them; remove one of them"
-            )),
-            Self::Unsaid | Self::Forbidden => Ok(Self::Forbidden),
+            _ => {}
         }
+        Ok(())
     }
 
     /// Returns the option for a compile to `state`, if any. In the states input and object, modules may use each
     /// other's functions by default.
-    pub(crate) fn option(self, state: State) -> Option<&'static str> {
+    pub(crate) fn option(&self, state: State) -> Option<&'static str> {
         match self {
-            Self::Forbidden => Some(FORBID),
+            Self::Forbidden(_) => Some(FORBID),
             Self::Allowed => Some(ALLOW),
             Self::Unsaid if state != State::Executable => Some(ALLOW),
             Self::Unsaid => None,
@@ -78,12 +63,12 @@ impl Dependencies {
     }
 
     /// Returns the option that repeats the setting for a compile to `state`, unless the state implies the setting.
-    pub(crate) fn explicit(self, state: State) -> Option<&'static str> {
+    pub(crate) fn explicit(&self, state: State) -> Option<&'static str> {
         self.option(state).filter(|_| state == State::Executable)
     }
 
     /// Returns the state to which each source is compiled, if the file combines several.
-    pub(crate) fn state_of_part(self, whole: State) -> State {
+    pub(crate) fn state_of_part(&self, whole: State) -> State {
         match (whole, self) {
             // A source may use functions from another source, so the imports of a single source are not checked yet.
             (State::Executable, Self::Unsaid | Self::Allowed) => State::Object,
@@ -130,14 +115,21 @@ mod tests {
         for state in [State::Input, State::Object] {
             assert_eq!(Dependencies::Unsaid.option(state), Some(ALLOW));
             let mut warnings = Warnings::default();
-            assert!(Dependencies::Forbidden.check(state, &mut warnings).is_err());
+            assert!(
+                Dependencies::Forbidden(FORBID.into())
+                    .check(state, &mut warnings)
+                    .is_err()
+            );
             assert_eq!(Dependencies::Allowed.check(state, &mut warnings), Ok(()));
             assert!(warnings.texts().is_empty());
         }
         let state = State::Executable;
         assert_eq!(Dependencies::Unsaid.option(state), None);
         let mut warnings = Warnings::default();
-        assert_eq!(Dependencies::Forbidden.check(state, &mut warnings), Ok(()));
+        assert_eq!(
+            Dependencies::Forbidden(FORBID.into()).check(state, &mut warnings),
+            Ok(())
+        );
         assert!(warnings.texts().is_empty());
         assert_eq!(Dependencies::Allowed.check(state, &mut warnings), Ok(()));
         assert_eq!(warnings.texts().len(), 1);

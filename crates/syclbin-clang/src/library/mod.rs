@@ -7,7 +7,6 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod device_library;
-pub(crate) mod headers;
 mod pinned;
 mod raw;
 #[cfg(test)]
@@ -18,11 +17,40 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use syclbin::property::Value;
+/// The content of the header at [`ASSERT_PATH`]: handling of failed asserts.
+use syclbin_build::headers::ASSERT;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::{Result, own};
+use crate::{Failure, Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
 pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
+
+/// The virtual path of the header that sources for native code include first. The library receives its content together
+/// with the source.
+pub(crate) const BFLOAT16_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/bfloat16.hpp";
+/// The content of that header: conversions for `bfloat16`.
+const BFLOAT16: &str = include_str!("bfloat16.hpp");
+
+/// The virtual path of the header that all sources include first. The library receives its content together with the
+/// source.
+const ASSERT_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/assert.hpp";
+
+/// Returns the arguments that include [`ASSERT`] before a source.
+pub(crate) fn assert_arguments() -> [String; 4] {
+    // `-Xclang` passes `-include` to the frontend, because the driver cannot find the library's in-memory files.
+    ["-Xclang", "-include", "-Xclang", ASSERT_PATH].map(str::to_owned)
+}
+
+/// Returns the arguments that add the installed headers after all of the user's directories, or none if the headers are
+/// not installed. `-isystem` marks them as system headers, so that clang does not warn about them.
+pub(crate) fn header_arguments(library: &Path) -> Vec<String> {
+    let root = library.parent().and_then(Path::parent);
+    let folder = root.map(|root| root.join("include"));
+    match folder.as_deref().and_then(Path::to_str) {
+        Some(folder) if Path::new(folder).is_dir() => vec!["-isystem".into(), folder.into()],
+        _ => Vec::new(),
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -51,18 +79,19 @@ pub(crate) struct DeviceImage {
     pub(crate) properties: Vec<(String, Vec<(String, Value)>)>,
 }
 
-pub(crate) enum Outcome {
-    /// The images and clang's warnings.
-    Compiled(Vec<DeviceImage>, String),
-    /// The bitcode of the source, not yet linked.
-    Bitcode(Vec<u8>),
-    /// Errors from clang or from the library.
-    Failed(String),
+/// The output of the library.
+pub(crate) struct Output {
+    pub(crate) images: Vec<DeviceImage>,
+    /// The bitcode of the source, not yet linked, if only the bitcode was requested.
+    pub(crate) bitcode: Vec<u8>,
+    /// Clang's warnings.
+    pub(crate) log: String,
 }
 
 /// Compiles `source` to `code` with the library at `library`. If `only_bitcode` is set, stops at the bitcode.
 ///
-/// `name` identifies the source in diagnostics, and is the base path for its `#include "..."`.
+/// `name` identifies the source in diagnostics, and is the base path for its `#include "..."`. Errors from clang or from
+/// the library become [`Failure::Diagnostics`].
 pub(crate) fn compile(
     library: &Path,
     name: &str,
@@ -70,7 +99,7 @@ pub(crate) fn compile(
     arguments: &[String],
     code: &Code,
     only_bitcode: bool,
-) -> Result<Outcome> {
+) -> Result<Output> {
     check(library, SIZE, HEAD_SHA256)?;
     let c_string = |what: &str, bytes: Vec<u8>| {
         CString::new(bytes).or_else(|_| own(format!("{what} contains a NUL byte")))
@@ -85,10 +114,7 @@ pub(crate) fn compile(
         .iter()
         .map(|argument| c_string(argument, argument.as_bytes().to_vec()))
         .collect::<Result<Vec<_>>>()?;
-    let given = [
-        (headers::BFLOAT16_PATH, headers::BFLOAT16),
-        (headers::ASSERT_PATH, headers::ASSERT),
-    ];
+    let given = [(BFLOAT16_PATH, BFLOAT16), (ASSERT_PATH, ASSERT)];
     let given = given
         .into_iter()
         .map(|(path, text)| {
@@ -164,16 +190,15 @@ pub(crate) fn compile(
                  or with -fsycl-device-obj=spirv"
             ));
         }
-        return Ok(Outcome::Failed(log)); // after an error, there are no images
+        return Err(Failure::Diagnostics(log)); // after an error, there are no images
     }
-    if only_bitcode {
-        // SAFETY: as for the log.
-        let code = unsafe { slice(&result.saved_ir) };
-        return Ok(Outcome::Bitcode(code.to_vec()));
-    }
-    // SAFETY: as for the log. After a success, the images are complete.
-    let images = unsafe { copy_images(&result.images) };
-    Ok(Outcome::Compiled(images, log))
+    // SAFETY: as for the log. After a success, images and bitcode are complete.
+    let (images, bitcode) = unsafe { (copy_images(&result.images), slice(&result.saved_ir)) };
+    Ok(Output {
+        images,
+        bitcode: bitcode.to_vec(),
+        log,
+    })
 }
 
 /// Whether the compiler library is running.

@@ -36,3 +36,14 @@ fn file_with_another_hash_is_refused() {
     assert!(check(&path, 3, HEAD_SHA256).is_err());
     assert!(check(&path, 4, abc).is_err());
 }
+
+#[test]
+fn include_directory_beside_library_is_used() {
+    let root = tempfile::tempdir().unwrap();
+    let library = root.path().join("lib/libsycl-jit.so");
+    assert!(header_arguments(&library).is_empty());
+    let include = root.path().join("include");
+    std::fs::create_dir(&include).unwrap();
+    let expected = ["-isystem", include.to_str().unwrap()];
+    assert_eq!(header_arguments(&library), expected);
+}

@@ -215,10 +215,7 @@ mod tests {
         }
         let mut file = Syclbin::new(State::Object);
         file.modules.push(module);
-        InputFile {
-            name: name.into(),
-            file,
-        }
+        InputFile::new(name.into(), file)
     }
 
     #[test]

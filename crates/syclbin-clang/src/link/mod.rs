@@ -11,8 +11,8 @@ pub(crate) mod objects;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use syclbin::metadata::{Sources, without_run_prefix};
-use syclbin::property::set;
+use syclbin::metadata::without_run_prefix;
+use syclbin::property::{PropertySets, set};
 use syclbin::{State, Syclbin};
 
 use crate::command_line::states::check_join;
@@ -22,16 +22,23 @@ use syclbin_tools::__private::spelled;
 /// The modules that an input contributes to the file.
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
-    /// The input's name, as the user wrote it.
+    /// The input's name, as the user wrote it. For a member of a static library, also contains the member's name.
     pub(crate) name: String,
+    /// The modules that are already compiled.
     pub(crate) file: Syclbin<'static>,
+    /// LLVM bitcode to compile.
+    pub(crate) bitcode: Vec<Vec<u8>>,
+    /// Whether it is a member of a static library.
+    pub(crate) is_member: bool,
 }
 
 impl InputFile {
-    pub(crate) fn map(self, change: impl FnOnce(Syclbin<'static>) -> Syclbin<'static>) -> Self {
+    pub(crate) fn new(name: String, file: Syclbin<'static>) -> Self {
         Self {
-            file: change(self.file),
-            ..self
+            name,
+            file,
+            bitcode: Vec::new(),
+            is_member: false,
         }
     }
 }
@@ -39,7 +46,7 @@ impl InputFile {
 /// Reads a SYCLBIN file that will become part of a file in state `whole`.
 pub(crate) fn open(path: &Path, whole: State) -> Result<InputFile> {
     let part = read(path, path.display().to_string())?;
-    let InputFile { name, file } = &part;
+    let InputFile { name, file, .. } = &part;
     if file.global.set(set::PLACEHOLDER).is_some() {
         return own(format!(
             "'{name}' contains no kernels: it is a placeholder from a documentation build; rebuild it from source"
@@ -59,11 +66,10 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
             path.display()
         ))
     })?;
-    let file = file.into_owned();
-    Ok(InputFile { name, file })
+    Ok(InputFile::new(name, file.into_owned()))
 }
 
-/// Joins all modules of `parts`, in order. File-level properties are copied, except the state.
+/// Joins all modules of `parts`, in order. File-level properties are copied, except the state and the record of sources.
 ///
 /// # Errors
 ///
@@ -72,39 +78,35 @@ pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'stati
     check_once(&parts)?;
     imports::check(&parts, state)?;
     let mut whole = Syclbin::new(state);
-    let mut sources = Sources::default();
-    let mut recorded = false;
     for part in parts {
-        match Sources::read(&part.file.global) {
-            Ok(None) => {}
-            Ok(Some(of_part)) => {
-                recorded = true;
-                sources.files.extend(of_part.files);
-                sources.arguments.extend(of_part.arguments);
-                sources.compiler = of_part.compiler;
-            }
-            Err(error) => return own(format!("'{}': {error}", part.name)),
-        }
-        for properties in part.file.global.iter() {
-            let name = properties.name();
-            if name == set::GLOBAL || name == set::SOURCES {
-                continue;
-            }
-            whole.global.insert_set(name.to_owned());
-            for (key, value) in properties.iter() {
-                if whole.global.get(name, key).is_none() {
-                    whole
-                        .global
-                        .insert(name.to_owned(), key.to_owned(), value.clone());
-                }
-            }
-        }
+        add_missing(
+            &mut whole.global,
+            &part.file.global,
+            &[set::GLOBAL, set::SOURCES],
+        );
         whole.modules.extend(part.file.modules);
     }
-    if recorded {
-        sources.write(&mut whole.global);
-    }
     Ok(whole)
+}
+
+/// Adds the properties of `from` that `to` lacks, except those in the sets `skipped`.
+pub(crate) fn add_missing(
+    to: &mut PropertySets<'static>,
+    from: &PropertySets<'static>,
+    skipped: &[&str],
+) {
+    for properties in from.iter() {
+        let name = properties.name();
+        if skipped.contains(&name) {
+            continue;
+        }
+        to.insert_set(name.to_owned());
+        for (key, value) in properties.iter() {
+            if to.get(name, key).is_none() {
+                to.insert(name.to_owned(), key.to_owned(), value.clone());
+            }
+        }
+    }
 }
 
 /// Checks that no kernel and no device function is defined by two inputs, except for functions that several modules may
@@ -166,10 +168,7 @@ mod tests {
             module.add_kernel_name(kernel);
             file.modules.push(module);
         }
-        InputFile {
-            name: name.into(),
-            file,
-        }
+        InputFile::new(name.into(), file)
     }
 
     fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
@@ -255,17 +254,10 @@ mod tests {
             .metadata
             .insert(descriptions, "a", "any bytes");
         let mut b = part("b.syclbin", &["b"]);
-        for (part, name) in [(&mut a, "a.cpp"), (&mut b, "b.cpp")] {
-            let mut sources = Sources::default();
-            sources.files.insert(name.into(), [1; 32]);
-            sources.write(&mut part.file.global);
-        }
         b.file.global.insert("OTHER/set", "key", 7u32);
         let whole = join(vec![a, b], State::Executable).unwrap();
         assert_eq!(whole.state(), Some(State::Executable));
         assert!(whole.modules[0].metadata.get(descriptions, "a").is_some());
-        let sources = Sources::read(&whole.global).unwrap().unwrap();
-        assert_eq!(sources.files.keys().collect::<Vec<_>>(), ["a.cpp", "b.cpp"]);
         assert_eq!(whole.global.get("OTHER/set", "key"), Some(&Value::U32(7)));
     }
 

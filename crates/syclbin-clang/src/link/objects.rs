@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use syclbin::property::set;
-use syclbin::{AbstractModule, Content, State, Syclbin};
+use syclbin::{AbstractModule, Content, State};
 use syclbin_tools::extract::{DeviceImage, OffloadKind, images_with, package};
 
 use super::InputFile;
@@ -14,26 +14,13 @@ use crate::command_line::states::check_join;
 use crate::command_line::targets::NVIDIA;
 use crate::{Result, lower, own};
 
-/// The device code of one object.
-#[derive(Debug)]
-pub(crate) struct Object {
-    /// The object's name, including the static library that contains the object.
-    pub(crate) name: String,
-    /// Whether it is a member of a static library.
-    pub(crate) is_member: bool,
-    /// Modules that are already compiled.
-    pub(crate) file: Syclbin<'static>,
-    /// LLVM bitcode to compile.
-    pub(crate) bitcode: Vec<Vec<u8>>,
-}
-
 /// Reads the objects with device code in the file at `path`. The objects will become part of a file in state `whole`.
 ///
 /// # Errors
 ///
 /// Fails if the file contains no device code that can be linked. The error lists the device code that the file does
 /// contain.
-pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<Object>> {
+pub(crate) fn open(path: &Path, whole: State) -> Result<Vec<InputFile>> {
     let name = path.display().to_string();
     let bytes = syclbin_toolchain::file::read(path)
         .or_else(|error| own(format!("cannot read '{name}': {error}")))?;
@@ -133,7 +120,7 @@ fn object(
     is_member: bool,
     images: Vec<DeviceImage<'_>>,
     whole: State,
-) -> Result<Object> {
+) -> Result<InputFile> {
     let (bitcode, code): (Vec<_>, Vec<_>) = images
         .into_iter()
         .partition(|image| image.content == Content::LlvmBitcode);
@@ -153,49 +140,27 @@ fn object(
     }
     let mut file = file.into_owned();
     for module in &mut file.modules {
-        lowered(module).or_else(|why| own(format!("'{name}': {why}")))?;
+        lower::lower_module(module).or_else(|why| own(format!("'{name}': {why}")))?;
     }
-    Ok(Object {
-        name,
+    let bitcode = bitcode.into_iter().map(|image| image.bytes.into_owned());
+    Ok(InputFile {
         is_member,
-        file,
-        bitcode: bitcode
-            .into_iter()
-            .map(|image| image.bytes.into_owned())
-            .collect(),
+        bitcode: bitcode.collect(),
+        ..InputFile::new(name, file)
     })
-}
-
-/// Lowers specialization constants that the code of a module still reads through function calls.
-fn lowered(module: &mut AbstractModule<'static>) -> Result<(), lower::Refusal> {
-    for image in &mut module.images {
-        if image.spirv().is_some()
-            && let Some(lowered) = lower::lower(&image.bytes)?
-        {
-            lowered.constants.write(&mut module.metadata);
-            image.bytes = lowered.code.into();
-        }
-    }
-    Ok(())
-}
-
-/// An input to link, and whether it is a member of a static library.
-pub(crate) struct Candidate {
-    pub(crate) part: InputFile,
-    pub(crate) is_member: bool,
 }
 
 /// Returns the inputs to link. A member of a static library is omitted if it contains no kernels and defines no symbol
 /// that other inputs need.
-pub(crate) fn select(candidates: Vec<Candidate>) -> Result<Vec<InputFile>> {
+pub(crate) fn select(parts: Vec<InputFile>) -> Result<Vec<InputFile>> {
     let mut taken = Vec::new();
     let mut symbols = Vec::new();
-    for candidate in &candidates {
-        let modules = &candidate.part.file.modules;
+    for part in &parts {
+        let modules = &part.file.modules;
         let mut imported = BTreeSet::new();
         let mut exported = BTreeSet::new();
         for module in modules {
-            let imports = imports::named_with(&candidate.part.name, imports::of_module(module))?;
+            let imports = imports::named_with(&part.name, imports::of_module(module))?;
             imported.extend(imports);
             exported.extend(imports::exports(module).map(str::to_owned));
         }
@@ -203,7 +168,7 @@ pub(crate) fn select(candidates: Vec<Candidate>) -> Result<Vec<InputFile>> {
             module.kernel_names().next().is_some()
                 || module.metadata.set(set::VIRTUAL_FUNCTIONS).is_some()
         };
-        taken.push(!candidate.is_member || modules.iter().any(is_root));
+        taken.push(!part.is_member || modules.iter().any(is_root));
         symbols.push((imported, exported));
     }
     loop {
@@ -220,9 +185,8 @@ pub(crate) fn select(candidates: Vec<Candidate>) -> Result<Vec<InputFile>> {
             None => break,
         }
     }
-    let all = candidates.into_iter().zip(taken);
-    let needed = all.filter(|(_, taken)| *taken);
-    Ok(needed.map(|(candidate, _)| candidate.part).collect())
+    let needed = parts.into_iter().zip(taken).filter(|(_, taken)| *taken);
+    Ok(needed.map(|(part, _)| part).collect())
 }
 
 #[cfg(test)]
@@ -231,7 +195,7 @@ mod tests {
     use crate::Failure;
     use syclbin::property::Value;
 
-    fn candidate(name: &str, is_member: bool, kernel: bool, symbols: [&[&str]; 2]) -> Candidate {
+    fn candidate(name: &str, is_member: bool, kernel: bool, symbols: [&[&str]; 2]) -> InputFile {
         let mut module = AbstractModule::default();
         if kernel {
             module.add_kernel_name(name.to_owned());
@@ -245,9 +209,10 @@ mod tests {
         }
         let mut file = Syclbin::new(State::Object);
         file.modules.push(module);
-        let name = name.to_owned();
-        let part = InputFile { name, file };
-        Candidate { part, is_member }
+        InputFile {
+            is_member,
+            ..InputFile::new(name.to_owned(), file)
+        }
     }
 
     #[test]

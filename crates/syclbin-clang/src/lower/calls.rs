@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
+use syclbin::__private::spirv::edit::Module;
+use syclbin::__private::spirv::words::{op, string};
 use syclbin_tools::__private::qualified;
 
 use super::Refusal;
 use super::index::{Index, Slots};
 use super::initializer::Initializer;
-use super::layout::Layouts;
-use super::words::{Module, op, string};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
@@ -46,7 +46,6 @@ pub(super) struct ConstantReads {
 pub(super) fn find(
     module: &Module,
     index: &Index<'_>,
-    layouts: &Layouts,
     steps: &mut usize,
 ) -> Result<ConstantReads, Refusal> {
     let imports = index.imports.iter();
@@ -77,14 +76,14 @@ pub(super) fn find(
             [to, id, value, _] => {
                 let (ty, align) = pointee(index, *function)
                     .ok_or_else(|| refused(None, "the pointer to its value has an unknown type"))?;
-                let align = align.or_else(|| u32::try_from(layouts.get(ty)?.align).ok());
+                let align = align.or_else(|| u32::try_from(index.types.size(ty)?.1).ok());
                 let align = align.unwrap_or(1);
                 (Destination::Pointer { id: to, align }, id, value, ty)
             }
             _ => return Err(refused(None, "the code reads it in an unsupported way")),
         };
         let symbol = index.variable(id, &mut found.slots);
-        let symbol = symbol.and_then(|variable| text(variable, index, layouts, steps));
+        let symbol = symbol.and_then(|variable| text(variable, index, steps));
         let Some(symbol) = symbol else {
             let reason = "the kernel chooses the constant only when it runs";
             return Err(refused(None, reason));
@@ -96,7 +95,7 @@ pub(super) fn find(
             let reason = "its default value is not in this source";
             return Err(refused(Some(&symbol), reason));
         };
-        let default = Initializer::of_constant(default, index, layouts, steps)
+        let default = Initializer::of_constant(default, index, steps)
             .map_err(|reason| refused(Some(&symbol), reason))?;
         found.calls.push(Call {
             place,
@@ -126,9 +125,9 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
 }
 
 /// Returns the C string in a variable.
-fn text(variable: u32, index: &Index<'_>, layouts: &Layouts, steps: &mut usize) -> Option<String> {
+fn text(variable: u32, index: &Index<'_>, steps: &mut usize) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
-    let memory = Initializer::of_constant(initializer, index, layouts, steps).ok()?;
+    let memory = Initializer::of_constant(initializer, index, steps).ok()?;
     let bytes = memory.bytes.split(|byte| *byte == 0).next()?;
     let text = String::from_utf8(bytes.to_vec()).ok()?;
     (!text.is_empty()).then_some(text)

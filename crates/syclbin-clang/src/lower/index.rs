@@ -3,17 +3,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{
-    DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT,
-    LINKAGE_IMPORT, MEMORY_VOLATILE, Module, STORAGE_FUNCTION, is_cast, is_chain, op, string, uses,
+use syclbin::__private::spirv;
+use syclbin::__private::spirv::edit::{Instruction, Module};
+use syclbin::__private::spirv::words::{
+    DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };
 
 /// The maximum number of instructions through which a pointer is traced.
 const MAX_STEPS: usize = 64;
 
+pub(super) const STORAGE_FUNCTION: u32 = 7;
+pub(super) const MEMORY_VOLATILE: u32 = 1;
+
 pub(super) struct Index<'m> {
     module: &'m Module,
-    definitions: BTreeMap<u32, usize>,
+    /// The sizes and parts of types.
+    pub(super) types: spirv::Module,
+    /// The index of the instruction that defines each id.
+    pub(super) definitions: BTreeMap<u32, usize>,
     /// The instructions that use each id.
     uses: BTreeMap<u32, Vec<usize>>,
     /// The symbols that the module imports, in module order.
@@ -39,9 +46,10 @@ pub(super) struct Slot {
 pub(super) type Slots = BTreeMap<u32, Option<Slot>>;
 
 impl<'m> Index<'m> {
-    pub(super) fn of(module: &'m Module) -> Self {
+    pub(super) fn new(module: &'m Module, types: spirv::Module) -> Self {
         let mut index = Self {
             module,
+            types,
             definitions: BTreeMap::new(),
             uses: BTreeMap::new(),
             imports: Vec::new(),
@@ -191,4 +199,37 @@ impl<'m> Index<'m> {
             loads,
         })
     }
+}
+
+/// Returns the ids that an instruction needs. Names, decorations and the interface of an entry point do not count,
+/// because they are removed together with their target. In an unknown instruction, every word may be an id.
+pub(super) fn uses(instruction: &Instruction) -> Vec<u32> {
+    let operands = &instruction.operands;
+    match instruction.opcode {
+        op::NAME | op::MEMBER_NAME | op::DECORATE | op::MEMBER_DECORATE => Vec::new(),
+        op::ENTRY_POINT => instruction.operand(1).into_iter().collect(),
+        _ => match instruction.ids() {
+            Ok(ids) => ids.used().map(|at| operands[at]).collect(),
+            Err(_) => operands.clone(),
+        },
+    }
+}
+
+/// Returns whether an instruction computes a pointer from another pointer and indices.
+pub(super) fn is_chain(opcode: u16) -> bool {
+    matches!(
+        opcode,
+        op::ACCESS_CHAIN
+            | op::IN_BOUNDS_ACCESS_CHAIN
+            | op::PTR_ACCESS_CHAIN
+            | op::IN_BOUNDS_PTR_ACCESS_CHAIN
+    )
+}
+
+/// Returns whether an instruction with this opcode yields the same address with another type.
+pub(super) fn is_cast(opcode: u16) -> bool {
+    matches!(
+        opcode,
+        op::COPY_OBJECT | op::PTR_CAST_TO_GENERIC | op::GENERIC_CAST_TO_PTR | op::BITCAST
+    )
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Converts the default value of a specialization constant to bytes.
 
+use syclbin::__private::spirv::words::op;
+
+use super::MAX_DEPTH;
 use super::index::Index;
-use super::layout::{Layouts, Shape};
-use super::words::op;
 
 /// The maximum size of a constant in bytes, far more than SPIR-V can express in one constant.
-const MAX_SIZE: u64 = 1 << 20;
+const MAX_SIZE: usize = 1 << 20;
 
 /// Bytes in memory, some of which may be undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,14 +21,13 @@ impl Initializer {
     pub(super) fn of_constant(
         id: u32,
         index: &Index<'_>,
-        layouts: &Layouts,
         steps: &mut usize,
     ) -> Result<Self, &'static str> {
         const UNKNOWN: &str = "its default value cannot be determined";
         let ty = index.get(id).and_then(|found| found.operand(0));
-        let layout = ty.and_then(|ty| layouts.get(ty)).ok_or(UNKNOWN)?;
-        let size = usize::try_from(layout.size).unwrap_or(usize::MAX);
-        if layout.size > MAX_SIZE {
+        let (size, _) = ty.and_then(|ty| index.types.size(ty)).ok_or(UNKNOWN)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > MAX_SIZE {
             return Err("it is too large");
         }
         *steps = steps.checked_sub(size).ok_or("it is too large")?;
@@ -35,7 +35,7 @@ impl Initializer {
             bytes: vec![0; size],
             defined: vec![false; size],
         };
-        let done = memory.fill(id, 0, index, layouts, steps);
+        let done = memory.fill(id, 0, 0, index, steps);
         done.map(|()| memory).ok_or(UNKNOWN)
     }
 
@@ -56,41 +56,39 @@ impl Initializer {
         Some(())
     }
 
-    // The recursion terminates: each part must have the type that the layout prescribes, and types have limited depth.
     fn fill(
         &mut self,
         id: u32,
         offset: u64,
+        depth: u32,
         index: &Index<'_>,
-        layouts: &Layouts,
         steps: &mut usize,
     ) -> Option<()> {
         *steps = steps.checked_sub(1)?;
-        let constant = index.get(id)?;
-        let layout = layouts.get(constant.operand(0)?)?;
+        let constant = index.get(id).filter(|_| depth <= MAX_DEPTH)?;
+        let ty = constant.operand(0)?;
+        let (size, _) = index.types.size(ty)?;
         match (constant.opcode, constant.operands.as_slice()) {
             (op::UNDEF, _) => Some(()),
             (op::CONSTANT_NULL, _) => {
-                *steps = steps.checked_sub(usize::try_from(layout.size).ok()?)?;
-                let zeros = vec![0; usize::try_from(layout.size).ok()?];
-                self.put(offset, &zeros)
+                let size = usize::try_from(size).ok()?;
+                *steps = steps.checked_sub(size)?;
+                self.put(offset, &vec![0; size])
             }
             (op::CONSTANT, [_, _, words @ ..]) => {
-                let Shape::Number { .. } = layout.shape else {
-                    return None;
-                };
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-                self.put(offset, bytes.get(..usize::try_from(layout.size).ok()?)?)
+                self.put(offset, bytes.get(..usize::try_from(size).ok()?)?)
             }
-            (op::CONSTANT_COMPOSITE, [_, _, parts @ ..]) => {
-                if layout.part_count() != parts.len() as u64 {
+            (op::CONSTANT_COMPOSITE, [_, _, values @ ..]) => {
+                let (count, parts) = index.types.parts(ty)?;
+                if count != values.len() as u64 {
                     return None;
                 }
-                for (part, (ty, at)) in parts.iter().zip(layout.parts()) {
-                    if index.get(*part)?.operand(0)? != ty {
+                for (value, (ty, at)) in values.iter().zip(parts) {
+                    if index.get(*value)?.operand(0)? != ty {
                         return None;
                     }
-                    self.fill(*part, offset + at, index, layouts, steps)?;
+                    self.fill(*value, offset + at, depth + 1, index, steps)?;
                 }
                 Some(())
             }

@@ -8,42 +8,41 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`words`] | helpers for the instructions that lowering handles |
-//! | [`index`] | definitions and uses of ids, and the variables that pointers refer to |
-//! | [`layout`] | type sizes and member offsets |
+//! | [`index`] | definitions and uses of ids, types, and the variables that pointers refer to |
 //! | [`initializer`] | default values as bytes |
 //! | [`calls`] | reads of constants |
-//! | [`rewrite`] | replaces reads with constants |
-//! | [`sweep`] | finds instructions that are no longer needed |
+//! | [`rewrite`] | replaces reads with constants, and finds what is no longer needed |
 //! | [`signed_bools`] | repairs signed conversions of booleans |
 //! | [`ptx`] | the same for PTX, where constants become variables |
 
 mod calls;
 mod index;
 mod initializer;
-mod layout;
 mod ptx;
 mod rewrite;
 pub(crate) mod signed_bools;
-mod sweep;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
+use syclbin::__private::spirv;
+use syclbin::__private::spirv::edit::Module;
+use syclbin::__private::spirv::words::bytes;
+use syclbin::AbstractModule;
 use syclbin::metadata::SpecializationConstants;
 
 pub(crate) use ptx::{lower_ptx, serves};
 
 use index::Index;
-use layout::Layouts;
-use words::{Module, bytes};
 
 /// The limit on the total bytes and parts of a module's constants. It bounds time and memory for arbitrary code, and
 /// no reasonable source reaches it.
 const MAX_STEPS: usize = 1 << 24;
+
+/// The maximum nesting depth of a constant's type.
+const MAX_DEPTH: u32 = 64;
 
 #[derive(Debug)]
 pub(crate) struct Lowered {
@@ -78,25 +77,41 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Lowers the constants of the SPIR-V module `code`. Returns `None` if the module has no constants, or if `code` is not
-/// SPIR-V.
+/// Lowers the constants that the SPIR-V of a module still reads through function calls.
 ///
 /// # Errors
 ///
 /// Fails if a constant cannot be lowered.
-pub(crate) fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
-    let Ok(module) = Module::read(code) else {
+pub(crate) fn lower_module(module: &mut AbstractModule<'_>) -> Result<(), Refusal> {
+    for image in &mut module.images {
+        if image.spirv().is_some()
+            && let Some(lowered) = lower(&image.bytes)?
+        {
+            lowered.constants.write(&mut module.metadata);
+            image.bytes = lowered.code.into();
+        }
+    }
+    Ok(())
+}
+
+/// Lowers the constants of the SPIR-V module `code`. Returns `None` if the module has no constants, or if `code` is not
+/// valid SPIR-V.
+///
+/// # Errors
+///
+/// Fails if a constant cannot be lowered.
+fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
+    let (Ok(module), Ok(types)) = (Module::read(code), spirv::Module::parse(code)) else {
         return Ok(None);
     };
-    let index = Index::of(&module);
-    let layouts = Layouts::of(&module);
+    let index = Index::new(&module, types);
     let mut steps = MAX_STEPS;
-    let found = calls::find(&module, &index, &layouts, &mut steps)?;
+    let found = calls::find(&module, &index, &mut steps)?;
     if found.functions.is_empty() {
         return Ok(None);
     }
-    let edit = rewrite::plan(&module, &layouts, &found, &mut steps)?;
-    let unneeded = sweep::unneeded(&module, &index, &found, &edit.replaced);
+    let edit = rewrite::plan(&module, &index, &found, &mut steps)?;
+    let unneeded = rewrite::unneeded(&module, &index, &found, &edit.replaced);
     for function in &found.functions {
         if !index
             .place(*function)

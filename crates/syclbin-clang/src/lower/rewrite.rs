@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Replaces calls that read constants with SPIR-V specialization constants.
+//! Replaces calls that read constants with SPIR-V specialization constants, and finds instructions that are then no longer
+//! needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syclbin::__private::spirv::edit::{Instruction, Module};
+use syclbin::__private::spirv::words::{DECORATION_SPEC_ID, op, string};
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 
-use super::Refusal;
 use super::calls::{Call, ConstantReads, Destination, kernels, shown};
+use super::index::{Index, MEMORY_VOLATILE, is_cast, is_chain, uses};
 use super::initializer::Initializer;
-use super::layout::{Layouts, Shape};
-use super::words::{DECORATION_SPEC_ID, Instruction, MEMORY_ALIGNED, Module, op, string};
+use super::{MAX_DEPTH, Refusal};
+
+/// The memory operand that is followed by an alignment.
+const MEMORY_ALIGNED: u32 = 2;
 
 /// The maximum number of parts of a value. More operands do not fit into an instruction.
 const MAX_PARTS: u64 = u16::MAX as u64 - 3;
@@ -31,13 +36,12 @@ struct Made<'f> {
 /// Plans a constant for each symbol, and a replacement for each call.
 pub(super) fn plan(
     module: &Module,
-    layouts: &Layouts,
+    index: &Index<'_>,
     found: &ConstantReads,
     steps: &mut usize,
 ) -> Result<Edit, Refusal> {
     let mut maker = Maker {
-        module,
-        layouts,
+        index,
         steps,
         added: module.empty(),
         next: 0,
@@ -121,8 +125,7 @@ fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Ins
 }
 
 struct Maker<'m> {
-    module: &'m Module,
-    layouts: &'m Layouts,
+    index: &'m Index<'m>,
     steps: &'m mut usize,
     added: Module,
     /// The next unused `SpecId`.
@@ -137,7 +140,9 @@ impl Maker<'_> {
         const DIFFERS: &str = "its type differs from the type of its default value";
         self.parts.clear();
         let default = &call.default;
-        if self.is_bool(call.ty) {
+        let ty = self.index.get(call.ty);
+        let is_bool = ty.is_some_and(|ty| ty.opcode == op::TYPE_BOOL);
+        if is_bool {
             let [byte] = default.bytes[..] else {
                 return Err(DIFFERS);
             };
@@ -147,54 +152,56 @@ impl Maker<'_> {
             };
             return self.specialized(opcode, call.ty, &[], 0, 1);
         }
-        let Some(layout) = self.layouts.get(call.ty) else {
+        let Some((size, _)) = self.index.types.size(call.ty) else {
             return Err("its type has no size in SPIR-V");
         };
-        if layout.size != default.bytes.len() as u64 {
+        if size != default.bytes.len() as u64 {
             return Err(DIFFERS);
         }
-        let id = self.value(call.ty, 0, default)?;
+        let id = self.value(call.ty, 0, default, 0)?;
         // The device code omits trailing padding, but the value includes it.
         let last = self.parts.last();
         let end = last.map_or(0, |last| u64::from(last.offset + last.size));
-        if end < layout.size {
-            self.part(SpecConstantDescriptor::PADDING, end, layout.size - end)?;
+        if end < size {
+            self.part(SpecConstantDescriptor::PADDING, end, size - end)?;
         }
         Ok(id)
     }
 
-    /// Creates the part of type `ty` at `offset`. The nesting of the type bounds the recursion depth.
-    fn value(&mut self, ty: u32, offset: u64, default: &Initializer) -> Result<u32, &'static str> {
+    /// Creates the part of type `ty` at `offset`, which is nested in `depth` other parts.
+    fn value(
+        &mut self,
+        ty: u32,
+        offset: u64,
+        default: &Initializer,
+        depth: u32,
+    ) -> Result<u32, &'static str> {
         const LARGE: &str = "it is too large";
         *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
-        let layouts = self.layouts;
-        let layout = layouts.get(ty).ok_or("a part of it has no size")?;
-        if !default.is_defined(offset, layout.size) {
+        let index = self.index;
+        let (size, _) = index.types.size(ty).ok_or("a part of it has no size")?;
+        if !default.is_defined(offset, size) {
             let id = self.id()?;
             self.added.add(op::UNDEF, &[ty, id]);
             return Ok(id);
         }
-        match layout.shape {
-            Shape::Pointer => Err("it contains a pointer, which SPIR-V cannot specialize"),
-            Shape::Number { signed } => {
-                let bytes = default.at(offset, layout.size).ok_or(LARGE)?;
-                let words = literal(bytes, signed);
-                self.specialized(op::SPEC_CONSTANT, ty, &words, offset, layout.size)
+        let Some((count, parts)) = index.types.parts(ty) else {
+            if (index.get(ty)).is_some_and(|ty| ty.opcode == op::TYPE_POINTER) {
+                return Err("it contains a pointer, which SPIR-V cannot specialize");
             }
-            Shape::Many { .. } | Shape::Struct(_) => {
-                if layout.part_count() > MAX_PARTS {
-                    return Err("it has more parts than SPIR-V can express");
-                }
-                let mut operands = vec![ty, 0];
-                for (part, at) in layout.parts() {
-                    operands.push(self.value(part, offset + at, default)?);
-                }
-                let id = self.id()?;
-                operands[1] = id;
-                self.added.add(op::SPEC_CONSTANT_COMPOSITE, &operands);
-                Ok(id)
-            }
+            let words = literal(default.at(offset, size).ok_or(LARGE)?);
+            return self.specialized(op::SPEC_CONSTANT, ty, &words, offset, size);
+        };
+        if count > MAX_PARTS || depth > MAX_DEPTH {
+            return Err("it has more parts than SPIR-V can express");
         }
+        let mut operands = vec![ty, 0];
+        for (part, at) in parts {
+            operands.push(self.value(part, offset + at, default, depth + 1)?);
+        }
+        operands[1] = self.id()?;
+        self.added.add(op::SPEC_CONSTANT_COMPOSITE, &operands);
+        Ok(operands[1])
     }
 
     /// Creates a constant that is a single number, with the next `SpecId`.
@@ -228,21 +235,87 @@ impl Maker<'_> {
         let id = self.added.new_id();
         id.map_err(|_| "the module has too many ids")
     }
-
-    fn is_bool(&self, ty: u32) -> bool {
-        let mut types = self.module.instructions.iter();
-        types.any(|i| i.opcode == op::TYPE_BOOL && i.operands == [ty])
-    }
 }
 
 /// Returns the words of a literal: the value extended to whole words.
-fn literal(bytes: &[u8], signed: bool) -> Vec<u32> {
-    let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
-    let fill = if negative { 0xff } else { 0 };
+fn literal(bytes: &[u8]) -> Vec<u32> {
     let words = bytes.chunks(4).map(|chunk| {
-        let mut word = [fill; 4];
+        let mut word = [0; 4];
         word[..chunk.len()].copy_from_slice(chunk);
         u32::from_le_bytes(word)
     });
     words.collect()
+}
+
+/// The maximum number of passes over the module. Each pass removes what only removed instructions used.
+const MAX_ROUNDS: usize = 64;
+
+/// Returns the instructions to remove in addition to those in `replaced`: the called functions, and everything that was
+/// needed only to call them.
+pub(super) fn unneeded(
+    module: &Module,
+    index: &Index<'_>,
+    found: &ConstantReads,
+    replaced: &BTreeMap<usize, Instruction>,
+) -> BTreeSet<usize> {
+    let all = &module.instructions;
+    let used: BTreeSet<u32> = replaced.values().flat_map(uses).collect();
+    let is_used = |id: u32, gone: &BTreeSet<usize>| {
+        let mut users = index.users(id).iter();
+        used.contains(&id) || users.any(|place| !gone.contains(place))
+    };
+    let mut gone: BTreeSet<usize> = replaced.keys().copied().collect();
+    for _ in 0..MAX_ROUNDS {
+        let before = gone.len();
+        // Most instructions use smaller ids than their own.
+        for (id, place) in index.definitions.iter().rev() {
+            let was_used = !index.users(*id).is_empty();
+            if was_used && !is_used(*id, &gone) && only_defines(*id, &all[*place], index) {
+                gone.insert(*place);
+            }
+        }
+        for slot in found.slots.values().flatten() {
+            if slot.loads.iter().all(|load| gone.contains(load)) {
+                gone.insert(slot.store);
+            }
+        }
+        if gone.len() == before {
+            break;
+        }
+    }
+    for function in &found.functions {
+        if let Some(start) = index
+            .place(*function)
+            .filter(|_| !is_used(*function, &gone))
+        {
+            gone.extend(without_body(all, start).into_iter().flatten());
+        }
+    }
+    gone.retain(|place| !replaced.contains_key(place));
+    gone
+}
+
+/// Returns whether defining `id` is the instruction's only effect.
+fn only_defines(id: u32, instruction: &Instruction, index: &Index<'_>) -> bool {
+    match (instruction.opcode, instruction.operands.as_slice()) {
+        (op::VARIABLE, _) => !index.exports.contains(&id),
+        (op::LOAD, [_, _, _, mask, ..]) => mask & MEMORY_VOLATILE == 0,
+        (op::SPEC_CONSTANT_OP, [_, _, opcode, ..]) => u16::try_from(*opcode).is_ok_and(is_cast),
+        (
+            op::LOAD
+            | op::UNDEF
+            | op::CONSTANT_TRUE..=op::CONSTANT_COMPOSITE
+            | op::CONSTANT_NULL
+            | op::CONVERT_U_TO_PTR,
+            _,
+        ) => true,
+        _ => is_cast(instruction.opcode) || is_chain(instruction.opcode),
+    }
+}
+
+/// Returns the instructions of the function that begins at `start`, if it has no body.
+fn without_body(all: &[Instruction], start: usize) -> Option<std::ops::RangeInclusive<usize>> {
+    let is_head = |i: &Instruction| matches!(i.opcode, op::FUNCTION | op::FUNCTION_PARAMETER);
+    let end = start + all.get(start..)?.iter().position(|i| !is_head(i))?;
+    (all[end].opcode == op::FUNCTION_END).then_some(start..=end)
 }

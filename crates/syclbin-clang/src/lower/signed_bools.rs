@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Instruction, Module, bytes, op};
+use syclbin::__private::spirv::edit::{Instruction, Module};
+use syclbin::__private::spirv::words::{bytes, op};
 
 const CONVERT_S_TO_F: u16 = 111;
 

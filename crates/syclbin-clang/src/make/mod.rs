@@ -3,7 +3,7 @@
 
 mod parts;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use syclbin::{Container, State};
@@ -11,14 +11,13 @@ use syclbin_build::file;
 
 use crate::command_line::inputs::Input;
 use crate::command_line::options::{Bitcode, Options, Show};
-use crate::command_line::states;
 use crate::command_line::targets::Target;
 use crate::compile;
 use crate::link;
 use crate::native::{self, Backend};
 use crate::nvidia;
-use crate::steps::Step;
-use crate::{Result, own};
+use crate::steps;
+use crate::{Failure, Result, own};
 
 /// Creates the requested files, or prints the steps. A file appears completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
@@ -44,16 +43,28 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     if options.show == Show::StepsOnly {
         return show_only(options, &inputs, &backends);
     }
-    // A crash of the library in this process would leave a temporary directory behind, so none is created before it
-    // runs.
-    let in_this_process = parts::is_compiled_here(options, &inputs);
-    let mut folder = Folder::default();
-    let (mut parts, read) = if in_this_process {
-        parts::compile(options, &inputs, &example_folder())?
-    } else {
-        parts::compile(options, &inputs, folder.path()?)?
-    };
-    let mut warnings = native::discard_replaced(&mut parts, &backends, options.state)?;
+    if parts::is_one_step(options, &inputs) {
+        // The library runs in this process. If it crashed, a directory would stay behind, so none is created.
+        return build(options, &inputs, &backends, Path::new(""));
+    }
+    let folder = tempfile::Builder::new().prefix("syclbin-clang-").tempdir();
+    let folder = folder.or_else(|error| {
+        own(format!(
+            "cannot create a directory for intermediate files: {error}; set TMPDIR to a writable directory"
+        ))
+    })?;
+    let built = build(options, &inputs, &backends, folder.path());
+    if built == Err(Failure::Reported(steps::CRASHED)) {
+        // The command that reproduces the crash uses the files in it.
+        let _ = folder.keep();
+    }
+    built
+}
+
+/// Creates the requested files, with intermediate files in `folder`.
+fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Path) -> Result<()> {
+    let (mut parts, read) = parts::compile(options, inputs, folder)?;
+    let mut warnings = native::discard_replaced(&mut parts, backends, options.state)?;
     let mut whole = link::join(parts, options.state)?;
     let needs_linked_code = options.link_only || backends.iter().any(Backend::compiles_spirv);
     if options.state == State::Executable && needs_linked_code {
@@ -61,8 +72,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     }
     if !backends.is_empty() {
         let keep_spirv = options.targets.all().contains(&Target::Spirv);
-        let folder = folder.path()?;
-        let of_modules = native::add(&mut whole, &backends, keep_spirv, folder, options.show)?;
+        let of_modules = native::add(&mut whole, backends, keep_spirv, folder, options.show)?;
         warnings.extend(of_modules);
     }
     if let Some(code) = options.targets.nvidia()?
@@ -73,14 +83,6 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     let mut late = options.warnings.without_texts();
     warnings.into_iter().for_each(|text| late.add(text));
     late.show()?;
-    if !parts::is_one_step(options, &inputs) {
-        let folder = if in_this_process {
-            example_folder()
-        } else {
-            folder.path()?.to_owned()
-        };
-        last_step(options, &inputs, &folder)?.show(options.show);
-    }
     if options.state == State::Executable {
         nvidia::store_ptx_as_native(&mut whole);
     }
@@ -94,34 +96,6 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     }
     // The SYCLBIN file is written last, so its presence means that everything succeeded.
     write(&options.output, &bytes)
-}
-
-/// A directory for intermediate files, created on first use.
-#[derive(Default)]
-struct Folder(Option<tempfile::TempDir>);
-
-impl Folder {
-    fn path(&mut self) -> Result<&Path> {
-        let folder = match self.0.take() {
-            Some(folder) => folder,
-            None => {
-                let made = tempfile::Builder::new().prefix("syclbin-clang-").tempdir();
-                made.or_else(|error| {
-                    own(format!(
-                        "cannot create a directory for intermediate files: {error}; set TMPDIR to a \
-                         writable directory"
-                    ))
-                })?
-            }
-        };
-        Ok(self.0.insert(folder).path())
-    }
-}
-
-/// Returns the directory to print when no intermediate directory exists. It is the current directory, so that the
-/// printed commands work in a shell.
-fn example_folder() -> PathBuf {
-    PathBuf::new()
 }
 
 /// Rejects requests that would fail only after minutes, or that would overwrite an input.
@@ -195,35 +169,13 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Returns the step to print for the work after all compiles.
-fn last_step(options: &Options, inputs: &[Input], folder: &Path) -> Result<Step> {
-    let mut arguments = vec![format!("-fsyclbin={}", states::name(options.state))];
-    arguments.extend(options.targets.arguments());
-    let codes = parts::codes(options)?;
-    for (index, input) in inputs.iter().enumerate() {
-        match input {
-            Input::Source(_) => arguments.extend(codes.iter().map(|code| {
-                let [output, _] = parts::between(folder, index, *code);
-                output.display().to_string()
-            })),
-            Input::Syclbin(path) | Input::Object(path) => {
-                arguments.push(path.display().to_string());
-            }
-        }
-    }
-    arguments.extend(["-o".to_owned(), options.output.display().to_string()]);
-    Step::of_own("all inputs", arguments)
-}
-
-/// Prints the steps without running them, for `-###`.
+/// Prints the steps without running them, for `-###`. The printed commands use the current directory.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
-    let folder = example_folder();
+    let folder = Path::new("");
     for (index, input) in inputs.iter().enumerate() {
-        for code in parts::codes(options)?
-            .into_iter()
-            .filter(|_| input.is_source())
-        {
-            parts::compile_step(options, inputs, index, code, &folder)?.show(options.show);
+        let codes = parts::codes(options)?.into_iter();
+        for code in codes.filter(|_| input.is_source()) {
+            parts::compile_step(options, inputs, index, code, folder)?.show(options.show);
         }
     }
     // The number of modules is not known yet, so `MODULE` stands for each.
@@ -231,9 +183,6 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
         let spirv = folder.join(format!("MODULE.{}", backend.suffix()));
         let output = folder.join(format!("MODULE.{number}.native"));
         backend.step("MODULE", &spirv, &output)?.show(options.show);
-    }
-    if !parts::is_one_step(options, inputs) {
-        last_step(options, inputs, &folder)?.show(options.show);
     }
     Ok(())
 }

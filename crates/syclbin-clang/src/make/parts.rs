@@ -13,12 +13,11 @@ use crate::command_line::states;
 use crate::command_line::targets::{NVIDIA, Target};
 use crate::compile;
 use crate::link::imports;
-use crate::link::objects::{self, Candidate, Object};
+use crate::link::objects;
 use crate::link::{self, InputFile};
 use crate::nvidia::{self, Ptx};
 use crate::steps::{self, Step};
 use crate::{Failure, Result, own};
-use syclbin_tools::__private::spelled;
 
 /// Returns the paths of the intermediate file and depfile for input number `index`.
 pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {
@@ -44,11 +43,10 @@ pub(crate) fn makes_ptx(codes: &[Option<Ptx>], inputs: &[Input]) -> bool {
     codes.iter().any(Option::is_some) && inputs.iter().any(Input::is_source)
 }
 
-/// Returns whether the only input is a source that this process compiles itself. PTX is compiled in another process,
-/// because the library may crash on sources that compile for other targets.
-pub(crate) fn is_compiled_here(options: &Options, inputs: &[Input]) -> bool {
-    let has_ptx = options.ptx.is_none() && matches!(options.targets.nvidia(), Ok(Some(_)));
-    matches!(inputs, [Input::Source(_)]) && !has_ptx
+/// Returns whether a single compile in this process produces the requested file. Everything else is compiled in other
+/// processes, because the library may crash, and shares state between compiles.
+pub(crate) fn is_one_step(options: &Options, inputs: &[Input]) -> bool {
+    matches!(inputs, [Input::Source(_)]) && options.targets.all() == [Target::Spirv]
 }
 
 /// Returns the state that each source is compiled to.
@@ -59,12 +57,6 @@ fn state(options: &Options, inputs: &[Input]) -> State {
     }
 }
 
-/// Returns whether a single compile produces the requested file.
-pub(crate) fn is_one_step(options: &Options, inputs: &[Input]) -> bool {
-    let all = options.targets.all();
-    is_compiled_here(options, inputs) && all.iter().all(|target| *target == Target::Spirv)
-}
-
 /// Returns the process that compiles input number `index` for `code`.
 pub(crate) fn compile_step(
     options: &Options,
@@ -73,18 +65,10 @@ pub(crate) fn compile_step(
     code: Option<Ptx>,
     folder: &Path,
 ) -> Result<Step> {
-    let is_one_step = is_one_step(options, inputs);
-    let state = if is_one_step || code.is_some() || !is_compiled_here(options, inputs) {
-        state(options, inputs)
-    } else {
-        // The last step does not accept an executable as an input, so the printed step must not produce one.
-        options.dependencies.state_of_part(options.state)
-    };
+    let state = state(options, inputs);
     let source = inputs[index].path().display().to_string();
     let [mut output, mut depfile] = between(folder, index, code);
-    let mut writes = vec![output.clone(), depfile.clone()];
-    if is_one_step {
-        writes.clear();
+    if is_one_step(options, inputs) {
         output.clone_from(&options.output);
         if let Some(wanted) = &options.depfile {
             depfile.clone_from(&wanted.path);
@@ -111,151 +95,132 @@ pub(crate) fn compile_step(
         Some(_) => format!("{source}, for target {NVIDIA}"),
         None => source,
     };
-    let mut step = Step::of_own(&subject, arguments)?;
-    step.writes = writes;
-    Ok(step)
+    Step::of_own(&subject, arguments)
 }
 
-/// Lists the kernels of a source that compiled to SPIR-V but not to PTX, with possible remedies. The compiler crashed
-/// on one of these kernels.
-fn tell_of_crash(input: &Input, index: usize, codes: &[Option<Ptx>], folder: &Path) {
-    let made = |code: &Option<Ptx>| between(folder, index, *code)[0].is_file();
-    let [spirv @ None, ptx @ Some(_)] = codes else {
-        return;
-    };
-    if !made(spirv) || made(ptx) {
-        return;
+/// Compiles the only input in this process. Returns its modules, and the files that were read.
+fn compile_here(
+    options: &Options,
+    inputs: &[Input],
+    folder: &Path,
+) -> Result<(InputFile, Vec<PathBuf>)> {
+    compile_step(options, inputs, 0, options.ptx, folder)?.show(options.show);
+    let source = inputs[0].path();
+    let mut clang = clang_arguments(options);
+    if options.show == Show::Steps {
+        clang.push("-v".to_owned());
     }
-    let [output, _] = between(folder, index, *spirv);
-    if let Ok(part) = link::read(&output, input.to_string()) {
-        let kernels: Vec<_> = part.file.kernel_names().map(spelled).collect();
-        let _ = writeln!(
-            std::io::stderr().lock(),
-            "syclbin-clang: note: {input} contains the kernels {}; remove {NVIDIA} from the targets, move the kernel \
-             that fails to a source without this target, or use a DPC++ clang++ (SYCLBIN_CLANG)",
-            kernels.join(", ")
-        );
+    let kind = options.depfile.as_ref().map(|depfile| depfile.kind);
+    let keeps_asserts = imports::keeps_asserts(&clang);
+    let compiled = compile::compile(source, clang, options.state, kind, options.ptx)?;
+    let part = InputFile::new(source.display().to_string(), compiled.file);
+    if !keeps_asserts {
+        imports::check_asserts(&part)?;
     }
+    Ok((part, compiled.read))
 }
 
 /// Returns the modules of each input in order, and the files that were read for each source.
-///
-/// The library shares state within a process, so each source is compiled in a separate process.
 pub(crate) fn compile(
     options: &Options,
     inputs: &[Input],
     folder: &Path,
 ) -> Result<(Vec<InputFile>, Vec<Vec<PathBuf>>)> {
-    let state = state(options, inputs);
-    let mut read = Vec::new();
-    if let [Input::Source(source)] = inputs
-        && is_compiled_here(options, inputs)
-    {
-        compile_step(options, inputs, 0, options.ptx, folder)?.show(options.show);
-        let mut clang = options.clang.clone();
-        clang.extend(options.dependencies.option(state).map(str::to_owned));
-        if options.show == Show::Steps {
-            clang.push("-v".to_owned());
-        }
-        let kind = options.depfile.as_ref().map(|depfile| depfile.kind);
-        let keeps_asserts = imports::keeps_asserts(&clang);
-        let compiled = compile::compile(source, clang, state, kind, options.ptx)?;
-        read.push(compiled.read);
-        let part = InputFile {
-            name: source.display().to_string(),
-            file: compiled.file,
-        };
-        if !keeps_asserts {
-            imports::check_asserts(&part)?;
-        }
-        return Ok((vec![part], read));
+    if is_one_step(options, inputs) {
+        let (part, read) = compile_here(options, inputs, folder)?;
+        return Ok((vec![part], vec![read]));
     }
     let mut parts = Vec::new();
-    let mut objects = Vec::new();
+    let mut sources = Vec::new();
     // Reads files before any compile, because reading is fast and may already fail.
     for (index, input) in inputs.iter().enumerate() {
         match input {
-            Input::Source(_) => {}
-            Input::Syclbin(path) => {
-                let part = link::open(path, options.state)?;
-                let is_member = false;
-                parts.push((index, Candidate { part, is_member }));
-            }
+            Input::Source(path) => sources.push((index, path)),
+            Input::Syclbin(path) => parts.push((index, link::open(path, options.state)?)),
             Input::Object(path) => {
                 let of_input = objects::open(path, options.state)?.into_iter();
-                objects.extend(of_input.map(|object| (index, object)));
+                parts.extend(of_input.map(|part| (index, part)));
             }
         }
     }
     let codes = codes(options)?;
+    let is_optional = |code: &Option<Ptx>| code.is_some() && options.targets.ptx_is_optional();
     let mut steps = Vec::new();
-    for (index, input) in inputs.iter().enumerate() {
+    for (index, _) in &sources {
         let first = steps.len();
-        for code in codes.iter().filter(|_| input.is_source()) {
-            let mut step = compile_step(options, inputs, index, *code, folder)?;
+        for code in &codes {
+            let mut step = compile_step(options, inputs, *index, *code, folder)?;
             step.like = (steps.len() > first).then_some(first);
-            step.is_optional = code.is_some() && options.targets.ptx_is_optional();
+            step.is_optional = is_optional(code);
             steps.push(step);
         }
     }
-    let of_sources = steps.len();
-    for (number, (_, object)) in objects.iter().enumerate() {
-        steps.extend(bitcode_steps(options, number, object, folder)?);
+    for (number, (_, part)) in parts.iter().enumerate() {
+        steps.extend(bitcode_steps(options, number, part, folder)?);
     }
     let done = steps::run_all(&steps, options.show);
-    if done == Err(Failure::Reported(steps::CRASHED)) {
-        for (index, input) in inputs.iter().enumerate() {
-            tell_of_crash(input, index, &codes, folder);
-        }
+    if done == Err(Failure::Reported(steps::CRASHED)) && makes_ptx(&codes, inputs) {
+        let _ = writeln!(
+            std::io::stderr().lock(),
+            "syclbin-clang: note: if the compiler crashes only for {NVIDIA}, remove that target, move the kernel that \
+             fails to a source without it, or use a DPC++ clang++ (SYCLBIN_CLANG)"
+        );
     }
     done?;
-    for (index, input) in inputs.iter().enumerate() {
-        if let Input::Source(path) = input {
-            let name = path.display().to_string();
-            let mut of_source = Vec::new();
-            let mut whole: Option<InputFile> = None;
-            for code in &codes {
-                let [output, depfile] = between(folder, index, *code);
-                if code.is_some() && options.targets.ptx_is_optional() && !output.is_file() {
-                    continue; // its step has already warned
-                }
-                let part = link::read(&output, name.clone())?;
-                whole = Some(match whole {
-                    Some(spirv) => spirv.map(|file| nvidia::merge(file, part.file)),
-                    None => part,
-                });
-                if options.depfile.is_some() {
-                    let rule = std::fs::read_to_string(&depfile)
-                        .or_else(|error| own(format!("cannot read the depfile: {error}")))?;
-                    of_source.extend(depfile::files(&rule));
-                }
-            }
-            read.push(of_source);
-            let is_member = false;
-            parts.extend(whole.map(|part| (index, Candidate { part, is_member })));
+    for (number, (index, part)) in parts.iter_mut().enumerate() {
+        for image in 0..part.bitcode.len() {
+            let [_, output] = between_bitcode(folder, number, image);
+            let compiled = link::read(&output, part.name.clone())?;
+            part.file.modules.extend(compiled.file.modules);
+        }
+        let is_object = matches!(inputs[*index], Input::Object(_));
+        if is_object && !imports::keeps_asserts(&options.clang) {
+            imports::check_asserts(part)?;
         }
     }
-    let mut compiled = steps.iter().skip(of_sources);
-    for (index, object) in objects {
-        let outputs = compiled.by_ref().take(object.bitcode.len());
-        parts.push((index, of_object(options, object, outputs)?));
+    let mut read = Vec::new();
+    for (index, path) in sources {
+        let mut of_source = Vec::new();
+        let mut whole: Option<InputFile> = None;
+        for code in &codes {
+            let [output, depfile] = between(folder, index, *code);
+            if is_optional(code) && !output.is_file() {
+                continue; // its step has already warned
+            }
+            let mut part = link::read(&output, path.display().to_string())?;
+            if let Some(spirv) = whole {
+                part.file = nvidia::merge(spirv.file, part.file);
+            }
+            whole = Some(part);
+            if options.depfile.is_some() {
+                let rule = std::fs::read_to_string(&depfile)
+                    .or_else(|error| own(format!("cannot read the depfile: {error}")))?;
+                of_source.extend(depfile::files(&rule));
+            }
+        }
+        read.push(of_source);
+        parts.extend(whole.map(|part| (index, part)));
     }
     parts.sort_by_key(|(index, _)| *index);
-    let candidates = parts.into_iter().map(|(_, part)| part).collect();
-    Ok((objects::select(candidates)?, read))
+    let parts = parts.into_iter().map(|(_, part)| part).collect();
+    Ok((objects::select(parts)?, read))
 }
 
-/// Returns the processes that compile the bitcode of object number `number`. Writes their input files.
+/// Returns the paths of the bitcode and the modules of image number `image` in part number `number`.
+fn between_bitcode(folder: &Path, number: usize, image: usize) -> [PathBuf; 2] {
+    ["bc", "syclbin"].map(|suffix| folder.join(format!("object-{number}-{image}.{suffix}")))
+}
+
+/// Returns the processes that compile the bitcode of part number `number`. Writes their input files.
 fn bitcode_steps(
     options: &Options,
     number: usize,
-    object: &Object,
+    object: &InputFile,
     folder: &Path,
 ) -> Result<Vec<Step>> {
     let state = options.dependencies.state_of_part(options.state);
     let steps = object.bitcode.iter().enumerate().map(|(image, bitcode)| {
-        let input = folder.join(format!("object-{number}-{image}.bc"));
-        let output = folder.join(format!("object-{number}-{image}.syclbin"));
+        let [input, output] = between_bitcode(folder, number, image);
         super::write(&input, bitcode)?;
         let mut arguments = vec![
             format!("-fsyclbin={}", states::name(state)),
@@ -265,34 +230,9 @@ fn bitcode_steps(
         arguments.extend(options.dependencies.explicit(state).map(str::to_owned));
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         arguments.extend(["--".to_owned(), input.display().to_string()]);
-        let mut step = Step::of_own(&object.name, arguments)?;
-        step.reads = Some(input);
-        step.writes = vec![output];
-        Ok(step)
+        Step::of_own(&object.name, arguments)
     });
     steps.collect()
-}
-
-/// Returns the modules of an object, including those that other processes compiled from its bitcode.
-fn of_object<'s>(
-    options: &Options,
-    object: Object,
-    steps: impl Iterator<Item = &'s Step>,
-) -> Result<Candidate> {
-    let is_member = object.is_member;
-    let name = object.name;
-    let mut part = InputFile {
-        name: name.clone(),
-        file: object.file,
-    };
-    for output in steps.flat_map(|step| &step.writes) {
-        let compiled = link::read(output, name.clone())?;
-        part.file.modules.extend(compiled.file.modules);
-    }
-    if !imports::keeps_asserts(&options.clang) {
-        imports::check_asserts(&part)?;
-    }
-    Ok(Candidate { part, is_member })
 }
 
 /// Returns the arguments for clang, including the option for the state.

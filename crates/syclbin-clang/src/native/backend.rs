@@ -195,26 +195,19 @@ impl Backend {
 
     /// Returns the process that compiles `input` to `output`.
     pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Result<Step> {
-        let (reads, writes) = (Some(input.to_owned()), vec![output.to_owned()]);
         let [spirv, output] = [input, output].map(|path| path.display().to_string());
         match &self.tool {
             Tool::Ptxas(program) => {
                 let mut arguments = vec![format!("-arch={}", self.arch)];
                 arguments.extend(self.options.iter().cloned());
                 arguments.extend([spirv, "-o".to_owned(), output]);
-                Ok(Step {
-                    reads,
-                    writes,
-                    ..Step::new(program.clone(), subject, arguments)
-                })
+                Ok(Step::new(program.clone(), subject, arguments))
             }
             Tool::CpuDevice { variables } => {
                 let options = self.options.join(" ");
                 let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
                 Ok(Step {
                     variables: variables.clone(),
-                    reads,
-                    writes,
                     ..Step::of_own(subject, arguments)?
                 })
             }
@@ -226,8 +219,6 @@ impl Backend {
                 arguments.extend(["-file".into(), spirv, "-output".into(), output]);
                 let subject = format!("{subject} for GPU {}", self.arch);
                 Ok(Step {
-                    reads,
-                    writes,
                     gpu: Some(self.arch.clone()),
                     ..Step::new(program.clone(), &subject, arguments)
                 })

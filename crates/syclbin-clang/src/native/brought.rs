@@ -42,8 +42,8 @@ pub(crate) fn discard_replaced(
             }
         }
         let mut lost = BTreeSet::new();
-        let mut emptied = Vec::new();
-        for module in &mut part.file.modules {
+        let mut unlinked = None;
+        part.file.modules.retain_mut(|module| {
             let of_module = offered(module);
             let anew: Vec<_> = backends
                 .iter()
@@ -53,7 +53,6 @@ pub(crate) fn discard_replaced(
                 .collect();
             let has_spirv = of_module.is_subset(&with_spirv);
             let what = described(module);
-            let mut unlinked = None;
             let before = module.images.len();
             module.images.retain(|image| {
                 let ImageKind::Native { arch, target } = image.kind() else {
@@ -68,22 +67,19 @@ pub(crate) fn discard_replaced(
                 if has_spirv {
                     lost.insert(arch.to_owned());
                 } else {
-                    unlinked = Some(arch.to_owned());
+                    unlinked.get_or_insert((what.clone(), arch.to_owned()));
                 }
                 false
             });
-            emptied.push(before > 0 && module.images.is_empty());
-            if let Some(arch) = unlinked {
-                return own(format!(
-                    "'{}': {what} contains no SPIR-V, only unlinked code for the GPU {arch}, which syclbin-clang \
-                     cannot link; add spir64 to the targets of the object",
-                    part.name
-                ));
-            }
+            before == 0 || !module.images.is_empty()
+        });
+        if let Some((what, arch)) = unlinked {
+            return own(format!(
+                "'{}': {what} contains no SPIR-V, only unlinked code for the GPU {arch}, which syclbin-clang cannot \
+                 link; add spir64 to the targets of the object",
+                part.name
+            ));
         }
-        let mut emptied = emptied.into_iter();
-        let keeps = |_: &AbstractModule<'_>| emptied.next() != Some(true);
-        part.file.modules.retain(keeps);
         for arch in lost {
             warnings.push(format!(
                 "'{}': its code for the GPU {arch} is omitted, because it is unlinked and syclbin-clang cannot link \
@@ -136,8 +132,7 @@ mod tests {
             module.images = images;
             file.modules.push(module);
         }
-        let name = "o.syclbin".to_owned();
-        [InputFile { name, file }]
+        [InputFile::new("o.syclbin".to_owned(), file)]
     }
 
     fn spirv() -> Image<'static> {

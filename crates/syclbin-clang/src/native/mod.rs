@@ -23,6 +23,7 @@ use crate::command_line::targets::Target;
 use crate::library;
 use crate::link::imports;
 use crate::link::imports::named;
+use crate::make::write;
 use crate::steps;
 use crate::{Result, own};
 
@@ -103,19 +104,16 @@ pub(crate) fn add(
                 let is_linked_later = file.state() == Some(State::Object)
                     && keep_spirv
                     && !imports::of_module(module)?.is_empty();
+                let outcome = if keep_spirv {
+                    "generated only SPIR-V, not native code,"
+                } else {
+                    "cannot generate native code"
+                };
+                let text = format!("{what}: {outcome} for {name}, because the module {why}");
                 if !is_linked_later {
-                    let outcome = if keep_spirv {
-                        "generated only SPIR-V, not native code,"
-                    } else {
-                        "cannot generate native code"
-                    };
-                    warnings.push(format!(
-                        "{what}: {outcome} for {name}, because the module {why}"
-                    ));
+                    warnings.push(text.clone());
                 }
-                refused.get_or_insert(format!(
-                    "{what}: cannot generate native code for {name}, because the module {why}"
-                ));
+                refused.get_or_insert(text);
                 continue;
             }
             let input = folder.join(format!("{index}.{}", backend.suffix()));
@@ -200,11 +198,6 @@ pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Resul
     let built = library::build_for_cpu(&code, options)
         .or_else(|error| own(format!("target spir64_x86_64: {error}")))?;
     write(output, &built)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    syclbin_build::file::replace(path, bytes)
-        .or_else(|error| own(format!("cannot write '{}': {error}", path.display())))
 }
 
 #[cfg(test)]

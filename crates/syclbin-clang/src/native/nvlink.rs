@@ -12,8 +12,9 @@ use syclbin_tools::__private::described;
 use syclbin_tools::__private::link::linked_metadata;
 
 use super::backend::{Backend, Tool};
-use super::{import, write};
+use super::import;
 use crate::command_line::options::Show;
+use crate::make::write;
 use crate::steps::{self, Step};
 use crate::{Result, own};
 
@@ -80,10 +81,8 @@ impl<'f> Nvlink<'f> {
         arguments.extend(kernels.map(|kernel| format!("--kernels-used={kernel}")));
         arguments.extend(objects.iter().map(|path| path.display().to_string()));
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
-        self.link.push(Step {
-            writes: vec![output.clone()],
-            ..Step::new(linker, &described(&self.modules[index]), arguments)
-        });
+        let subject = described(&self.modules[index]);
+        self.link.push(Step::new(linker, &subject, arguments));
         let empty = || Linked {
             module: AbstractModule {
                 metadata,

@@ -4,32 +4,18 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use syclbin_build::process;
 use syclbin_tools::__private::spelled;
 
-/// The environment variable that sets the time limit in seconds. 0 means no limit.
+/// The environment variable that sets the time limit in seconds.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 
 /// The default limit. It is necessary because some versions of ocloc hang on some kernels.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
-/// Returns the time limit for ocloc: the value of the environment variable, or the default if it is not set. `None`
-/// means no limit.
-///
-/// # Errors
-///
-/// Returns a message if the variable is not a number of seconds.
-pub(crate) fn limit() -> Result<Option<Duration>, String> {
-    match std::env::var_os(LIMIT_VARIABLE) {
-        Some(value) => parse_limit(&value.to_string_lossy()),
-        None => Ok(Some(DEFAULT_LIMIT)),
-    }
-}
-
-fn parse_limit(value: &str) -> Result<Option<Duration>, String> {
-    let seconds: u64 = value.trim().parse().map_err(|_| {
-        format!("{LIMIT_VARIABLE}={value}: expected a number of seconds, or 0 for no limit")
-    })?;
-    Ok((seconds > 0).then_some(Duration::from_secs(seconds)))
+/// Returns the time limit for ocloc: the value of the environment variable, or otherwise the default.
+pub(crate) fn limit() -> Duration {
+    process::time_limit(std::env::var_os(LIMIT_VARIABLE), DEFAULT_LIMIT)
 }
 
 /// Prefixes of lines that are unrelated to the compiled code.
@@ -98,14 +84,6 @@ fn in_cpp(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limit_is_a_number_of_seconds() {
-        assert_eq!(parse_limit("0"), Ok(None));
-        assert_eq!(parse_limit(" 90 "), Ok(Some(Duration::from_secs(90))));
-        let expected = "SYCLBIN_OCLOC_LIMIT=1m: expected a number of seconds, or 0 for no limit";
-        assert_eq!(parse_limit("1m"), Err(expected.to_owned()));
-    }
 
     fn said(report: &str, succeeded: bool) -> String {
         String::from_utf8(messages(report.as_bytes(), "pvc", succeeded)).unwrap()

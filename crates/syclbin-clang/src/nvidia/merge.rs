@@ -12,7 +12,7 @@ use syclbin::metadata::SpecializationConstants;
 use syclbin::property::{PropertySet, key, set};
 use syclbin::{AbstractModule, Syclbin};
 
-use crate::link::imports;
+use crate::link::{add_missing, imports};
 use crate::lower;
 
 /// Adds the images of `ptx` to the matching modules of `spirv`, so that one module contains a kernel's code for every
@@ -115,19 +115,7 @@ const OF_SPIRV: [&str; 4] = [
 /// takes precedence.
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);
-    for properties in module.metadata.iter() {
-        let name = properties.name();
-        if OF_SPIRV.contains(&name) {
-            continue;
-        }
-        for (key, value) in properties.iter() {
-            if companion.metadata.get(name, key).is_none() {
-                companion
-                    .metadata
-                    .insert(name.to_owned(), key.to_owned(), value.clone());
-            }
-        }
-    }
+    add_missing(&mut companion.metadata, &module.metadata, &OF_SPIRV);
 }
 
 #[cfg(test)]

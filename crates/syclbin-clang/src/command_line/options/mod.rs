@@ -8,11 +8,11 @@ use syclbin::State;
 use syclbin_build::depfile::escape;
 
 use crate::command_line::depfile::{Depfile, Kind};
-use crate::command_line::states::Dependencies;
+use crate::command_line::states::{self, Dependencies};
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
 use crate::command_line::warnings::Warnings;
-use crate::library::headers;
+use crate::library::BFLOAT16_PATH;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
@@ -94,23 +94,32 @@ impl Request {
     }
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            inputs: Vec::new(),
+            output: PathBuf::from("a.syclbin"),
+            state: State::Executable,
+            link_only: false,
+            dependencies: Dependencies::default(),
+            depfile: None,
+            targets: Targets::default(),
+            ptx: None,
+            bitcode: None,
+            clang: Vec::new(),
+            show: Show::default(),
+            warnings: Warnings::default(),
+        }
+    }
+}
+
 /// The options parsed so far.
 #[derive(Default)]
 struct Reader {
     arguments: VecDeque<String>,
-    inputs: Vec<PathBuf>,
-    clang: Vec<String>,
-    output: Option<PathBuf>,
+    /// All options, except those below.
+    options: Options,
     state: Option<State>,
-    link_only: bool,
-    dependencies: Dependencies,
-    /// The option that prevents device code from using functions from other sources.
-    not_relocatable: Option<String>,
-    targets: Targets,
-    ptx: Option<Ptx>,
-    bitcode: Option<Bitcode>,
-    show: Show,
-    warnings: Warnings,
     kind: Option<Kind>,
     phony: bool,
     depfile: Option<PathBuf>,
@@ -121,17 +130,17 @@ impl Reader {
     /// Parses an argument, and consumes the next argument if it is the value.
     fn read(&mut self, argument: String) -> Result<Option<Request>> {
         if argument == "--" {
-            self.inputs
-                .extend(self.arguments.drain(..).map(PathBuf::from));
+            let inputs = self.arguments.drain(..).map(PathBuf::from);
+            self.options.inputs.extend(inputs);
             return Ok(None);
         }
         if argument.len() < 2 || !argument.starts_with('-') {
-            self.inputs.push(PathBuf::from(argument));
+            self.options.inputs.push(PathBuf::from(argument));
             return Ok(None);
         }
         let Some(known) = table::find(&argument) else {
-            self.warnings.look_at(&argument);
-            self.clang.push(argument);
+            self.options.warnings.look_at(&argument);
+            self.options.clang.push(argument);
             return Ok(None);
         };
         let name = known.name;
@@ -148,17 +157,18 @@ impl Reader {
         } else {
             argument.clone()
         };
+        let clang = &mut self.options.clang;
         match known.treatment {
             Treatment::Nothing => {}
-            Treatment::Join => self.clang.push(format!("{name}{value}")),
-            Treatment::Pass if known.next => self.clang.extend([argument, value]),
-            Treatment::Pass => self.clang.push(argument),
+            Treatment::Join => clang.push(format!("{name}{value}")),
+            Treatment::Pass if known.next => clang.extend([argument, value]),
+            Treatment::Pass => clang.push(argument),
             Treatment::Inner => {
                 let xclang = || "-Xclang".to_owned();
                 let name = format!("-{}", name.trim_matches(['-', '=']));
-                self.clang.extend([xclang(), name, xclang(), value]);
+                clang.extend([xclang(), name, xclang(), value]);
             }
-            Treatment::Unused => self.warnings.unused(&spelled),
+            Treatment::Unused => self.options.warnings.unused(&spelled),
             Treatment::Refused(why) => {
                 return own(format!("option '{spelled}' is not supported: {why}"));
             }
@@ -168,6 +178,7 @@ impl Reader {
     }
 
     fn ours(&mut self, name: &str, value: String, spelled: String) -> Result<Option<Request>> {
+        let options = &mut self.options;
         match name {
             "--version" => return Ok(Some(Request::Version)),
             "--help" | "-help" | "-h" => return Ok(Some(Request::Help)),
@@ -180,32 +191,28 @@ impl Reader {
                     ))
                 })?);
             }
-            "-fsycl-link" => self.link_only = true,
-            "-fsycl-allow-device-image-dependencies" => {
-                self.dependencies = Dependencies::Allowed;
-            }
-            "-fno-sycl-allow-device-image-dependencies" => {
-                self.dependencies = Dependencies::Forbidden;
-            }
+            "-fsycl-link" => options.link_only = true,
+            states::ALLOW => options.dependencies = Dependencies::Allowed,
             "-fsycl-rdc" | "-fgpu-rdc" | "--offload-rdc" | "-foffload-rdc" => {
-                self.not_relocatable = None;
+                options.dependencies = Dependencies::Unsaid;
             }
-            "-fno-sycl-rdc" | "-fno-gpu-rdc" | "--no-offload-rdc" | "-fno-offload-rdc" => {
-                self.not_relocatable = Some(spelled);
-            }
-            Bitcode::COMPILE => self.bitcode = Some(Bitcode::Compile(value)),
-            Bitcode::SAVE => self.bitcode = Some(Bitcode::Save),
-            nvidia::OPTION => self.ptx = Some(Ptx::parse(&value)?),
-            "-fsycl-targets=" => self.targets.list(&value)?,
-            "--optional-target=" => self.targets.add_optional(&value)?,
-            "--offload-arch=" => self.targets.add(&value)?,
-            "-Xs" => self.targets.add_backend(None, &value),
-            "-Xsycl-target-backend" => self.targets.add_backend(None, &value),
+            states::FORBID
+            | "-fno-sycl-rdc"
+            | "-fno-gpu-rdc"
+            | "--no-offload-rdc"
+            | "-fno-offload-rdc" => options.dependencies = Dependencies::Forbidden(spelled),
+            Bitcode::COMPILE => options.bitcode = Some(Bitcode::Compile(value)),
+            Bitcode::SAVE => options.bitcode = Some(Bitcode::Save),
+            nvidia::OPTION => options.ptx = Some(Ptx::parse(&value)?),
+            "-fsycl-targets=" => options.targets.list(&value)?,
+            "--optional-target=" => options.targets.add_optional(&value)?,
+            "--offload-arch=" => options.targets.add(&value)?,
+            "-Xs" | "-Xsycl-target-backend" => options.targets.add_backend(None, &value),
             "-Xsycl-target-backend=" => {
-                let Some(options) = self.arguments.pop_front() else {
+                let Some(arguments) = self.arguments.pop_front() else {
                     return own(format!("argument to '{spelled}' is missing"));
                 };
-                self.targets.add_backend(Some(&value), &options);
+                options.targets.add_backend(Some(&value), &arguments);
             }
             // All targets are compiled with the same clang options.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
@@ -220,14 +227,14 @@ impl Reader {
                     return own(format!("argument to '{spelled}' is missing"));
                 }
             }
-            "-v" | "--verbose" if self.show == Show::StepsOnly => {}
-            "-v" | "--verbose" => self.show = Show::Steps,
-            "-###" => self.show = Show::StepsOnly,
+            "-v" | "--verbose" if options.show == Show::StepsOnly => {}
+            "-v" | "--verbose" => options.show = Show::Steps,
+            "-###" => options.show = Show::StepsOnly,
             "-w" | "-Qunused-arguments" => {
-                self.warnings.look_at(name);
-                self.clang.push(name.to_owned());
+                options.warnings.look_at(name);
+                options.clang.push(name.to_owned());
             }
-            "-o" | "--output" | "--output=" => self.output = Some(PathBuf::from(value)),
+            "-o" | "--output" | "--output=" => options.output = PathBuf::from(value),
             "-MD" => self.kind = Some(Kind::All),
             "-MMD" => self.kind = Some(Kind::OfUser),
             "-MP" => self.phony = true,
@@ -278,16 +285,17 @@ impl Reader {
         }
     }
 
-    fn finish(mut self) -> Result<Options> {
-        if self.inputs.is_empty() {
+    fn finish(self) -> Result<Options> {
+        let mut options = self.options;
+        if options.inputs.is_empty() {
             return own("no input file; see --help");
         }
-        let state = match (self.state, self.link_only) {
+        options.state = match (self.state, options.link_only) {
             (Some(State::Executable) | None, true) => State::Executable,
             (Some(state), true) => {
                 return own(format!(
                     "-fsycl-link creates an executable, but -fsyclbin={} requests another state; remove one of them",
-                    crate::command_line::states::name(state)
+                    states::name(state)
                 ));
             }
             (Some(state), false) => state,
@@ -295,60 +303,45 @@ impl Reader {
                 return own("-fsyclbin is missing: this program only writes SYCLBIN files");
             }
         };
-        if let Some(option) = &self.not_relocatable {
-            self.dependencies = self.dependencies.without_other_sources(option, state)?;
-        }
-        self.dependencies.check(state, &mut self.warnings)?;
-        self.targets.check(state)?;
-        if self.targets.all().iter().any(Target::is_of_spirv) {
+        options
+            .dependencies
+            .check(options.state, &mut options.warnings)?;
+        options.targets.check(options.state)?;
+        if options.targets.all().iter().any(Target::is_of_spirv) {
             // `-Xclang` passes `-include` to the frontend, because the driver cannot find the library's in-memory
             // files.
-            let header = ["-Xclang", "-include", "-Xclang", headers::BFLOAT16_PATH];
-            self.clang.splice(0..0, header.map(str::to_owned));
+            let header = ["-Xclang", "-include", "-Xclang", BFLOAT16_PATH];
+            options.clang.splice(0..0, header.map(str::to_owned));
         }
-        let output = self.output.unwrap_or_else(|| PathBuf::from("a.syclbin"));
-        if output == Path::new("-") {
+        if options.output == Path::new("-") {
             return own("-o -: cannot write a SYCLBIN file to standard output; specify a file");
         }
-        let depfile = match self.kind {
-            Some(kind) => Some(Depfile {
+        if let Some(kind) = self.kind {
+            options.depfile = Some(Depfile {
                 explicit: self.depfile.is_some(),
-                path: self.depfile.unwrap_or_else(|| output.with_extension("d")),
+                path: self
+                    .depfile
+                    .unwrap_or_else(|| options.output.with_extension("d")),
                 targets: if self.rule_targets.is_empty() {
-                    escape(&output)
+                    escape(&options.output)
                 } else {
                     self.rule_targets.join(" ")
                 },
                 kind,
                 phony: self.phony,
-            }),
-            None => {
-                for (option, given) in [
-                    ("-MF", self.depfile.is_some()),
-                    ("-MT", !self.rule_targets.is_empty()),
-                    ("-MP", self.phony),
-                ] {
-                    if given {
-                        self.warnings.unused(option);
-                    }
+            });
+        } else {
+            for (option, given) in [
+                ("-MF", self.depfile.is_some()),
+                ("-MT", !self.rule_targets.is_empty()),
+                ("-MP", self.phony),
+            ] {
+                if given {
+                    options.warnings.unused(option);
                 }
-                None
             }
-        };
-        Ok(Options {
-            inputs: self.inputs,
-            output,
-            state,
-            link_only: self.link_only,
-            dependencies: self.dependencies,
-            depfile,
-            targets: self.targets,
-            ptx: self.ptx,
-            bitcode: self.bitcode,
-            clang: self.clang,
-            show: self.show,
-            warnings: self.warnings,
-        })
+        }
+        Ok(options)
     }
 }
 

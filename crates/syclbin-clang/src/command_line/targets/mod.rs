@@ -8,7 +8,7 @@ use syclbin::State;
 use crate::command_line::response_file::words;
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
-use named::{architecture, first_part, names, nvidia_gpu, target_named, targets};
+use named::{architecture, first_part, names, nvidia_gpu, targets};
 
 pub(crate) use named::{processor, processors};
 
@@ -70,24 +70,9 @@ impl Target {
         matches!(self, Self::Cpu { .. } | Self::Gpu { .. })
     }
 
-    /// Returns the name for `-fsycl-targets`, or `None` if only `--offload-arch` can name the target.
-    fn listed_name(&self) -> Option<String> {
-        match self {
-            Self::Cpu { processor: Some(_) } => None,
-            Self::Gpu {
-                device: Some(device),
-            } => Some(format!("intel_gpu_{device}")),
-            Self::Nvidia { gpu: Some(gpu) } => Some(format!("nvidia_gpu_{gpu}")),
-            Self::Nvidia { gpu: None } => Some(NVIDIA.to_owned()),
-            other => Some(other.name().to_owned()),
-        }
-    }
-
     /// Returns whether `name` in an option refers to this target: to its kind, to exactly this GPU, or to its family.
     fn is_named(&self, name: &str) -> bool {
-        let listed_name = self.listed_name();
         first_part(name) == self.name()
-            || listed_name.as_deref() == Some(name)
             || targets(name, "").is_ok_and(|members| members.contains(self))
     }
 }
@@ -119,7 +104,7 @@ impl Targets {
 
     /// Handles the value of `--optional-target`.
     pub(crate) fn add_optional(&mut self, value: &str) -> Result<()> {
-        if target_named(value) != Some(Target::Nvidia { gpu: None }) {
+        if targets(value, "") != Ok(vec![Target::Nvidia { gpu: None }]) {
             return own(format!(
                 "--optional-target={value}: only {NVIDIA} can be optional; specify {value} in -fsycl-targets"
             ));
@@ -143,10 +128,7 @@ impl Targets {
 
     /// Handles options for a target's compiler. Without a target, they apply to the only native target.
     pub(crate) fn add_backend(&mut self, target: Option<&str>, options: &str) {
-        let target = target.map(|name| match target_named(name) {
-            Some(target) => target.listed_name().unwrap_or_default(),
-            None => first_part(name).to_owned(),
-        });
+        let target = target.map(str::to_owned);
         self.backend.push((target, options.to_owned()));
     }
 
@@ -237,34 +219,6 @@ impl Targets {
         backend.flat_map(|(_, options)| words(options)).collect()
     }
 
-    /// Returns arguments that reproduce all settings.
-    pub(crate) fn arguments(&self) -> Vec<String> {
-        let all = self.all();
-        let mut listed = Vec::new();
-        let mut processors = Vec::new();
-        for target in &all {
-            match target {
-                Target::Cpu {
-                    processor: Some(name),
-                } => processors.push(format!("--offload-arch={name}")),
-                other => listed.extend(other.listed_name()),
-            }
-        }
-        let mut arguments = Vec::new();
-        if !listed.is_empty() {
-            arguments.push(format!("-fsycl-targets={}", listed.join(",")));
-        }
-        arguments.extend(processors);
-        for (named, options) in &self.backend {
-            let option = match named {
-                Some(name) => format!("-Xsycl-target-backend={name}"),
-                None => "-Xsycl-target-backend".to_owned(),
-            };
-            arguments.extend([option, options.clone()]);
-        }
-        arguments
-    }
-
     /// Checks that a file in state `state` can contain code for the targets, and that each compiler option matches a
     /// target.
     pub(crate) fn check(&self, state: State) -> Result<()> {
@@ -296,7 +250,7 @@ impl Targets {
         kinds.dedup();
         for (named, shown) in &self.backend {
             match named.as_deref() {
-                Some("spir64") => {
+                Some(name) if first_part(name) == "spir64" => {
                     return own(format!(
                         "-Xsycl-target-backend=spir64 '{shown}': SPIR-V is compiled when the program runs, and the \
                          file cannot store options for that; remove the option"

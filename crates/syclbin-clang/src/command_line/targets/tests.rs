@@ -132,25 +132,6 @@ fn gpu_options_match_targets_by_alias() {
     );
 }
 
-#[test]
-fn arguments_of_targets_mean_the_same_targets() {
-    assert_eq!(Targets::default().arguments(), ["-fsycl-targets=spir64"]);
-    let mut targets = Targets::default();
-    targets.list("spir64_gen-unknown-unknown").unwrap();
-    targets.add("pvc,avx2").unwrap();
-    targets.add_backend(Some("spir64_gen"), "-options '-a -b'");
-    targets.add_backend(None, "-q");
-    let expected = [
-        "-fsycl-targets=spir64_gen,intel_gpu_pvc",
-        "--offload-arch=core-avx2",
-        "-Xsycl-target-backend=spir64_gen",
-        "-options '-a -b'",
-        "-Xsycl-target-backend",
-        "-q",
-    ];
-    assert_eq!(targets.arguments(), expected);
-}
-
 fn nvidia(value: &str, backend: &[(Option<&str>, &str)]) -> Result<Option<NvidiaCode>> {
     let mut targets = Targets::default();
     targets.list(value)?;
@@ -230,18 +211,4 @@ fn input_state_refuses_native_code() {
     };
     assert_eq!(input("spir64,nvptx64-nvidia-cuda"), Ok(()));
     assert!(said(input("nvptx64,nvidia_gpu_sm_80")).contains("cannot read native code"));
-}
-
-#[test]
-fn arguments_of_nvidia_targets_mean_the_same_targets() {
-    let mut targets = Targets::default();
-    targets.list("spir64,nvptx64").unwrap();
-    targets.add("sm_90").unwrap();
-    targets.add_backend(Some("nvptx64"), "-v");
-    let expected = [
-        "-fsycl-targets=spir64,nvptx64-nvidia-cuda,nvidia_gpu_sm_90",
-        "-Xsycl-target-backend=nvptx64-nvidia-cuda",
-        "-v",
-    ];
-    assert_eq!(targets.arguments(), expected);
 }

@@ -95,34 +95,29 @@ impl<'t> Reader<'t> {
              %long;\n\n\
              \tld.param.b64 %address, [{default}];\n"
         );
-        // Writing to a string cannot fail.
-        match self.returns {
-            Returns::Number(64) => {
-                code += "\tld.b64 %long, [%address];\n\tst.param.b64 [func_retval0], %long;\n";
-            }
-            Returns::Number(_) | Returns::Unknown => {
-                let kind = match (size, self.is_signed()) {
-                    (4.., _) => 'b',
-                    (_, Some(true)) => 's',
-                    (_, _) => 'u',
-                };
-                let bits = size * 8;
-                _ = writeln!(code, "\tld.{kind}{bits} %word, [%address];");
-                code += "\tst.param.b32 [func_retval0], %word;\n";
-            }
-            Returns::Bytes { size, align } => {
-                let (step, register) = match align {
-                    1 => (1, "%half"),
-                    2 => (2, "%half"),
-                    4 => (4, "%word"),
-                    _ => (8, "%long"),
-                };
-                let bits = step * 8;
-                for at in (0..size).step_by(step) {
-                    _ = writeln!(code, "\tld.b{bits} {register}, [%address+{at}];");
-                    _ = writeln!(code, "\tst.param.b{bits} [func_retval0+{at}], {register};");
-                }
-            }
+        // Numbers below 32 bits are extended to 32 bits.
+        let (step, stored) = match self.returns {
+            Returns::Bytes { align, .. } => (align.min(8), align.min(8)),
+            Returns::Number(_) | Returns::Unknown => (size, size.max(4)),
+        };
+        let kind = match (stored > step, self.is_signed()) {
+            (false, _) => 'b',
+            (true, Some(true)) => 's',
+            (true, _) => 'u',
+        };
+        let register = match stored {
+            1 | 2 => "%half",
+            4 => "%word",
+            _ => "%long",
+        };
+        let (read, written) = (step * 8, stored * 8);
+        for at in (0..size).step_by(step) {
+            // Writing to a string cannot fail.
+            _ = writeln!(code, "\tld.{kind}{read} {register}, [%address+{at}];");
+            _ = writeln!(
+                code,
+                "\tst.param.b{written} [func_retval0+{at}], {register};"
+            );
         }
         code + "\tret;\n}\n"
     }

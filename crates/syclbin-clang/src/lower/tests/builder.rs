@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Builds small modules that read specialization constants.
 
-use syclbin::__private::spirv::words::MAGIC;
+use syclbin::__private::spirv::edit::{Instruction, Module};
+use syclbin::__private::spirv::words::{
+    DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_IMPORT, MAGIC, bytes, op,
+};
 
 use super::is_lowered;
-use crate::lower::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_IMPORT, Module, STORAGE_FUNCTION, bytes, op,
-};
+use crate::lower::index::STORAGE_FUNCTION;
 use crate::lower::{Lowered, lower};
 
 // The ids in the modules below.

@@ -2,14 +2,14 @@
 //! Constants that are lowered.
 
 use syclbin::__private::spirv;
+use syclbin::__private::spirv::edit::{Instruction, Module};
+use syclbin::__private::spirv::words::{DECORATION_CPACKED, DECORATION_SPEC_ID, bytes, op};
 use syclbin::metadata::SpecConstantDescriptor;
 
 use super::builder::{BOOL, BYTE, Builder, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local};
 use super::{count, is_lowered, part, reference};
+use crate::lower::index::STORAGE_FUNCTION;
 use crate::lower::lower;
-use crate::lower::words::{
-    DECORATION_CPACKED, DECORATION_SPEC_ID, Instruction, Module, STORAGE_FUNCTION, bytes, op,
-};
 
 #[test]
 fn constants_are_lowered_in_order_of_reads() {

@@ -3,10 +3,9 @@ mod builder;
 mod lowered;
 mod refused;
 
+use syclbin::__private::spirv::edit::Module;
 use syclbin::__private::spirv::{self, Import};
 use syclbin::metadata::SpecConstantDescriptor;
-
-use super::words::Module;
 
 /// Returns the SPIR-V that the compiler library produced from tests/files/constants.cpp.
 fn reference() -> Vec<u8> {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Constants that cannot be lowered, and damaged modules.
 
-use syclbin::__private::spirv::Import;
+use syclbin::__private::spirv::edit::{Instruction, Module};
+use syclbin::__private::spirv::words::op;
+use syclbin::__private::spirv::{self, Import};
 
 use super::builder::{
     BYTE, Builder, CROSS_WORKGROUP, FIRST, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local,
@@ -9,7 +11,6 @@ use super::builder::{
 use super::reference;
 use crate::lower::index::Index;
 use crate::lower::lower;
-use crate::lower::words::{Instruction, Module, op};
 
 #[test]
 fn what_cannot_be_lowered_is_named() {
@@ -152,7 +153,8 @@ fn damaged_modules_end_in_an_answer() {
         outcomes[match lower(code) {
             Ok(Some(lowered)) => {
                 let module = Module::read(&lowered.code).expect("it wrote no SPIR-V");
-                let imports = Index::of(&module).imports;
+                let types = spirv::Module::parse(&lowered.code).expect("it wrote no SPIR-V");
+                let imports = Index::new(&module, types).imports;
                 let mut names = imports.iter().map(|(_, name)| name.as_str());
                 assert!(
                     names.all(|name| Import::of(name) != Import::SpecializationConstant),

@@ -8,6 +8,7 @@ pub(crate) mod parse;
 mod tests;
 pub(crate) mod types;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,6 +28,9 @@ const ATTRIBUTE_NO_WRITE: u32 = 6;
 /// Storage classes.
 const STORAGE_WORKGROUP: u32 = 4;
 pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
+
+/// The type and the offset in bytes of each part of a type.
+pub type Parts<'m> = Box<dyn Iterator<Item = (u32, u64)> + 'm>;
 
 /// The parts of a module that signatures need.
 #[derive(Debug, Default)]
@@ -117,6 +121,37 @@ impl Module {
             ParameterType::ByValue { ty } => Some(self.types.size(ty.0)?.0),
             _ => None,
         }
+    }
+
+    /// Returns the size and alignment of the type `ty` in bytes, or `None` if it has no size in memory.
+    #[must_use]
+    pub fn size(&self, ty: u32) -> Option<(u64, u64)> {
+        self.types.size(ty)
+    }
+
+    /// Returns the number of parts of a vector, array or struct that has a size, and each part's type and offset.
+    #[must_use]
+    pub fn parts(&self, ty: u32) -> Option<(u64, Parts<'_>)> {
+        self.size(ty)?;
+        let (of, count) = match self.types.get(ty)? {
+            Record::Vector { of, count } => (*of, u64::from(*count)),
+            Record::Array { of, count } => (*of, (*count)?),
+            Record::Struct { members, packed } => {
+                let mut end = 0u64;
+                let offset = move |member: &u32| {
+                    let (size, align) = self.size(*member).unwrap_or((0, 1));
+                    let offset = end.next_multiple_of(if *packed { 1 } else { align });
+                    end = offset + size;
+                    (*member, offset)
+                };
+                let offsets = members.iter().map(offset);
+                return Some((members.len() as u64, Box::new(offsets)));
+            }
+            _ => return None,
+        };
+        let (stride, _) = self.size(of)?;
+        let offsets = (0..count).map(move |index| (of, index * stride));
+        Some((count, Box::new(offsets)))
     }
 
     fn alignment(&self, id: u32) -> Option<u32> {
