@@ -50,7 +50,9 @@ const PARTS: [Part; 7] = [
         name: "launch",
         title: "Host time per launch",
         text: "Each contestant enqueues a kernel that does almost nothing. The ratio to the same OpenCL calls by hand \
-               (`raw`) is in parentheses: below 1 is faster.",
+               (`raw`) is in parentheses: below 1 is faster. A `stub` is a function that `include_syclbin!` generates; \
+               one of its arguments changes from launch to launch. `prepared` and `recorded` repeat a launch, and \
+               `reference` is the reference SYCL runtime.",
         charts: &[Chart {
             name: "launch",
             title: "A launch costs this much host time",
@@ -76,11 +78,13 @@ const PARTS: [Part; 7] = [
         name: "start",
         title: "Start to first result",
         text: "A process starts, runs one kernel, checks the result and prints a line. The ratio to `driver alone`, which \
-               loads the driver and creates a queue, is in parentheses. No program can avoid that part.",
+               loads the driver and creates a queue, is in parentheses. No program can avoid that part. For `fresh`, \
+               the driver compiles the kernel, `warm` uses the cache of an earlier run, and `native` loads native code. \
+               `reference` is the reference SYCL runtime.",
         charts: &[Chart {
             name: "start",
             title: "From the start of a process to its first result",
-            values: "Shorter is better. Blue: syclbin-rt; grey: peers. The light part is the driver alone.",
+            values: "Median time; shorter is better. Blue: syclbin-rt; grey: peers. The light part is the driver alone.",
             rows: "driver alone; warm; native; reference, cached; fresh; reference",
             kind: Kind::Bars,
         }],
