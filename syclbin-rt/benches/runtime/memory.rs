@@ -88,25 +88,35 @@ pub(crate) fn process(words: &[&str]) -> Result<(), String> {
     let raw_full = raw.upload(&data).map_err(failed("uploading"))?;
     // The first round creates what drivers and pools keep.
     for round in 0..=rounds {
-        let ours = each(count, || match what {
-            What::Zero => queue.zeroed::<u8>(size).map(drop).map_err(told),
-            What::Upload => queue.upload(&data).map(drop).map_err(told),
-            What::Download => queue.download(&full).map(drop).map_err(told),
-        })?;
-        queue.wait().map_err(told)?;
-        let by_hand = each(count, || {
-            let done = match what {
-                What::Zero => raw.zeroed(size).and_then(release),
-                What::Upload => raw.upload(&data).and_then(release),
-                What::Download => raw.download(raw_full, size),
-            };
-            done.map_err(failed("raw calls"))
-        })?;
-        finish(raw.queue).map_err(failed("clFinish"))?;
-        let memcpy = each(count, || {
-            drop(black_box(black_box(&data).clone()));
-            Ok(())
-        })?;
+        let ours = each(
+            count,
+            || match what {
+                What::Zero => queue.zeroed::<u8>(size).map(drop).map_err(told),
+                What::Upload => queue.upload(&data).map(drop).map_err(told),
+                What::Download => queue.download(&full).map(drop).map_err(told),
+            },
+            || queue.wait().map_err(told),
+        )?;
+        let by_hand = each(
+            count,
+            || {
+                let done = match what {
+                    What::Zero => raw.zeroed(size).and_then(release),
+                    What::Upload => raw.upload(&data).and_then(release),
+                    What::Download => raw.download(raw_full, size),
+                };
+                done.map_err(failed("raw calls"))
+            },
+            || finish(raw.queue).map_err(failed("clFinish")),
+        )?;
+        let memcpy = each(
+            count,
+            || {
+                drop(black_box(black_box(&data).clone()));
+                Ok(())
+            },
+            || Ok(()),
+        )?;
         if round > 0 {
             println!("{ours} {by_hand} {memcpy}");
         }
@@ -114,12 +124,17 @@ pub(crate) fn process(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds for each of `count` calls.
-fn each(count: u32, mut work: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+/// Nanoseconds for each of `count` calls, until what they enqueued has ended.
+fn each(
+    count: u32,
+    mut work: impl FnMut() -> Result<(), String>,
+    finish: impl FnOnce() -> Result<(), String>,
+) -> Result<f64, String> {
     let start = Instant::now();
     for _ in 0..count {
         work()?;
     }
+    finish()?;
     Ok(start.elapsed().as_nanos() as f64 / f64::from(count))
 }
 
