@@ -78,7 +78,7 @@ const TASKS: [Task; 20] = [
     },
     Task {
         name: "bench",
-        help: "`bench build [--kernels N]`: how long builds of kernels take, as a table",
+        help: "run all benchmarks or the named sections, and write BENCHMARKS.md; --short, --full, --render",
         run: bench::run,
     },
     Task {

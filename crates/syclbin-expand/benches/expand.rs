@@ -4,9 +4,12 @@
 //!
 //! The peer is the same tokens read by `syn`, which is what any macro pays that gets them. A ratio
 //! below 1 says that writing the code takes less than reading it once.
+//!
+//! `--json FILE` writes the nanoseconds for the first file, and `--file FILE` keeps it, for `cargo xtask bench`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a program for people to read
 
 use std::hint::black_box;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use proc_macro2::TokenStream;
@@ -44,7 +47,8 @@ fn shortest(mut run: impl FnMut()) -> Duration {
     (0..10).map(time).min().unwrap_or_default()
 }
 
-fn measure(name: &str, path: &str) {
+/// Returns how long expanding a file takes, and how long `syn` takes to read the code.
+fn measure(name: &str, path: &str) -> [Duration; 2] {
     let input = format!("mod kernels = {path:?};");
     let expand = || {
         let tokens: TokenStream = input.parse().unwrap();
@@ -65,6 +69,7 @@ fn measure(name: &str, path: &str) {
         expand.as_secs_f64() * 1e3,
         parse.as_secs_f64() * 1e3
     );
+    [expand, parse]
 }
 
 fn main() {
@@ -72,10 +77,20 @@ fn main() {
         "{:<28} {:>12}   {:>12}   ratio",
         "file", "expand", "syn reads it"
     );
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("many.syclbin");
+    let arguments: Vec<String> = std::env::args().collect();
+    let option = |name: &str| {
+        let index = arguments.iter().position(|argument| argument == name)?;
+        Some(PathBuf::from(&arguments[index + 1]))
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let path = option("--file").unwrap_or_else(|| directory.path().join("many.syclbin"));
     std::fs::write(&path, many()).unwrap();
-    measure(&format!("{KERNELS} kernels"), path.to_str().unwrap());
+    let [expand, parse] = measure(&format!("{KERNELS} kernels"), path.to_str().unwrap());
+    if let Some(report) = option("--json") {
+        let (expand, syn) = (expand.as_nanos(), parse.as_nanos());
+        let text = format!("{{\"expand\": {expand}, \"syn\": {syn}}}\n");
+        std::fs::write(report, text).unwrap();
+    }
     for name in ["structs.object.syclbin", "vector_ops.object.syclbin"] {
         measure(name, test_files::path(name).to_str().unwrap());
     }

@@ -84,13 +84,6 @@ pub(crate) struct Entry {
     run: fn(&[&str]) -> Result<(), String>,
 }
 
-impl Entry {
-    /// Whether it is a way that users of `syclbin-rt` launch.
-    pub(crate) fn is_ours(&self) -> bool {
-        !self.name.starts_with(RAW)
-    }
-}
-
 /// Against this one the others are measured.
 pub(crate) const RAW: &str = "raw";
 /// The goal is about this one.

@@ -35,6 +35,11 @@ impl Rounds {
         self.at(0.0)
     }
 
+    /// A figure that was measured once.
+    pub(crate) fn once(figure: f64) -> Self {
+        Self(vec![figure])
+    }
+
     /// The middle half, the smaller end and the larger.
     pub(crate) fn spread(&self) -> (f64, f64) {
         (self.at(0.25), self.at(0.75))
@@ -55,14 +60,4 @@ pub(crate) fn duration(nanoseconds: f64) -> String {
         _ => 0,
     };
     format!("{number:.digits$} {unit}")
-}
-
-/// A goal, and whether it is met.
-pub(crate) fn goal(what: &str, figure: f64, most: f64) {
-    if figure.is_nan() {
-        println!("goal: {what}: not measured");
-        return;
-    }
-    let met = if figure <= most { "met" } else { "not met" };
-    println!("goal: {what}: {figure:.3}, at most {most}: {met}");
 }

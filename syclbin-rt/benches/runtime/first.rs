@@ -20,6 +20,10 @@ pub(crate) fn process(words: &[&str]) -> Result<(), String> {
             println!("first {}", crate::raw::driver_alone()?);
             return Ok(());
         }
+        ["device"] => {
+            println!("{}", Device::best().map_err(told)?);
+            return Ok(());
+        }
         ["save", path] => return save(Path::new(path)),
         [path] => loaded(&std::fs::read(path).map_err(|error| format!("{path}: {error}"))?),
         _ => return Err(format!("{words:?}: a path at most")),

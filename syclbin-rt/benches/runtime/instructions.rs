@@ -6,46 +6,44 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::contestant::{ALL, Arguments, RAW};
-use crate::process::ours;
+use crate::contestant::{ALL, Arguments, RAW, STUB};
+use crate::figures::Rounds;
+use crate::process::CONTESTANT;
+use crate::report::Report;
 use crate::world::{World, at};
 
 /// Two runs of one contestant differ by so many launches.
 const FEW: u32 = 100;
 const MANY: u32 = 1100;
 
-pub(crate) fn bench(world: &World) {
-    println!("\n# Instructions per launch\n");
-    match count(world) {
-        Ok(()) => println!(
-            "\nCounted by callgrind over a driver whose functions return at once, those in it included. In\n\
-             parentheses what is more than in `{RAW}`."
-        ),
-        Err(reason) => println!("left out: {reason}"),
+pub(crate) fn bench(world: &World, report: &mut Report) {
+    report.table("instructions per launch");
+    if let Err(reason) = count(world, report) {
+        report.leave_out(reason);
     }
 }
 
-fn count(world: &World) -> Result<(), String> {
+fn count(world: &World, report: &mut Report) -> Result<(), String> {
     let library = library(&world.folder)?;
-    let headings = Arguments::ALL.map(|arguments| format!(" {:>6} arguments", arguments.count()));
-    println!("{:<22}{}", "", headings.concat());
-    let mut raw = [0; Arguments::ALL.len()];
-    for entry in &ALL {
-        let mut line = format!("{:<22}", entry.name);
-        for (arguments, raw) in Arguments::ALL.into_iter().zip(&mut raw) {
+    for arguments in Arguments::ALL {
+        if world.short && arguments.count() > 4 {
+            continue;
+        }
+        let column = format!("{} arguments", arguments.count());
+        let mut raw = f64::NAN;
+        for entry in &ALL {
             let few = instructions(world, &library, entry.name, arguments, FEW)?;
             let many = instructions(world, &library, entry.name, arguments, MANY)?;
-            let each = (many - few) / i64::from(MANY - FEW);
+            let each = ((many - few) / i64::from(MANY - FEW)) as f64;
             if entry.name == RAW {
-                *raw = each;
+                raw = each;
             }
-            let more = match entry.name {
-                name if !name.starts_with(RAW) => format!("{each} ({:+})", each - *raw),
-                _ => each.to_string(),
-            };
-            line += &format!(" {more:>16}");
+            let ratio = each / raw;
+            report.add(entry.name, &column, "", &Rounds::once(each), Some(ratio));
+            if entry.name == STUB {
+                report.goal(&format!("{STUB} over {RAW}, {column}"), ratio, 1.5);
+            }
         }
-        println!("{line}");
     }
     Ok(())
 }
@@ -58,7 +56,7 @@ fn instructions(
     arguments: Arguments,
     count: u32,
 ) -> Result<i64, String> {
-    let contestant = ours(name)?;
+    let contestant = world.child(&[CONTESTANT, name])?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--toggle-collect=*measured_launches*"])
         .arg("--callgrind-out-file=/dev/null")

@@ -101,14 +101,6 @@ impl Drop for Process {
     }
 }
 
-/// This program as the contestant called `name`.
-pub(crate) fn ours(name: &str) -> Result<Command, String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
-    let mut command = Command::new(program);
-    command.args([CONTESTANT, name]);
-    Ok(command)
-}
-
 /// The reference runtime's program, and what its environment has to have.
 #[derive(Clone)]
 pub(crate) struct Reference {

@@ -2,7 +2,7 @@
 //! How fast the code is: kernels of examples beside the same kernels in OpenCL C, on one driver in one process.
 
 use std::ffi::{CStr, c_void};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::{null, null_mut};
 use std::time::Instant;
@@ -16,14 +16,16 @@ use opencl3::program::{build_program, create_program_with_il, create_program_wit
 use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_kernel, cl_program};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
-use crate::figures::{Rounds, goal};
+use crate::figures::Rounds;
 use crate::raw::{device, failed, set};
-use crate::world::{World, at};
+use crate::report::Report;
+use crate::world::{World, at, numbers};
 
 /// The part's name in a process of its own.
 pub(crate) const QUALITY: &str = "--quality";
 
 const ROUNDS: usize = 300;
+const SPEED: &str = "GFLOP/s";
 
 /// A kernel of an example, and the same in OpenCL C.
 struct Case {
@@ -89,50 +91,52 @@ const CASES: [Case; 2] = [
     },
 ];
 
-/// Compares the kernels, in a process that has the world's environment.
-pub(crate) fn bench(world: &World) -> Result<(), String> {
-    println!(
-        "\n## Code quality: {STARS} stars, {SIDE} x {SIDE} matrices, least of {ROUNDS} alternating launches\n"
-    );
+/// Compares each kernel in a process of its own, which has the world's environment.
+pub(crate) fn bench(world: &World, report: &mut Report) -> Result<(), String> {
+    report.table("speed of kernels");
     for case in &CASES {
-        match compiled(&world.folder, case.name) {
-            Ok(file) => compare(world, case.name, &file)?,
-            Err(reason) => println!("left out: {reason}"),
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let source = root.join(format!("examples/{0}/kernels/{0}.cpp", case.name));
+        match compiled(&source, &world.folder) {
+            Ok(file) => compare(world, case.name, &file, report)?,
+            Err(reason) => report.leave_out(reason),
         }
     }
     Ok(())
 }
 
-/// Compares a kernel in a process of its own.
-fn compare(world: &World, name: &str, file: &Path) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command
-        .arg(QUALITY)
-        .arg(name)
-        .arg(file)
-        .envs(world.environment());
-    let status = command.status().map_err(|error| error.to_string())?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("{QUALITY}: {status}"))
-    }
+fn compare(world: &World, name: &str, file: &Path, report: &mut Report) -> Result<(), String> {
+    let rounds = world.rounds(ROUNDS).to_string();
+    let mut command = world.child(&[QUALITY, name, &rounds])?;
+    let said = world.ask(command.arg(file))?;
+    let [ours, theirs] = numbers(&said)?;
+    report.add(
+        name,
+        "syclbin-clang -O2",
+        SPEED,
+        &Rounds::once(ours),
+        Some(ours / theirs),
+    );
+    report.add(name, "OpenCL C", SPEED, &Rounds::once(theirs), Some(1.0));
+    report.goal(&format!("{name}: time over OpenCL C"), theirs / ours, 1.0);
+    Ok(())
 }
 
-/// Compiles an example's kernel with the installed compiler.
-fn compiled(folder: &Path, name: &str) -> Result<std::path::PathBuf, String> {
+/// Compiles a source with the installed compiler, into a file in this directory.
+pub(crate) fn compiled(source: &Path, folder: &Path) -> Result<PathBuf, String> {
     let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref());
     let home = home.map_err(|error| error.to_string())?;
     let compiler = home.newest(Component::Compiler);
     let compiler = compiler.ok_or("component compiler is not installed")?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let file = folder.join(format!("{name}.syclbin"));
+    let name = source.file_stem().unwrap_or_default();
+    let file = folder.join(name).with_extension("syclbin");
     let mut command = Command::new(compiler.entry());
-    command.args(["-fsyclbin", "-O2", "-I"]);
-    command.arg(root.join("syclbin-build/include"));
-    command.arg(root.join(format!("examples/{name}/kernels/{name}.cpp")));
-    let output = command.arg("-o").arg(&file).output();
+    command.args(["-fsyclbin", "-O2", "-fno-discard-value-names", "-I"]);
+    command.arg(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../syclbin-build/include"
+    ));
+    let output = command.arg(source).arg("-o").arg(&file).output();
     let output = output.map_err(|error| at(&compiler.entry(), &error))?;
     if output.status.success() {
         Ok(file)
@@ -143,12 +147,13 @@ fn compiled(folder: &Path, name: &str) -> Result<std::path::PathBuf, String> {
 
 /// The process that launches both kernels in turn.
 pub(crate) fn process(words: &[&str]) -> Result<(), String> {
-    let [name, file] = words else {
-        return Err(format!("{QUALITY} takes a kernel and a file"));
+    let [name, rounds, file] = words else {
+        return Err(format!("{QUALITY} takes a kernel, rounds and a file"));
     };
+    let rounds: usize = rounds.parse().map_err(|_| "no number of rounds")?;
     let case = CASES.iter().find(|case| case.name == *name);
     let case = case.ok_or("no such kernel")?;
-    let (device, device_name) = device()?;
+    let (device, _) = device()?;
     let context =
         create_context(&[device], null(), None, null_mut()).map_err(failed("clCreateContext"))?;
     // SAFETY: the device is one of the context.
@@ -165,24 +170,12 @@ pub(crate) fn process(words: &[&str]) -> Result<(), String> {
     let ours = kernel(context, device, ours, case.symbol, case)?;
     let theirs = kernel(context, device, theirs, case.name_in_c, case)?;
     let (mut of_ours, mut of_theirs) = (Rounds::default(), Rounds::default());
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         of_ours.add(launch(queue, ours, case)?);
         of_theirs.add(launch(queue, theirs, case)?);
     }
     let speed = |rounds: &Rounds| case.operations / rounds.least() * 1e-9;
-    println!("device: {device_name}\n");
-    println!("| kernel | GFLOP/s |\n|---|---|");
-    println!("| OpenCL C, default options | {:.1} |", speed(&of_theirs));
-    println!("| examples/{name}, -O2 | {:.1} |\n", speed(&of_ours));
-    println!(
-        "ratio of speeds: {:.3}",
-        speed(&of_ours) / speed(&of_theirs)
-    );
-    goal(
-        "time beside OpenCL C",
-        of_ours.least() / of_theirs.least(),
-        1.0,
-    );
+    println!("{} {}", speed(&of_ours), speed(&of_theirs));
     Ok(())
 }
 

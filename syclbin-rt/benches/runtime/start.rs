@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::figures::{Rounds, duration, goal};
+use crate::figures::Rounds;
 use crate::first::FIRST;
 use crate::process::Reference;
+use crate::report::{NANOSECONDS, Report};
 use crate::world::{World, at};
 
 const ROUNDS: usize = 41;
@@ -34,13 +35,19 @@ struct Program {
     failed: Option<String>,
 }
 
-pub(crate) fn bench(world: &World, reference: Result<&Reference, &str>) -> Result<(), String> {
-    println!("\n# Time from the start of a process to the first result\n");
+pub(crate) fn bench(
+    world: &World,
+    reference: Result<&Reference, &str>,
+    report: &mut Report,
+) -> Result<(), String> {
+    if let Err(reason) = reference {
+        report.leave_out(format!("the reference runtime: {reason}"));
+    }
     let mut programs = programs(world, reference)?;
     for program in &programs {
         println!("{}: {}", program.name, program.what);
     }
-    for round in 0..=ROUNDS {
+    for round in 0..=world.rounds(ROUNDS) {
         for program in &mut programs {
             if program.failed.is_some() || round % program.every != 0 {
                 continue;
@@ -53,7 +60,7 @@ pub(crate) fn bench(world: &World, reference: Result<&Reference, &str>) -> Resul
             }
         }
     }
-    table(&programs);
+    tell(&programs, report);
     Ok(())
 }
 
@@ -73,7 +80,7 @@ fn programs(world: &World, reference: Result<&Reference, &str>) -> Result<Vec<Pr
     let [fresh, warm, native] = ["fresh", "warm", "native.syclbin"].map(folder);
     let [cache, source, saved] = ["reference-cache", "saxpy.cpp", "saved.syclbin"].map(folder);
     std::fs::write(&source, SOURCE).map_err(|error| at(&source, &error))?;
-    run(ours(warm.clone()).arg("save").arg(&native))?;
+    world.ask(ours(warm.clone()).arg("save").arg(&native))?;
 
     let mut programs = Vec::new();
     let mut add = |name, what, every, command: Box<dyn Fn() -> Result<Command, String>>| {
@@ -127,15 +134,11 @@ fn programs(world: &World, reference: Result<&Reference, &str>) -> Result<Vec<Pr
             Ok(command)
         }),
     );
-    let reference = match reference {
-        Ok(reference) => reference.clone(),
-        Err(reason) => {
-            println!("left out: the reference runtime: {reason}");
-            return Ok(programs);
-        }
+    let Ok(reference) = reference.cloned() else {
+        return Ok(programs);
     };
     let mut saving = reference.command();
-    run(saving.arg("save").arg(&world.kernels).arg(&saved))?;
+    world.ask(saving.arg("save").arg(&world.kernels).arg(&saved))?;
     let mut add_reference =
         |name, what, every, persistent: bool, way: &'static str, file: &PathBuf| {
             let (reference, cache, file) = (reference.clone(), cache.clone(), file.clone());
@@ -213,51 +216,25 @@ fn time(mut command: Command) -> Result<f64, String> {
     }
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-    }
-}
-
-fn table(programs: &[Program]) {
-    println!(
-        "\n{:<20} {:>9} {:>9} {:>19} {:>7} {:>10}",
-        "", "median", "least", "middle half", "warm is", "rounds"
-    );
+fn tell(programs: &[Program], report: &mut Report) {
     let median = |name: &str| {
         let program = programs.iter().find(|program| program.name == name);
         program.map_or(f64::NAN, |program| program.rounds.median())
     };
-    let warm = median(WARM);
+    report.table("from the start of the process to the first result");
     for program in programs {
         if let Some(reason) = &program.failed {
-            println!("left out: {}: {reason}", program.name);
-            continue;
+            report.leave_out(format!("{}: {reason}", program.name));
         }
-        let (low, high) = program.rounds.spread();
-        println!(
-            "{:<20} {:>9} {:>9} {:>19} {:>7.3} {:>10}",
-            program.name,
-            duration(program.rounds.median()),
-            duration(program.rounds.least()),
-            format!("{} - {}", duration(low), duration(high)),
-            warm / program.rounds.median(),
-            program.rounds.count(),
-        );
+        let ratio = Some(program.rounds.median() / median(DRIVER));
+        report.add(program.name, "time", NANOSECONDS, &program.rounds, ratio);
     }
-    println!();
-    goal("warm over reference", warm / median(REFERENCE), 0.8);
-    goal(
-        "the same, without what the driver takes alone",
-        (warm - median(DRIVER)) / (median(REFERENCE) - median(DRIVER)),
-        0.8,
-    );
-    goal(
-        "warm over source compiled when it runs",
-        warm / median(COMPILED),
-        0.01,
-    );
+    for (name, peer, most) in [
+        (WARM, DRIVER, 1.1),
+        (FRESH, REFERENCE, 0.95),
+        (WARM, COMPILED, 0.01),
+    ] {
+        let what = format!("{name} over {peer}");
+        report.goal(&what, median(name) / median(peer), most);
+    }
 }

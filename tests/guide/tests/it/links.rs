@@ -3,21 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 
-use crate::root;
+use crate::pages;
 
 #[test]
 fn links_lead_to_files_and_headings() {
-    let root = root();
-    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"]
-        .map(|name| root.join(name))
-        .to_vec();
-    for directory in ["book/src", ".github"] {
-        let entries = fs::read_dir(root.join(directory)).unwrap();
-        pages.extend(entries.map(|entry| entry.unwrap().path()));
-    }
-    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    let pages = pages();
     let mut links = 0;
     let mut broken = Vec::new();
     for page in &pages {
