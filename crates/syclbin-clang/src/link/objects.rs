@@ -193,6 +193,7 @@ pub(crate) fn select(parts: Vec<InputFile>) -> Result<Vec<InputFile>> {
 mod tests {
     use super::*;
     use crate::Failure;
+    use syclbin::Syclbin;
     use syclbin::property::Value;
 
     fn candidate(name: &str, is_member: bool, kernel: bool, symbols: [&[&str]; 2]) -> InputFile {
