@@ -28,7 +28,10 @@ fn unrecorded(bytes: &[u8]) -> Signatures {
 /// `name: type`, with `-` for each argument that was removed and `?` for an unknown sign.
 fn text(parameter: &Parameter) -> String {
     let name = parameter.name.as_deref().unwrap_or("_");
-    let mut text = format!("{name}: {:?}", parameter.ty);
+    let mut text = match &parameter.ty {
+        Type::Value(element) => format!("{name}: {element:?}"),
+        ty => format!("{name}: {ty:?}"),
+    };
     if parameter.arguments.len() > 1 || parameter.arguments[0] == Argument::Removed {
         text.push(' ');
         text.extend(parameter.arguments.iter().map(|argument| match argument {
