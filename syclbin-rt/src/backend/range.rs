@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// A range whose number of dimensions is known only at run time. Numbers, arrays of numbers,
-/// [`Range`](crate::Range) and [`NdRange`](crate::NdRange) convert to it, as does `()` for a kernel without a range
+/// [`Range`] and [`NdRange`] convert to it, as does `()` for a kernel without a range
 /// (`single_task`).
 ///
 /// ```

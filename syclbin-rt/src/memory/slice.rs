@@ -216,7 +216,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or belongs to a [`DeviceArray`](crate::DeviceArray), which can only be
+    /// Fails if the slice is on another device, or belongs to a [`DeviceArray`], which can only be
     /// downloaded. Returns [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes that memory. Also
     /// fails if the driver rejects the request, or a kernel or one of its asserts failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The OpenCL backend: a table of functions per library ([`functions`]), and owners of the handles that these
+//! The OpenCL backend: a table of functions per library ([`mod@functions`]), and owners of the handles that these
 //! functions return.
 //!
 //! Types, constants and error names come from `opencl3` and `opencl-sys`. Their wrapper functions are not used: `cl3`
