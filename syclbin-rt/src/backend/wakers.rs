@@ -1,44 +1,68 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that wake async tasks.
 //!
-//! Waking runs executor code, which may launch kernels or wait for a queue. A driver callback must not do that, so it
-//! sends wakers to one thread of this process.
+//! Waking runs executor code, which may launch kernels, wait for a queue, or block. A driver callback must not do that,
+//! so it sends wakers to these threads. A thread that calls a waker leaves at least one other to receive the next.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::mpsc::{self, Sender};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::task::Waker;
 
 use crate::backend::{Completion, Result};
 
-/// Starts the thread once, and returns whether it runs. If not, polls must block until the command ends.
+/// Starts the first thread once, and returns whether it runs. If not, polls must block until the command ends.
 pub(crate) fn ensure_started() -> bool {
-    thread().is_some()
+    threads().is_some()
 }
 
-/// Lets the thread call `waker`. Requires that [`ensure_started`] returned `true`.
+/// Lets a thread call `waker`. Requires that [`ensure_started`] returned `true`.
 pub(crate) fn wake(waker: Waker) {
-    let _ = thread().map(|thread| thread.send(waker));
+    let _ = threads().map(|threads| threads.send(waker));
 }
 
-fn thread() -> Option<&'static Sender<Waker>> {
-    static THREAD: OnceLock<Option<Sender<Waker>>> = OnceLock::new();
-    let thread = THREAD.get_or_init(|| {
-        start(|waker: Waker| {
-            let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
-            // Dropping the panic payload may panic, too, so leak it.
-            let _ = woken.map_err(std::mem::forget);
-        })
+/// The threads that wait for a waker, or are about to.
+static IDLE: AtomicUsize = AtomicUsize::new(0);
+/// The number of idle threads that stay. More are left only after wakers have blocked.
+const KEPT: usize = 2;
+
+fn threads() -> Option<&'static Sender<Waker>> {
+    static THREADS: OnceLock<Option<Sender<Waker>>> = OnceLock::new();
+    let threads = THREADS.get_or_init(|| {
+        let (sender, receiver) = mpsc::channel();
+        // The threads never end all at once, and live as long as the process.
+        let receiver: &'static Mutex<Receiver<Waker>> = Box::leak(Box::new(Mutex::new(receiver)));
+        start(move || call_wakers(receiver)).then_some(sender)
     });
-    thread.as_ref()
+    threads.as_ref()
 }
 
-/// Starts a thread that handles each value sent to it, until the sender is dropped.
-fn start<T: Send + 'static>(handle: impl Fn(T) + Send + 'static) -> Option<Sender<T>> {
-    let (sender, receiver) = mpsc::channel();
+fn call_wakers(receiver: &'static Mutex<Receiver<Waker>>) {
+    IDLE.fetch_add(1, Ordering::Relaxed);
+    loop {
+        let waker = receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(waker) = waker else { return };
+        if IDLE.fetch_sub(1, Ordering::Relaxed) == 1 {
+            // If no thread can be started, the next waker waits for this one.
+            start(move || call_wakers(receiver));
+        }
+        let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        // Dropping the panic payload may panic, too, so leak it.
+        let _ = woken.map_err(std::mem::forget);
+        if IDLE.fetch_add(1, Ordering::Relaxed) >= KEPT {
+            IDLE.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+    }
+}
+
+fn start(work: impl FnOnce() + Send + 'static) -> bool {
     let thread = std::thread::Builder::new().name("syclbin-wakers".to_owned());
-    let work = move || receiver.into_iter().for_each(handle);
-    thread.spawn(work).ok().map(|_| sender)
+    thread.spawn(work).is_ok()
 }
 
 /// A thread that waits for the events of one queue on behalf of pollers, in the order of their polls. The first poll
@@ -60,11 +84,68 @@ impl<E: Send + 'static> Waiter<E> {
     ) -> bool {
         let mut thread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
-            *thread = start(move |(event, completion)| Completion::end(&completion, wait(&event)));
+            let (sender, events) = mpsc::channel::<(E, Completion)>();
+            let work = move || {
+                let end = |(event, completion): (E, Completion)| {
+                    Completion::end(&completion, wait(&event));
+                };
+                events.into_iter().for_each(end);
+            };
+            *thread = start(work).then_some(sender);
         }
         let sent = thread
             .as_ref()
             .map(|thread| thread.send((event, completion)));
         sent.is_some_and(|sent| sent.is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::Wake;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Blocks until the test releases it.
+    struct Blocking(Mutex<Receiver<()>>);
+
+    impl Wake for Blocking {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.lock().unwrap().recv();
+        }
+    }
+
+    struct Bell(Sender<()>);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            std::panic::panic_any("a waker that panics");
+        }
+    }
+
+    #[test]
+    fn blocked_wakers_do_not_stop_others() {
+        assert!(ensure_started());
+        let mut release = Vec::new();
+        for _ in 0..3 {
+            let (sender, receiver) = mpsc::channel();
+            wake(Waker::from(Arc::new(Blocking(Mutex::new(receiver)))));
+            release.push(sender);
+        }
+        wake(Waker::from(Arc::new(Panics)));
+        let (sender, receiver) = mpsc::channel();
+        wake(Waker::from(Arc::new(Bell(sender))));
+        assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
+        drop(release);
     }
 }

@@ -11,7 +11,7 @@
 //! | [`index`] | definitions and uses of ids, types, and the variables that pointers refer to |
 //! | [`initializer`] | default values as bytes |
 //! | [`calls`] | reads of constants |
-//! | [`rewrite`] | replaces reads with constants, and finds what is no longer needed |
+//! | [`rewrite`] | replaces reads with constants, and finds what becomes unnecessary |
 //! | [`signed_bools`] | repairs signed conversions of booleans |
 //! | [`ptx`] | the same for PTX, where constants become variables |
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Replaces calls that read constants with SPIR-V specialization constants, and finds instructions that are then no longer
-//! needed.
+//! Replaces calls that read constants with SPIR-V specialization constants, and finds instructions that this makes
+//! unnecessary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
