@@ -77,8 +77,12 @@ impl Step {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(variables);
         let program = self.program.display();
-        let output = match self.gpu {
-            Some(_) => process::output(command, ocloc::limit()),
+        let limit = match self.gpu {
+            Some(_) => Some(ocloc::limit().map_err(Failure::Own)?),
+            None => None,
+        };
+        let output = match limit {
+            Some(limit) => process::output(command, limit),
             None => command.output().map(Some),
         };
         match output {
@@ -87,7 +91,7 @@ impl Step {
                 "{program} did not finish {} within {} s; try another version of ocloc, remove this target, or set {} \
                  to a higher number",
                 self.subject,
-                ocloc::limit().as_secs(),
+                limit.unwrap_or_default().as_secs(),
                 ocloc::LIMIT_VARIABLE
             )),
             Err(error) => own(format!("{program} cannot be started: {error}")),

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use syclbin_build::process;
 use syclbin_tools::__private::spelled;
 
 /// The environment variable that sets the time limit in seconds.
@@ -13,9 +12,24 @@ pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 /// The default limit. It is necessary because some versions of ocloc hang on some kernels.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
-/// Returns the time limit for ocloc: the value of the environment variable, or otherwise the default.
-pub(crate) fn limit() -> Duration {
-    process::time_limit(std::env::var_os(LIMIT_VARIABLE), DEFAULT_LIMIT)
+/// Returns the time limit for ocloc: the value of the environment variable, or the default if it is not set.
+///
+/// # Errors
+///
+/// Returns a message if the variable is not a positive number of seconds.
+pub(crate) fn limit() -> Result<Duration, String> {
+    let value = std::env::var_os(LIMIT_VARIABLE);
+    value.map_or(Ok(DEFAULT_LIMIT), |value| {
+        parse_limit(&value.to_string_lossy())
+    })
+}
+
+fn parse_limit(value: &str) -> Result<Duration, String> {
+    let seconds = value.trim().parse().ok().filter(|seconds| *seconds > 0);
+    let seconds = seconds.ok_or_else(|| {
+        format!("{LIMIT_VARIABLE}={value}: expected a positive number of seconds")
+    })?;
+    Ok(Duration::from_secs(seconds))
 }
 
 /// Prefixes of lines that are unrelated to the compiled code.
@@ -84,6 +98,16 @@ fn in_cpp(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limit_is_a_positive_number_of_seconds() {
+        assert_eq!(parse_limit(" 90 "), Ok(Duration::from_secs(90)));
+        for value in ["1m", "0", ""] {
+            let expected =
+                format!("SYCLBIN_OCLOC_LIMIT={value}: expected a positive number of seconds");
+            assert_eq!(parse_limit(value), Err(expected));
+        }
+    }
 
     fn said(report: &str, succeeded: bool) -> String {
         String::from_utf8(messages(report.as_bytes(), "pvc", succeeded)).unwrap()
