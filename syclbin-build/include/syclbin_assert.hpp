@@ -75,8 +75,13 @@ __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *conditio
 #endif
 // Inlined, because PoCL 6.0 crashes on calls to functions that read the id.
 #define SYCLBIN_INLINED __attribute__((always_inline)) SYCLBIN_DEVICE
+#ifdef _LIBCPP_HAS_MUSL_LIBC
+#define SYCLBIN_LINE int // as musl declares it
+#else
+#define SYCLBIN_LINE unsigned
+#endif
 extern "C" {
-SYCLBIN_INLINED void __assert_fail(const char *condition, const char *file, unsigned line,
+SYCLBIN_INLINED void __assert_fail(const char *condition, const char *file, SYCLBIN_LINE line,
                                    const char *function) noexcept {
   ::syclbin::record_assert(condition, file, line, function, SYCLBIN_ITEM);
 }
@@ -94,6 +99,7 @@ extern "C++" SYCLBIN_INLINED void __glibcxx_assert_fail(const char *file, int li
 }
 } // namespace std
 #undef SYCLBIN_INLINED
+#undef SYCLBIN_LINE
 #undef SYCLBIN_ITEM
 #undef SYCLBIN_ID
 #undef SYCLBIN_DEVICE

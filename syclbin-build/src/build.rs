@@ -88,6 +88,20 @@ impl Build {
         }
     }
 
+    /// Silences compiler warnings (`-Wno-everything`) if `yes` is `false`, for example in third-party sources. By
+    /// default, each of them becomes a Cargo warning. Headers in directories that are added with
+    /// `.flag("-isystem").flag("include")` never cause warnings.
+    ///
+    /// Unlike [`warnings`](https://docs.rs/cc/latest/cc/struct.Build.html#method.warnings) of crate `cc`, this method
+    /// never adds `-Wall` or `-Wextra`.
+    pub fn warnings(self, yes: bool) -> Self {
+        if yes {
+            self
+        } else {
+            self.flag("-Wno-everything")
+        }
+    }
+
     /// Adds a compiler argument, such as `-std=c++20`. The default optimization level is `-O2`.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.request.arguments.push(flag.into());

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use syclbin_toolchain::INSTALL_COMMAND;
+use syclbin_toolchain::{GET_COMPILER, INSTALL_COMMAND};
 
 use crate::compile::diagnostics::hints;
 use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
@@ -68,8 +68,8 @@ pub enum Error {
     Unusable(Box<RejectedCandidate>),
     /// No usable compiler was found.
     #[error(
-        "no SYCL compiler was found in {}; install one with `{INSTALL_COMMAND}` (from the crate cargo-syclbin), or \
-         set SYCLBIN_CLANG to a DPC++ clang++ that supports -fsyclbin{}",
+        "no SYCL compiler was found in {}; {GET_COMPILER}, or set SYCLBIN_CLANG to a DPC++ \
+         clang++ that supports -fsyclbin{}",
         .home.as_ref().map_or_else(|| "PATH".to_owned(), |home| format!("{} or PATH", home.display())),
         listed(.passed_over)
     )]

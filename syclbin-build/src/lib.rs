@@ -41,8 +41,9 @@
 //! ```
 //!
 //! More headers declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
-//! `<syclbin/group.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`, `<syclbin/printf.hpp>`. A build adds
-//! these headers to the search path of every compiler, after the directories of [`Build::include`].
+//! `<syclbin/group.hpp>`, `<syclbin/reduce.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`,
+//! `<syclbin/printf.hpp>`. A build adds these headers to the search path of every compiler, after the directories of
+//! [`Build::include`].
 //!
 //! # The compiler
 //!

@@ -17,7 +17,7 @@ use crate::request::is_pattern;
 const TABLE: &str = "package.metadata.syclbin";
 
 /// The keys that [`Build::from_manifest`] documents.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "sources",
     "include",
     "define",
@@ -25,6 +25,7 @@ const KEYS: [&str; 9] = [
     "targets",
     "link-at-load",
     "link",
+    "warnings",
     "compiler",
     "prebuilt",
 ];
@@ -60,6 +61,7 @@ impl Build {
     /// targets = ["spir64"]                     # Build::targets
     /// link-at-load = true                      # Build::link_at_load
     /// link = true                              # Build::link
+    /// warnings = false                         # Build::warnings
     /// compiler = "icpx"                        # Build::compiler
     /// prebuilt = "kernels/saxpy.syclbin"       # Build::prebuilt
     /// ```
@@ -207,14 +209,16 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "include" => build = texts(value, &place)?.fold(build, Build::include),
             "flags" => build = texts(value, &place)?.fold(build, Build::flag),
             "targets" => build = build.targets(texts(value, &place)?),
-            "link-at-load" => match value.get_ref().as_bool() {
-                Some(yes) => build = build.link_at_load(yes),
-                None => return wrong(value, &place, "true or false"),
-            },
-            "link" => match value.get_ref().as_bool() {
-                Some(yes) => build = build.link(yes),
-                None => return wrong(value, &place, "true or false"),
-            },
+            key @ ("link-at-load" | "link" | "warnings") => {
+                let Some(yes) = value.get_ref().as_bool() else {
+                    return wrong(value, &place, "true or false");
+                };
+                build = match key {
+                    "link" => build.link(yes),
+                    "warnings" => build.warnings(yes),
+                    _ => build.link_at_load(yes),
+                };
+            }
             "define" => {
                 for (macro_name, value) in as_table(value, &place)? {
                     let macro_name = macro_name.get_ref();

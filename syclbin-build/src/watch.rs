@@ -60,6 +60,8 @@ type Stamps = BTreeMap<PathBuf, Option<String>>;
 pub struct Recompiled {
     /// The compiler's warnings, one per line, or an empty string.
     pub warnings: String,
+    /// The files that the result depends on: sources, headers and parts of the compiler.
+    pub files: BTreeSet<PathBuf>,
 }
 
 impl Watch {
@@ -151,7 +153,7 @@ impl Watch {
                 .or_insert_with_key(|path| stamp_before(path, started));
         }
         self.compiled = Some(before);
-        result.map(|_| Recompiled { warnings })
+        result.map(|files| Recompiled { warnings, files })
     }
 
     /// Compiles, and returns all files that the result depends on.

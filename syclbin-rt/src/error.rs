@@ -4,6 +4,8 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use syclbin::__private::{lines, listed};
+
 pub use syclbin::__private::failed_assert::FailedAssert;
 
 use crate::backend::failure::{Code, Failure};
@@ -202,22 +204,20 @@ fn remedy(code: Code) -> &'static str {
     }
 }
 
-/// Formats a colon, followed by one indented line for each item, or " none" if there are no items.
+/// Formats a colon and an indented line per item, abbreviated if there are many, or " none" if there are no items.
 pub(crate) fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return " none".to_owned();
     }
-    let lines = items.iter().map(|item| format!("\n  {item}"));
-    format!(":{}", lines.collect::<String>())
+    format!(":\n  {}", lines(items))
 }
 
-/// Formats the items, separated by commas, or "none".
+/// Formats the items, separated by commas and abbreviated if there are many, or "none" if there are no items.
 pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    if items.is_empty() {
-        return "none".to_owned();
+    match listed(items) {
+        text if text.is_empty() => "none".to_owned(),
+        text => text,
     }
-    items.join(", ")
 }
 
 impl fmt::Display for Error {

@@ -214,7 +214,7 @@ pub use syclbin::{Aspect, State};
 
 pub use backend::facts::{Affinity, DeviceKind, Partition};
 pub use backend::kernel::KernelAttributes;
-pub use backend::queue::QueueOptions;
+pub use backend::queue::{Priority, QueueOptions};
 pub use backend::range::{AnyRange, Extent, NdRange, Range};
 pub use backend::slice::DeviceSlice;
 pub use backend::{Addressing, DevicePointer, Filtering, Mapped, MappedMut};

@@ -274,6 +274,9 @@ fn key_of_release(
     if let Some(features) = features_for(facts.kind) {
         add(features.as_bytes());
     }
+    if let Some(system) = &facts.other_system {
+        add(system.as_bytes());
+    }
     for (name, value) in environment {
         add(name.as_encoded_bytes());
         add(value.as_encoded_bytes());

@@ -27,11 +27,16 @@ fn main() {
         ("tests/kernels", "aligned"),
         ("tests/kernels", "signs"),
         ("tests/kernels", "bfloat16"),
+        ("tests/kernels", "reductions"),
     ] {
         Build::new()
             .source(format!("{folder}/{name}.cpp"))
             .compile(name);
     }
+    Build::new()
+        .source("tests/kernels/library_types.cpp")
+        .flag("-std=c++20")
+        .compile("library_types");
     // Programs as SYCL's users write them.
     for name in ["captures", "functions", "ranges"] {
         let build = Build::new()

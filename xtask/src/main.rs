@@ -11,6 +11,7 @@ mod gpu;
 mod licences;
 mod nvcc;
 mod nvidia;
+mod platforms;
 mod prose;
 mod random;
 mod separate;
@@ -25,7 +26,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 20] = [
+const TASKS: [Task; 21] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -95,6 +96,11 @@ const TASKS: [Task; 20] = [
         name: "drivers",
         help: "run a pack on PoCL, rusticl, AMD's compiler and Intel's drivers; --driver NAME for one",
         run: drivers::run,
+    },
+    Task {
+        name: "platforms",
+        help: "run programs for Windows under Wine and for aarch64 under QEMU, check other targets",
+        run: platforms::run,
     },
     Task {
         name: "nvcc",

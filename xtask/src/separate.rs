@@ -24,8 +24,10 @@ pub(crate) fn check_format() -> Result<()> {
 pub(crate) fn run() -> Result<()> {
     let candle = build("candle")?;
     timed("running candle", || {
-        let printed = printed(Command::new(candle).args(["1024", "2048"]))?;
-        contains(&printed, "agree     with candle's own result")
+        let product = printed(Command::new(&candle).args(["1024", "2048"]))?;
+        contains(&product, "agree     with candle's own result")?;
+        let decoder = printed(Command::new(&candle).args(["decoder", "small"]))?;
+        contains(&decoder, "agree     with candle: 32 tokens")
     })?;
     if let Some(missing) = missing_for_mpi() {
         eprintln!("skipped: stencil-mpi: {missing}");

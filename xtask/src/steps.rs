@@ -173,12 +173,7 @@ fn lint_libraries() -> Result<()> {
         "lints of syclbin-rt without CUDA",
         cargo().args(command.split(' ')),
     )?;
-    let folder = Command::new("rustc")
-        .args(["--print", "target-libdir", "--target", BARE_TARGET])
-        .output()
-        .map_err(|error| format!("rustc: {error}"))?;
-    let folder = String::from_utf8_lossy(&folder.stdout).trim().to_owned();
-    if !Path::new(&folder).is_dir() {
+    if !has_target(BARE_TARGET)? {
         eprintln!(
             "skipped: syclbin without a standard library; `rustup target add {BARE_TARGET}` brings the target"
         );
@@ -190,6 +185,16 @@ fn lint_libraries() -> Result<()> {
         "syclbin without a standard library",
         command.arg(BARE_TARGET),
     )
+}
+
+/// Returns whether rustup has installed the standard library of a target.
+pub(crate) fn has_target(target: &str) -> Result<bool> {
+    let folder = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .output()
+        .map_err(|error| format!("rustc: {error}"))?;
+    let folder = String::from_utf8_lossy(&folder.stdout).trim().to_owned();
+    Ok(Path::new(&folder).is_dir())
 }
 
 /// Lints all crates, and builds the documentation of those that are published. Some of them compile kernels first.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The errors of all commands. Each message names the affected paths and suggests a remedy.
 
+use std::env::consts::{ARCH, OS};
 use std::io;
 use std::path::PathBuf;
 
-use syclbin_toolchain::{Component, INSTALL_COMMAND, NoHome, UnsuitableDirectory};
+use syclbin::__private::lines;
+use syclbin_toolchain::{
+    COMPILE_ON_LINUX, Component, GET_CPU_DRIVER, INSTALL_COMMAND, NoHome, UnsuitableDirectory,
+};
 
 /// A result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -28,13 +32,9 @@ pub enum Error {
     )]
     NotExecutable(PathBuf),
 
-    /// The pinned wheels contain programs for another platform. The fields contain Rust's platform names.
-    #[error(
-        "the pinned wheels contain programs for x86-64 Linux, but this machine is {arch} {os}; set SYCLBIN_CLANG to \
-         the clang++ of your own DPC++ or build from prebuilt .syclbin files, and run kernels with your \
-         system's OpenCL driver"
-    )]
-    Platform { os: String, arch: String },
+    /// The component is not available for this system. `None` means that no component is.
+    #[error("{}", unavailable(*.0))]
+    Platform(Option<Component>),
 
     #[error(
         "cannot find {}, which the compiler component needs; `cargo install cargo-syclbin` installs it beside \
@@ -124,8 +124,8 @@ pub enum Error {
     #[error("{}: {}", .0.display(), .1)]
     Format(PathBuf, Box<dyn std::error::Error + Send + Sync>),
 
-    /// The string lists what each image lacks, one image per line.
-    #[error("cannot package the images of {} as SYCLBIN:{}", .0.display(), .1)]
+    /// The string says what the images lack, in one or more lines.
+    #[error("cannot package the images of {} as SYCLBIN:\n  {}", .0.display(), .1)]
     LeftOut(PathBuf, String),
 
     /// This option of `pack` cannot be combined with SYCLBIN output.
@@ -141,7 +141,7 @@ pub enum Error {
     Save(PathBuf, io::Error),
 
     /// `include_syclbin!` would reject the file for these reasons.
-    #[error("cannot generate Rust code from {}: {}", .0.display(), .1.join("\n  "))]
+    #[error("cannot generate Rust code from {}: {}", .0.display(), lines(.1))]
     Expand(PathBuf, Vec<String>),
 
     #[error("Cargo found no workspace: {0}")]
@@ -159,9 +159,9 @@ pub enum Error {
     )]
     NothingToWatch,
 
-    /// The kernel description in a Cargo.toml is invalid.
+    /// Sources cannot be compiled, or the kernel description in a Cargo.toml is invalid.
     #[error(transparent)]
-    Manifest(syclbin_build::Error),
+    Build(syclbin_build::Error),
 
     #[error("cannot run {}: {}; set CARGO to the path of Cargo", .0.display(), .1)]
     Cargo(PathBuf, io::Error),
@@ -199,4 +199,20 @@ pub enum Error {
 
     #[error("cannot write to standard output")]
     Output(#[from] io::Error),
+}
+
+/// Formats the message of [`Error::Platform`].
+fn unavailable(component: Option<Component>) -> String {
+    let compile = format!(
+        "{COMPILE_ON_LINUX}, or set SYCLBIN_CLANG to a DPC++ clang++ that supports -fsyclbin"
+    );
+    let (what, remedy) = match component {
+        Some(Component::CpuDevice) => ("cpu-device is not".to_owned(), GET_CPU_DRIVER.to_owned()),
+        Some(component) => (format!("{} is not", component.name()), compile),
+        None => (
+            "no component is".to_owned(),
+            format!("{GET_CPU_DRIVER}; {compile}"),
+        ),
+    };
+    format!("{what} available for {ARCH} {OS}; {remedy}")
 }

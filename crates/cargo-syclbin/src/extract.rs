@@ -10,6 +10,7 @@ use anstyle::Style;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::Serialize;
+use syclbin::__private::{lines, listed, ranges};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content};
 use syclbin_toolchain::file;
@@ -17,7 +18,7 @@ use syclbin_tools::extract::{DeviceImage, Note, OffloadKind, images_with, packag
 
 use crate::error::{Error, Result};
 use crate::input::{Input, sha256};
-use crate::inspect::{listed, qualified, state_name};
+use crate::inspect::{qualified, state_name};
 use crate::ui::{self, ATTENTION, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
@@ -183,8 +184,7 @@ pub fn run(options: &Options) -> Result<bool> {
 fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(Package, Vec<u8>)> {
     let (made, notes) = package(images);
     if made.modules.is_empty() {
-        let notes = notes.iter().map(|note| format!("\n  {note}"));
-        return Err(Error::LeftOut(file.into(), notes.collect()));
+        return Err(Error::LeftOut(file.into(), grouped(&notes)));
     }
     let bytes = to_vec(&made, Container::default())
         .map_err(|cause| Error::Format(file.into(), cause.into()))?;
@@ -289,7 +289,8 @@ fn render(report: &Report) -> String {
             page.line(format_args!("    from {}", Shown(&image.origin)));
         }
         if let Some(kernels) = image.kernels.as_deref().filter(|names| !names.is_empty()) {
-            page.line(format_args!("    kernels {}", listed(kernels, qualified)));
+            let kernels = listed(kernels.iter().map(|kernel| qualified(kernel)));
+            page.line(format_args!("    kernels {kernels}"));
         }
         if let Some(reason) = image.skipped {
             page.line(format_args!(
@@ -302,26 +303,28 @@ fn render(report: &Report) -> String {
         let state = package.state.as_deref().unwrap_or("no");
         let modules = counted(package.module_count, "abstract module");
         page.line(format_args!("    SYCLBIN, {state} state, {modules}"));
-        // Similar images get the same notes, so group the images by note.
-        let mut said: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
-        for note in &package.notes {
-            let images = said.entry((note.packaged, &note.text)).or_default();
-            images.push(note.image.to_string());
-        }
-        for ((packaged, note), images) in said {
-            let (style, left_out) = if packaged {
-                (Style::new(), "")
-            } else {
-                (ATTENTION, "left out: ")
-            };
-            let plural = if images.len() == 1 { "" } else { "s" };
-            let (images, note) = (images.join(", "), Escaped(note));
-            page.line(format_args!(
-                "    image{plural} {images}: {style}{left_out}{note}{style:#}"
-            ));
-        }
+        page.list(&grouped(&package.notes));
     }
     page.text
+}
+
+/// Formats one line for each distinct note, because similar images get the same notes. Images that were left out come
+/// first.
+pub(crate) fn grouped(notes: &[Note]) -> String {
+    let mut images: BTreeMap<(bool, &str), Vec<usize>> = BTreeMap::new();
+    for note in notes {
+        let same = images.entry((note.packaged, &note.text)).or_default();
+        same.push(note.image);
+    }
+    lines(images.into_iter().map(|((packaged, note), images)| {
+        let left_out = if packaged { "" } else { "left out: " };
+        let plural = if images.len() == 1 { "" } else { "s" };
+        format!(
+            "image{plural} {}: {left_out}{}",
+            ranges(images),
+            Escaped(note)
+        )
+    }))
 }
 
 fn line(image: &ExtractedImage) -> String {

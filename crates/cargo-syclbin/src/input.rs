@@ -140,6 +140,7 @@ mod tests {
     use super::*;
 
     /// Returns the result of `act`, and fails the test if `act` hangs.
+    #[cfg(unix)]
     fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || sender.send(act()));

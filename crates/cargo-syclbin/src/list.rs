@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::Package;
 use clap::Args;
 use serde::Serialize;
+use syclbin::__private::{lines, listed};
 use syclbin_build::{listing, manifest};
 
 use crate::error::{Error, Result};
@@ -84,7 +85,7 @@ pub fn run(options: &Options) -> Result<bool> {
     // Cargo takes longer, so report mistakes in Cargo.toml first.
     let read = |package: &&Package| manifest::read(package.manifest_path.as_std_path());
     let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
-    let described = described.map_err(Error::Manifest)?;
+    let described = described.map_err(Error::Build)?;
     let root = workspace.metadata.workspace_root.as_std_path();
     let (folders, finished) = workspace.run_build_scripts(&packages, &options.selection.cargo)?;
     let mut files = Vec::new();
@@ -181,17 +182,15 @@ fn render(report: &Report, root: &Path) -> String {
             Escaped(&sources),
         ));
         if !file.kernels.is_empty() {
-            let kernels = file.kernels.join(", ");
-            page.line(format_args!("    kernels  {}", Shown(&kernels)));
+            let kernels = listed(file.kernels.iter().map(|kernel| Shown(kernel)));
+            page.line(format_args!("    kernels  {kernels}"));
         }
-        for left_out in &file.left_out {
+        page.list(&lines(file.left_out.iter().map(|left_out| {
             let (kernel, reason) = (Shown(&left_out.kernel), Shown(&left_out.reason));
             let shown = |location: &String| format!(" ({})", Shown(location));
             let location = left_out.location.as_ref().map(shown).unwrap_or_default();
-            page.line(format_args!(
-                "    no function for {kernel}{location}: {reason}"
-            ));
-        }
+            format!("no function for {kernel}{location}: {reason}")
+        })));
         if let Some(path) = &file.path {
             let shown = relative(Path::new(path), root);
             page.line(format_args!("    file     {shown}"));

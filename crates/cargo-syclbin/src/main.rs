@@ -20,7 +20,7 @@ use cargo_syclbin::project::{init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
-use cargo_syclbin::toolchain::{self, list, pins};
+use cargo_syclbin::toolchain::{self, list};
 use cargo_syclbin::ui::{Terminal, answer, complain, one_of};
 use cargo_syclbin::{
     build, convert, doctor, expand, extract, inspect, list as files, pack, verify, watch,
@@ -48,7 +48,7 @@ enum Command {
     /// Create a program with a kernel, a build script and a workflow for GitHub Actions
     ///
     /// The program is a package in a new directory of that name, like those that `cargo new` creates. The package
-    /// depends on syclbin-rt and syclbin-build.
+    /// depends on syclbin-rt and syclbin-build. With --from, it has a draft of each launch instead of the example.
     New(new::Options),
     /// Add a kernel to the crate in this directory
     ///
@@ -201,13 +201,7 @@ fn run(command: Command) -> Result<bool> {
 }
 
 fn install(options: Install) -> Result<()> {
-    toolchain::supports(std::env::consts::OS, std::env::consts::ARCH)?;
-    let components = match options.components.as_slice() {
-        [] => toolchain::components(),
-        named => named.to_vec(),
-    };
-    let mut chosen = pins::ALL.to_vec();
-    chosen.retain(|pin| components.contains(&pin.component));
+    let chosen = toolchain::pins_of(&options.components)?;
     let installer = Installer {
         home: &home()?,
         source: &match options.wheels {

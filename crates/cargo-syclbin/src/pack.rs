@@ -11,6 +11,7 @@ use syclbin_tools::extract::{bundle, embed, images, package};
 
 use crate::convert::save;
 use crate::error::{Error, Result};
+use crate::extract::grouped;
 use crate::input::Input;
 use crate::ui::{complain, one_of};
 
@@ -159,11 +160,10 @@ fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     let (file, notes) = package(found);
     // The user named every image, so leaving out any of them is an error.
     if notes.iter().any(|note| !note.packaged) {
-        let notes = notes.iter().map(|note| format!("\n  {note}"));
-        return Err(Error::LeftOut(output.into(), notes.collect()));
+        return Err(Error::LeftOut(output.into(), grouped(&notes)));
     }
-    for note in &notes {
-        complain(format_args!("note: {note}"));
+    if !notes.is_empty() {
+        complain(format_args!("notes:\n  {}", grouped(&notes)));
     }
     to_vec(&file, Container::default()).map_err(|cause| Error::Format(output.into(), cause.into()))
 }

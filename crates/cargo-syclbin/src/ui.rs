@@ -116,6 +116,13 @@ impl Page {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{line}");
     }
+
+    /// Adds `lines`, and gives all of them the same indentation.
+    pub(crate) fn list(&mut self, lines: &str) {
+        for line in lines.lines() {
+            self.line(format_args!("    {}", line.trim_start()));
+        }
+    }
 }
 
 /// The output format.

@@ -34,7 +34,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled> {
     let text = read(source)?;
     let library = library::find()?;
-    arguments.splice(0..0, library::assert_arguments());
+    arguments.splice(0..0, library::include_arguments(library::ASSERT_PATH));
     arguments.extend(library::header_arguments(&library));
     let mut code = Code::SpirV;
     if let Some(ptx) = ptx {

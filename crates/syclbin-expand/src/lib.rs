@@ -23,12 +23,15 @@
 //! | `contract` | the conditions of a kernel: parsed, bounded, checked |
 //! | `variables` | specialization constants and device globals |
 //! | `info` | the constant `KERNELS` |
+//! | `draft` | a program's launches with placeholders, for tools |
 //! | `outline` | signatures and structs alone, for tools |
 //! | `doc` | documentation of generated items |
 #![forbid(unsafe_code)]
 
 mod contract;
 mod doc;
+#[cfg(any(test, feature = "source"))]
+mod draft;
 mod file;
 mod info;
 mod input;
@@ -129,27 +132,49 @@ pub struct KernelStub {
 /// Fails if `bytes` are not a SYCLBIN file, or if an image in it is damaged.
 #[cfg(any(test, feature = "source"))]
 pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
+    planned(bytes, |file, plan| {
+        let mut functions = std::collections::BTreeMap::new();
+        plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
+            functions.insert(&stub.kernel.symbol, path);
+        });
+        let kernels = file.signatures.kernels.iter();
+        let kernels = kernels.filter(|kernel| !kernel.is_rounded_range());
+        let described = kernels.map(|kernel| {
+            let reason = plan.reasons.get(&*kernel.symbol).cloned();
+            KernelStub {
+                symbol: kernel.symbol.clone(),
+                function: functions
+                    .remove(&kernel.symbol)
+                    .ok_or(reason.unwrap_or_default()),
+            }
+        });
+        described.collect()
+    })
+}
+
+/// Drafts a launch of each kernel in the file `bytes`, as a Rust block comment after the C++ signature. Arguments and
+/// ranges are placeholders. The code expects the loaded module `kernels` and its queue `queue`. A kernel without a
+/// function gets a comment with the reason.
+///
+/// # Errors
+///
+/// Fails for the same reasons as [`stubs`].
+#[cfg(any(test, feature = "source"))]
+pub fn launches(bytes: &[u8]) -> Result<Vec<String>, syclbin::Error> {
+    planned(bytes, |_, plan| draft::launches(plan))
+}
+
+#[cfg(any(test, feature = "source"))]
+fn planned<T>(
+    bytes: &[u8],
+    look: impl FnOnce(&File, plan::Plan<'_>) -> Vec<T>,
+) -> Result<Vec<T>, syclbin::Error> {
     let file = File::parse(quote!("kernels"), "kernels".into(), bytes)?;
     let Ok((input, mut errors)) = Input::parse(quote!(mod kernels = "kernels";)) else {
         return Ok(Vec::new()); // unreachable: this input is valid
     };
     let plan = plan::Plan::new(&input, &file, &mut errors);
-    let mut functions = std::collections::BTreeMap::new();
-    plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
-        functions.insert(&stub.kernel.symbol, path);
-    });
-    let kernels = file.signatures.kernels.iter();
-    let kernels = kernels.filter(|kernel| !kernel.is_rounded_range());
-    let described = kernels.map(|kernel| {
-        let reason = plan.reasons.get(&*kernel.symbol).cloned();
-        KernelStub {
-            symbol: kernel.symbol.clone(),
-            function: functions
-                .remove(&kernel.symbol)
-                .ok_or(reason.unwrap_or_default()),
-        }
-    });
-    Ok(described.collect())
+    Ok(look(&file, plan))
 }
 
 #[cfg(test)]

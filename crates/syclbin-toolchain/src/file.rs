@@ -142,13 +142,15 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
 /// Like a shell, does not search for a `name` that contains a directory.
 #[must_use]
 pub fn find_program(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
-    if name.contains(std::path::MAIN_SEPARATOR) {
+    if Path::new(name).components().count() > 1 {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
+    let suffix = std::env::consts::EXE_SUFFIX;
+    let name = format!("{}{suffix}", name.trim_end_matches(suffix));
     std::env::split_paths(search?)
         // An empty entry means the current directory, and running programs from there is unsafe.
         .filter(|folder| !folder.as_os_str().is_empty())
-        .map(|folder| folder.join(name))
+        .map(|folder| folder.join(&name))
         .find(|path| is_program(path))
 }
 

@@ -9,7 +9,8 @@
 //!   compiler/2026.2.0/       one directory per component and version, created by a rename
 //!     MANIFEST               marks the installation as complete
 //!     bin/syclbin-clang      the compiler driver
-//!     lib/libsycl-jit.so     the compiler library that it calls
+//!     lib/libsycl-jit.so     the compiler library that it calls; on Windows bin/sycl-jit.dll
+//!     usr/include            the headers of a C and a C++ library, only on Windows
 //!   cpu-device/2026.2.0/
 //!     MANIFEST
 //!     lib/libintelocl.so     an OpenCL driver that exports the whole API, without a loader
@@ -18,6 +19,9 @@
 //!     bin/ptxas              compiles PTX to native code
 //!     bin/nvlink             links native code of several modules
 //!     nvvm/libdevice/libdevice.10.bc   mathematics library for NVIDIA GPUs
+//!   oneapi-headers/2026.2.0/   on request
+//!     MANIFEST
+//!     include/               the headers of oneDPL and oneMKL
 //! ```
 //!
 //! Next to the components are the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt` cache
@@ -55,6 +59,30 @@ pub const MANIFEST: &str = "MANIFEST";
 /// The command that installs everything, for error messages.
 pub const INSTALL_COMMAND: &str = "cargo syclbin toolchain install";
 
+/// How to get a driver that runs kernels on this system's CPU, for error messages.
+pub const GET_CPU_DRIVER: &str = if cfg!(all(
+    target_arch = "x86_64",
+    any(target_os = "linux", windows)
+)) {
+    "run `cargo syclbin toolchain install` to install a driver that runs kernels on the CPU"
+} else {
+    "install an OpenCL driver that accepts SPIR-V, such as PoCL for CPUs (Debian's package pocl-opencl-icd)"
+};
+
+/// How to get a compiler, or compiled kernels where none is available, for error messages.
+pub const GET_COMPILER: &str = if cfg!(all(
+    target_arch = "x86_64",
+    any(target_os = "linux", windows)
+)) {
+    "install one with `cargo syclbin toolchain install` (from the crate cargo-syclbin)"
+} else {
+    COMPILE_ON_LINUX
+};
+
+/// How to get compiled kernels where a component is not available, for error messages.
+pub const COMPILE_ON_LINUX: &str = "compile the program on x86-64 Linux with `cargo build --target`, commit the file \
+     that `cargo syclbin build --commit` writes there";
+
 /// A separately installed part of the toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Component {
@@ -64,20 +92,28 @@ pub enum Component {
     CpuDevice,
     /// The additional files for compiling to NVIDIA GPUs.
     Nvidia,
+    /// The headers of oneDPL and oneMKL, which many SYCL programs include.
+    OneapiHeaders,
 }
 
 impl Component {
     /// Every component, in installation order.
-    pub const ALL: [Self; 3] = [Self::Compiler, Self::CpuDevice, Self::Nvidia];
+    pub const ALL: [Self; 4] = [
+        Self::Compiler,
+        Self::CpuDevice,
+        Self::Nvidia,
+        Self::OneapiHeaders,
+    ];
 
     /// Returns the name that users type, which is also the name of the component's directory: `compiler`, `cpu-device`,
-    /// `nvidia`.
+    /// `nvidia`, `oneapi-headers`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compiler => "compiler",
             Self::CpuDevice => "cpu-device",
             Self::Nvidia => "nvidia",
+            Self::OneapiHeaders => "oneapi-headers",
         }
     }
 
@@ -89,22 +125,30 @@ impl Component {
             .find(|component| component.name() == name)
     }
 
-    /// Returns the file that the rest of the project uses, relative to the component's directory: the compiler program,
-    /// the CPU device's shared library, or NVIDIA's assembler.
+    /// Returns the file or directory that the rest of the project uses, relative to the component's directory: the
+    /// compiler program, the CPU device's shared library, NVIDIA's assembler, or the include directory.
     #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
+            Self::Compiler if cfg!(windows) => "bin/syclbin-clang.exe",
             Self::Compiler => "bin/syclbin-clang",
+            Self::CpuDevice if cfg!(windows) => "bin/intelocl64.dll",
             Self::CpuDevice => "lib/libintelocl.so",
             Self::Nvidia => "bin/ptxas",
+            Self::OneapiHeaders => "include",
         }
     }
 }
 
 /// The compiler library, relative to the directory of [`Component::Compiler`].
 ///
-/// Its parent directory must be called `lib`, because the library looks for other libraries in `$ORIGIN/../lib`.
-pub const COMPILER_LIBRARY: &str = "lib/libsycl-jit.so";
+/// On Linux, its parent directory must be called `lib`, because the library looks for other libraries in
+/// `$ORIGIN/../lib`.
+pub const COMPILER_LIBRARY: &str = if cfg!(windows) {
+    "bin/sycl-jit.dll"
+} else {
+    "lib/libsycl-jit.so"
+};
 
 /// The mathematics library that code for NVIDIA GPUs calls, relative to the directory of [`Component::Nvidia`]. That
 /// directory is laid out like a CUDA installation.
@@ -222,14 +266,16 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Returns the file that the rest of the project uses; see [`Component::entry`].
+    /// Returns the file or directory that the rest of the project uses; see [`Component::entry`].
     #[must_use]
     pub fn entry(&self) -> PathBuf {
-        self.folder.join(self.component.entry())
+        // Windows loads a library only if its path has backslashes, which `components` inserts.
+        let path = self.folder.join(self.component.entry());
+        path.components().collect()
     }
 
     fn is_whole(&self) -> bool {
-        self.folder.join(MANIFEST).is_file() && self.entry().is_file()
+        self.folder.join(MANIFEST).is_file() && self.entry().exists()
     }
 }
 
@@ -259,8 +305,9 @@ mod tests {
             Home::locate(Some(OsStr::new(""))).ok(),
             Home::locate(None).ok()
         );
-        let explicit = Home::locate(Some(OsStr::new("/somewhere"))).unwrap();
-        assert_eq!(explicit.path(), Path::new("/somewhere"));
+        let somewhere = std::env::temp_dir();
+        let explicit = Home::locate(Some(somewhere.as_os_str())).unwrap();
+        assert_eq!(explicit.path(), somewhere);
     }
 
     #[test]
@@ -304,10 +351,16 @@ mod tests {
 
     #[test]
     fn components_are_found_by_name() {
+        let [compiler, driver] = if cfg!(windows) {
+            ["bin/syclbin-clang.exe", "bin/intelocl64.dll"]
+        } else {
+            ["bin/syclbin-clang", "lib/libintelocl.so"]
+        };
         for (component, name, entry) in [
-            (Component::Compiler, "compiler", "bin/syclbin-clang"),
-            (Component::CpuDevice, "cpu-device", "lib/libintelocl.so"),
+            (Component::Compiler, "compiler", compiler),
+            (Component::CpuDevice, "cpu-device", driver),
             (Component::Nvidia, "nvidia", "bin/ptxas"),
+            (Component::OneapiHeaders, "oneapi-headers", "include"),
         ] {
             assert_eq!(component.name(), name);
             assert_eq!(component.entry(), entry);
@@ -318,12 +371,13 @@ mod tests {
 
     #[test]
     fn compilers_prefer_their_own_home() {
-        let program = Path::new("/own/compiler/2026.2.0/bin/syclbin-clang");
-        let homes = Home::of_compiler(program, Some(OsStr::new("/users")));
+        let [own, users] = ["own", "users"].map(|name| std::env::temp_dir().join(name));
+        let program = own.join("compiler/2026.2.0/bin/syclbin-clang");
+        let homes = Home::of_compiler(&program, Some(users.as_os_str()));
         let homes: Vec<PathBuf> = homes.map(|home| home.path().to_owned()).collect();
-        assert_eq!(homes, [Path::new("/own"), Path::new("/users")]);
-        let homes = Home::of_compiler(Path::new("syclbin-clang"), Some(OsStr::new("/users")));
+        assert_eq!(homes, [own, users.clone()]);
+        let homes = Home::of_compiler(Path::new("syclbin-clang"), Some(users.as_os_str()));
         let homes: Vec<PathBuf> = homes.map(|home| home.path().to_owned()).collect();
-        assert_eq!(homes, [Path::new("/users")]);
+        assert_eq!(homes, [users]);
     }
 }

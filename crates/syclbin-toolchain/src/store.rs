@@ -77,14 +77,16 @@ impl Store {
         // A file larger than the limit cannot be an entry.
         let bytes = (metadata.len() <= self.limit).then(|| read_all(&file));
         let Some(content) = bytes.flatten().and_then(|bytes| verified(name, bytes)) else {
+            drop(file); // on Windows, a removed entry cannot be replaced while it is open
             self.remove(name);
             return None;
         };
         let now = SystemTime::now();
         let used = metadata.modified().ok()?;
         if now.duration_since(used).is_ok_and(|since| since > FRESH) {
-            // The owner of a file can set its time even if it is open only for reading.
-            let _ = file.set_modified(now);
+            // Windows does not set the time of a file that is open only for reading.
+            let writable = file::open_own(&path, File::options().append(true));
+            let _ = writable.and_then(|file| file.set_modified(now));
         }
         Some(content)
     }

@@ -5,42 +5,64 @@ use std::path::{Path, PathBuf};
 
 use crate::{Component, HOME_VARIABLE};
 
+/// Intel's mistake, and the paths that avoid it.
+const PROBLEM: [&str; 2] = if cfg!(windows) {
+    [
+        "misreads paths with non-ASCII characters and does not find its libraries",
+        "with only ASCII characters",
+    ]
+} else {
+    [
+        "cuts off the path at the first whitespace and loads libraries from the wrong directory",
+        "without whitespace",
+    ]
+};
+
 /// A directory in which a component does not work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} does not work in {}: Intel's driver cuts off the path at the first whitespace and loads libraries from the \
-     wrong directory; set {HOME_VARIABLE} to a path without whitespace, and install the component there",
-    component.name(), path.display()
+    "{} does not work in {}: Intel's driver {}; set {HOME_VARIABLE} to a path {}, and install the component there",
+    component.name(), path.display(), PROBLEM[0], PROBLEM[1]
 )]
 pub struct UnsuitableDirectory {
     /// The component that does not work.
     pub component: Component,
-    /// The directory, with symbolic links resolved.
+    /// The directory. On Linux, symbolic links are resolved.
     pub path: PathBuf,
 }
 
 impl Component {
     /// Checks whether this component works in `directory`, which may not exist yet.
     ///
-    /// Intel's CPU driver (2026.2) finds its own path in `/proc/self/maps`, but cuts it off at the first white space.
-    /// It then loads libraries from the parent directory of the truncated path, where other users may be able to write.
-    /// A symbolic link does not help, because `/proc/self/maps` contains the resolved path.
+    /// On Linux, Intel's CPU driver (2026.2) finds its own path in `/proc/self/maps`, but truncates it at the first
+    /// white space. It then loads libraries from the parent directory of the truncated path, where other users may be
+    /// able to write. A symbolic link does not help, because `/proc/self/maps` contains the resolved path.
+    ///
+    /// On Windows, the same driver asks for its own path in the code page of the system, and then reads it as UTF-8.
+    /// Windows returns the path that loaded the driver, so a link with an ASCII path helps.
     ///
     /// # Errors
     ///
     /// Returns an error if the component does not work there.
     pub fn check_directory(self, directory: &Path) -> Result<(), UnsuitableDirectory> {
-        let path = resolved(directory);
-        let bytes = path.as_os_str().as_encoded_bytes();
-        // White space according to C's `isspace`.
-        let has_white_space = bytes.iter().any(|byte| matches!(byte, b' ' | 9..=13));
-        if self == Self::CpuDevice && has_white_space {
-            return Err(UnsuitableDirectory {
-                component: self,
-                path,
-            });
+        let (path, fits) = if cfg!(windows) {
+            let path = directory.to_owned();
+            let fits = path.as_os_str().is_ascii();
+            (path, fits)
+        } else {
+            let path = resolved(directory);
+            let bytes = path.as_os_str().as_encoded_bytes();
+            // White space according to C's `isspace`.
+            let has_white_space = bytes.iter().any(|byte| matches!(byte, b' ' | 9..=13));
+            (path, !(cfg!(target_os = "linux") && has_white_space))
+        };
+        if fits || self != Self::CpuDevice {
+            return Ok(());
         }
-        Ok(())
+        Err(UnsuitableDirectory {
+            component: self,
+            path,
+        })
     }
 }
 
@@ -56,7 +78,27 @@ fn resolved(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, windows))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn non_ascii_paths_are_refused_for_the_driver() {
+        let path = Path::new("C:\\Users\\Jörg\\home");
+        let error = Component::CpuDevice.check_directory(path).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("a path with only ASCII characters"),
+            "{error}"
+        );
+        assert_eq!(Component::Compiler.check_directory(path), Ok(()));
+        let plain = Path::new("C:\\Program Files\\home");
+        assert_eq!(Component::CpuDevice.check_directory(plain), Ok(()));
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -32,7 +32,7 @@ pub mod __private {
     use alloc::string::{String, ToString};
     use alloc::vec::Vec;
 
-    use syclbin::__private::mangled;
+    use syclbin::__private::{listed, mangled};
     use syclbin::AbstractModule;
 
     pub use syclbin::__private::mangled::declared as spelled;
@@ -52,7 +52,7 @@ pub mod __private {
         match kernels.as_slice() {
             [] => "a module without kernels".to_string(),
             [kernel] => format!("kernel {kernel}"),
-            kernels => format!("kernels {}", kernels.join(", ")),
+            kernels => format!("kernels {}", listed(kernels)),
         }
     }
 

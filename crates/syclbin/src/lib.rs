@@ -55,6 +55,7 @@ mod content;
 pub mod cubin;
 mod error;
 mod failed_assert;
+mod list;
 mod merge;
 pub mod metadata;
 mod model;
@@ -80,6 +81,7 @@ pub use property::{PropertySet, PropertySets, Value};
 /// Internal to this project. Any release may change it.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::list::{lines, listed, ranges};
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::signature::cpp_type::CppParameter;
@@ -99,7 +101,7 @@ pub mod __private {
     pub mod offload {
         pub use crate::offload::{Binary, SYMBOLS_KEY, listed_symbols, owned_strings};
         #[cfg(feature = "compression")]
-        pub use crate::offload::{allowance, claim, unpack_within};
+        pub use crate::offload::{allowance, claim, unpack_frame, unpack_within};
     }
 
     /// Magic numbers of other containers.

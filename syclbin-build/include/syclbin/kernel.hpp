@@ -21,6 +21,7 @@
 //   <syclbin/math.hpp>          SYCL's built-in functions: sqrt, fma, clamp, dot, popcount ...
 //   <syclbin/atomic.hpp>        atomic_ref, atomic_fence, multi_ptr
 //   <syclbin/group.hpp>         group_barrier, reduce_over_group, group_broadcast, shuffles ...
+//   <syclbin/reduce.hpp>        reductions over a range
 //   <syclbin/local_memory.hpp>  work_group_memory
 //   <syclbin/constants.hpp>     specialization_id, kernel_handler
 //   <syclbin/printf.hpp>        printf

@@ -51,7 +51,7 @@ pub(crate) fn candidates<'n>(
 /// Returns every split of `path` into a directory and a name, the shortest name first.
 fn splits(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let inside = path.rmatch_indices('/').filter(|(at, _)| *at > 0);
-    let whole = (!path.starts_with('/')).then_some(("", path));
+    let whole = (!Path::new(path).has_root()).then_some(("", path));
     inside
         .map(|(at, _)| (&path[..at], &path[at + 1..]))
         .chain(whole)

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use syclbin_toolchain::{Component, INSTALL_COMMAND};
+
 /// Returns whether diagnostics should have colors. Cargo captures standard error, and prints it unchanged when a build
 /// fails. So the script cannot detect the terminal, and uses colors only if the user forces them. Warnings never have
 /// colors, because they pass through Cargo.
@@ -41,10 +43,7 @@ pub(crate) fn hints(diagnostics: &str) -> String {
     for line in plain.lines().filter(|line| kind(line) == Some(Kind::Error)) {
         let quoted = line.split('\'').nth(1).unwrap_or_default();
         if line.ends_with(" file not found") {
-            hints.insert(format!(
-                "header {quoted} was not found; add its directory with .include(\"...\"), or move the kernels to a \
-                 source that does not include it"
-            ));
+            hints.insert(missing_header(quoted));
         } else if line.ends_with("cannot be used as the type of a kernel parameter")
             && quoted.ends_with('&')
         {
@@ -61,6 +60,21 @@ pub(crate) fn hints(diagnostics: &str) -> String {
         }
     }
     hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
+}
+
+fn missing_header(name: &str) -> String {
+    let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let remedy = if is(&["oneapi/dpl/", "oneapi/mkl", "mkl.h", "mkl_"]) {
+        let component = Component::OneapiHeaders.name();
+        format!("run `{INSTALL_COMMAND} --component {component}`")
+    } else if is(&["dpct/"]) {
+        "download the directory clang/runtime/dpct-rt/include from https://github.com/oneapi-src/SYCLomatic, and add \
+         it with .include(\"...\")"
+            .to_owned()
+    } else {
+        "add its directory with .include(\"...\"), or move the kernels to a source that does not include it".to_owned()
+    };
+    format!("header {name} was not found; {remedy}")
 }
 
 /// The diagnostics for several sources, without duplicates.
@@ -267,6 +281,12 @@ mod tests {
             hint.starts_with("\nhint: header mpi.h was not found; add"),
             "{hint}"
         );
+        let hint = |name: &str| hints(&said.replace("mpi.h", name));
+        for header in ["oneapi/dpl/execution", "oneapi/mkl.hpp", "mkl.h"] {
+            let remedy = "`cargo syclbin toolchain install --component oneapi-headers`";
+            assert!(hint(header).ends_with(remedy), "{header}");
+        }
+        assert!(hint("dpct/dpct.hpp").contains("https://github.com/oneapi-src/SYCLomatic"));
         let reference =
             "a.cpp:4:23: error: 'int *&' cannot be used as the type of a kernel parameter\n";
         let twice = hints(&reference.repeat(2));

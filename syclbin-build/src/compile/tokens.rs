@@ -77,7 +77,7 @@ impl Tokens {
             match &mut self.source {
                 #[cfg(unix)]
                 Source::Jobserver(pipe) => pipe.give_back(token),
-                Source::Count(_) => {}
+                Source::Count(_) => _ = token,
             }
         }
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Returns the prerequisites of all rules in `text`, in order. Decodes the escapes that clang and gcc write: `\ `,
-/// `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line.
+/// `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line. On Windows, the result has `/` between directories.
 #[must_use]
 pub fn prerequisites(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -51,7 +51,10 @@ pub fn prerequisites(text: &str) -> Vec<PathBuf> {
 }
 
 fn finish(word: &mut String, in_target: bool, found: &mut Vec<PathBuf>) {
-    let word = std::mem::take(word);
+    let mut word = std::mem::take(word);
+    if cfg!(windows) {
+        word = word.replace('\\', "/");
+    }
     if !in_target && !word.is_empty() {
         found.push(PathBuf::from(word));
     }

@@ -3,11 +3,16 @@
 //! `<sycl/sycl.hpp>`.
 //!
 //! They are part of this crate's source, and every build adds them to its compiler's search path.
-//! `cargo syclbin toolchain install` installs the same headers next to `syclbin-clang`.
+//! `cargo syclbin toolchain install` installs the same headers next to `syclbin-clang`. Builds also add the headers of
+//! oneDPL and oneMKL, if they are installed.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+
+use crate::cargo;
 
 macro_rules! header {
     ($name:literal) => {
@@ -19,7 +24,7 @@ macro_rules! header {
 }
 
 /// The headers, each with its path relative to the include directory and its contents.
-pub const ALL: [(&str, &str); 8] = [
+pub const ALL: [(&str, &str); 9] = [
     header!("atomic"),
     header!("constants"),
     header!("group"),
@@ -27,6 +32,7 @@ pub const ALL: [(&str, &str); 8] = [
     header!("local_memory"),
     header!("math"),
     header!("printf"),
+    header!("reduce"),
     header!("vector"),
 ];
 
@@ -44,10 +50,14 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// Returns the arguments that add the headers to the search path, after the user's directories. `-isystem` marks them
-/// as system headers, so compilers emit no warnings about them.
-pub(crate) fn arguments() -> [OsString; 2] {
-    ["-isystem".into(), folder().into()]
+/// Returns the arguments that add these headers and the component `oneapi-headers` to the search path, after the user's
+/// directories. `-isystem` marks them as system headers, so compilers emit no warnings about them.
+pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+    let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref()).ok();
+    let oneapi = home.and_then(|home| home.newest(Component::OneapiHeaders));
+    let folders = [Some(folder()), oneapi.map(|oneapi| oneapi.entry())];
+    let folders = folders.into_iter().flatten();
+    folders.flat_map(|folder| ["-isystem".into(), folder.into()])
 }
 
 /// A placeholder for the include directory, valid in every checkout.

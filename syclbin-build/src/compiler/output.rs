@@ -112,7 +112,7 @@ pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item 
     symbols(module, set::EXPORTED_SYMBOLS)
 }
 
-/// Returns the symbols in a property set of a module.
+/// Returns the symbols in a property set, except those with the value 0.
 pub(crate) fn symbols<'m>(
     module: &'m AbstractModule<'_>,
     set: &str,

@@ -132,6 +132,7 @@ fn every_variable_that_is_read_is_announced_once() {
             "SYCLBIN_CLANG",
             "SYCLBIN_PROBE_SECONDS",
             "SYCLBIN_TARGETS",
+            "SYCLBIN_HOME",
             "SYCLBIN_CACHE",
         ],
     );

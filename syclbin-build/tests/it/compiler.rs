@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::script::{self, COMPILE, Package, fake_clang_program};
+use crate::script::{self, COMPILE, Package, VECTOR_OPS, fake_clang_program};
 
 /// A command line without the paths that differ from run to run.
 fn shape(arguments: &[String]) -> Vec<&str> {
@@ -38,6 +38,27 @@ fn arguments_reach_the_compiler_in_order() {
     expected.extend(["-MD", "-MF", "code.d", "-o", "code.syclbin"]);
     expected.push("kernels/vector_ops.cpp");
     assert_eq!(shape(&package.recorded("vector_ops")), expected);
+}
+
+#[test]
+fn installed_headers_are_searched_last() {
+    let package = Package::new();
+    for file in ["MANIFEST", "include/oneapi/mkl.hpp"] {
+        package.write(&format!("home/oneapi-headers/2026.2.0/{file}"), "");
+    }
+    package.script(VECTOR_OPS, COMPILE).run().succeeded();
+    for name in ["vector_ops", "vector_ops-debug"] {
+        let recorded = package.recorded(name);
+        let folders = recorded.iter().zip(&recorded[1..]);
+        let folders: Vec<_> = folders
+            .filter(|(option, _)| *option == "-isystem")
+            .collect();
+        let [_, (_, last)] = folders[..] else {
+            panic!("{recorded:?}");
+        };
+        let expected = package.path("home/oneapi-headers/2026.2.0/include");
+        assert_eq!(*last, expected.to_str().unwrap());
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn manifest_table_is_compiled_like_code() {
         "[package.metadata.syclbin.both]\n\
          sources = [\"kernels/vector_ops.cpp\", \"kernels/work_group.cpp\"]\n\
          include = [\"inc dir\"]\ndefine = { N = 4, NAME = \"x y\", FAST = true }\n\
-         flags = [\"-std=c++20\"]\nlink-at-load = true\n\
+         flags = [\"-std=c++20\"]\nlink-at-load = true\nwarnings = false\n\
          targets = [\"spir64\", \"spir64_x86_64\"]\n\
          [package.metadata.syclbin.one]\nsources = [\"kernels/functor.cpp\", \"more/*.cpp\"]\n",
     );
@@ -37,6 +37,7 @@ fn manifest_table_is_compiled_like_code() {
         "-DNAME=x y",
         "-DFAST",
         "-std=c++20",
+        "-Wno-everything",
         "-fsycl-targets=spir64,spir64_x86_64",
         "-fsyclbin=object",
     ] {

@@ -34,6 +34,8 @@ pub(crate) struct Facts {
     pub(crate) version: String,
     pub(crate) driver_version: String,
     pub(crate) kind: DeviceKind,
+    /// The system that native code for this CPU must target, unless it is x86-64 Linux.
+    pub(crate) other_system: Option<String>,
     pub(crate) takes_spirv: bool,
     /// The SPIR-V versions that the driver accepts, if it lists them.
     pub(crate) spirv_versions: Vec<Version>,
@@ -41,6 +43,8 @@ pub(crate) struct Facts {
     pub(crate) ptx: Option<PtxFacts>,
     /// Whether the driver accepts debug information in SPIR-V.
     pub(crate) debug_info: bool,
+    /// Whether the driver accepts work-group limits (`SPV_INTEL_kernel_attributes`) in SPIR-V.
+    pub(crate) work_group_limits: bool,
     /// Whether the driver links only modules of the same SPIR-V version.
     pub(crate) links_one_version: bool,
     /// Whether the device supports work-group collective functions, such as a sum.
@@ -69,6 +73,8 @@ pub(crate) struct Facts {
     pub(crate) aspects: BTreeSet<Aspect>,
     /// The architecture that native code must target, if the driver reports it.
     pub(crate) architecture: Option<Architecture>,
+    pub(crate) uuid: Option<[u8; 16]>,
+    pub(crate) pci_address: Option<String>,
     /// Extension names, separated by spaces.
     pub(crate) extensions: String,
 }

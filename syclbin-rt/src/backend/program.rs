@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::ffi::CString;
 use std::sync::{Arc, Weak};
 
+use syclbin::architecture::Architecture;
 use syclbin::metadata::MiscProperties;
 
 use crate::backend::{Facts, Kernel, Result, Slot};
@@ -33,8 +34,8 @@ impl BuildOptions {
     /// Only Intel's GPU driver accepts the options for register allocation and explicit SIMD (which uses a separate
     /// compiler). On other devices, such as Intel's CPU device, they would fail the build.
     pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
-        let mut compile = Vec::new();
-        let mut link = Vec::new();
+        let mut compile = accepted(misc.compile_options.as_ref(), facts);
+        let mut link = accepted(misc.link_options.as_ref(), facts);
         // OpenCL has an option only for optimization level 0.
         if misc.opt_level == Some(0) {
             compile.push("-cl-opt-disable");
@@ -51,18 +52,34 @@ impl BuildOptions {
                 // 128 registers are the default.
                 _ => {}
             }
-            compile.extend(&link);
             // Without this option, code for some Intel GPUs addresses only the first 4 GB of a buffer and reads wrong
             // values beyond them.
             if facts.max_buffer_bytes < facts.memory_bytes {
                 compile.push("-cl-intel-greater-than-4GB-buffer-required");
             }
         }
+        compile.extend(&link);
         Self {
             compile: compile.join(" "),
             link: link.join(" "),
         }
     }
+}
+
+/// Returns the recorded options that the driver accepts. Every OpenCL driver accepts the standard's options.
+fn accepted<'o>(options: Option<&'o String>, facts: &Facts) -> Vec<&'o str> {
+    let name = facts.architecture.and_then(Architecture::name);
+    let is_pvc = name.is_some_and(|name| name.starts_with("intel_gpu_pvc"));
+    let options = options.into_iter().flat_map(|text| text.split_whitespace());
+    let options = options.filter_map(|option| match option.strip_prefix("-ftarget-") {
+        // The reference runtime interprets these options itself. DPC++ writes this one into most images.
+        Some(target) => target
+            .strip_prefix("register-alloc-mode=pvc:")
+            .filter(|_| is_pvc),
+        None if facts.is_intel_gpu() => Some(option),
+        None => Some(option).filter(|o| o.starts_with("-cl-") && !o.starts_with("-cl-intel-")),
+    });
+    options.collect()
 }
 
 /// A built program. Clones refer to the same program.
@@ -158,6 +175,36 @@ mod tests {
             assert_eq!(of(&misc, DeviceKind::Gpu, "Another"), none);
             assert_eq!(of(&misc, DeviceKind::Cpu, "Intel(R) Corporation"), none);
         }
+    }
+
+    #[test]
+    fn recorded_options_reach_drivers_that_accept_them() {
+        const LARGE: &str = "-ze-opt-large-register-file";
+        let misc = MiscProperties {
+            compile_options: Some(format!(
+                "-cl-mad-enable -cl-intel-no-spill -ze-opt-level=2  -ftarget-register-alloc-mode=pvc:{LARGE}"
+            )),
+            link_options: Some("-cl-no-signed-zeros".to_owned()),
+            ..MiscProperties::default()
+        };
+        let standard = "-cl-mad-enable -cl-no-signed-zeros".to_owned();
+        let link = "-cl-no-signed-zeros".to_owned();
+        for (kind, vendor) in [
+            (DeviceKind::Cpu, "Intel(R) Corporation"),
+            (DeviceKind::Gpu, "AMD"),
+        ] {
+            assert_eq!(of(&misc, kind, vendor), (standard.clone(), link.clone()));
+        }
+        let facts = |architecture: &str| Facts {
+            kind: DeviceKind::Gpu,
+            vendor: "Intel(R) Corporation".to_owned(),
+            architecture: architecture.parse().ok(),
+            ..Facts::default()
+        };
+        let intel = "-cl-mad-enable -cl-intel-no-spill -ze-opt-level=2";
+        let compile = |architecture| BuildOptions::of(&misc, &facts(architecture)).compile;
+        assert_eq!(compile("bmg"), format!("{intel} {link}"));
+        assert_eq!(compile("pvc"), format!("{intel} {LARGE} {link}"));
     }
 
     #[test]

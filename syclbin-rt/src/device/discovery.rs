@@ -4,7 +4,7 @@
 //! The installed CPU driver is loaded only if no other device is suitable.
 
 use syclbin::Syclbin;
-use syclbin_toolchain::INSTALL_COMMAND;
+use syclbin_toolchain::GET_CPU_DRIVER;
 
 use crate::backend::LibraryError;
 use crate::backend::facts::Facts;
@@ -98,11 +98,7 @@ impl Discovery {
             .tried
             .iter()
             .filter(|tried| tried.starts_with(driver_libraries::INSTALLED));
-        let missing = missing.map(|tried| {
-            format!(
-                "{tried}; run `{INSTALL_COMMAND}` to install a driver that runs SPIR-V on the CPU"
-            )
-        });
+        let missing = missing.map(|tried| format!("{tried}; {GET_CPU_DRIVER}"));
         Error::listing(
             ErrorKind::NoDevice,
             "no device on this machine can run anything in this SYCLBIN file",
@@ -208,10 +204,8 @@ impl Discovery {
     }
 
     fn no_device(&self) -> Error {
-        let message = format_args!(
-            "found no device that can run SYCLBIN kernels; run `{INSTALL_COMMAND}` to install a driver that runs them \
-             on the CPU"
-        );
+        let message =
+            format_args!("found no device that can run SYCLBIN kernels; {GET_CPU_DRIVER}");
         Error::listing(ErrorKind::NoDevice, message, self.tried.clone())
     }
 }

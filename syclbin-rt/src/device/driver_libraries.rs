@@ -33,8 +33,13 @@ const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 /// The toolchain home that this crate was built with.
 ///
 /// A program that was built with a custom home uses the CPU driver installed there even without the environment
-/// variable, as a RUNPATH does for shared libraries.
-const BUILT_WITH: Option<&str> = option_env!("SYCLBIN_HOME");
+/// variable, as a RUNPATH does for shared libraries. On Windows, this is `None`, because the owner of the directory
+/// cannot be checked there.
+const BUILT_WITH: Option<&str> = if cfg!(unix) {
+    option_env!("SYCLBIN_HOME")
+} else {
+    None
+};
 
 /// The outcome of looking for a library in one location.
 pub(crate) struct LibraryLookup {

@@ -301,6 +301,20 @@ impl Device {
         self.facts().max_work_item_sizes
     }
 
+    /// Returns the device's UUID, by which other libraries and processes recognize it. Returns `None` if the driver
+    /// does not report it (OpenCL extension `cl_khr_device_uuid`).
+    #[must_use]
+    pub fn uuid(&self) -> Option<[u8; 16]> {
+        self.facts().uuid
+    }
+
+    /// Returns the device's PCI address in the notation of Linux: domain, bus, device and function, such as
+    /// `0000:03:00.0`. Returns `None` if the driver does not report it (OpenCL extension `cl_khr_pci_bus_info`).
+    #[must_use]
+    pub fn pci_address(&self) -> Option<&str> {
+        self.facts().pci_address.as_deref()
+    }
+
     /// Describes the device for lists in error messages.
     pub(crate) fn described(&self) -> String {
         if self.is_usable() {

@@ -76,8 +76,8 @@ impl Terms for Checked {
 }
 
 impl<'a, const N: usize> Launch<'a, N> {
-    /// Creates a launch of `kernel` with `args`, whose `names` appear in messages. For generated code, in which a
-    /// kernel that cannot run on the device fails only when it is launched.
+    /// Creates a launch of `kernel` with `args`, whose `names` appear in messages. Generated code calls this. `kernel`
+    /// is a `Result`, because a kernel that the device cannot run is an error only when it is launched.
     #[doc(hidden)]
     pub fn new(
         kernel: &'a Result<Kernel>,

@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     UnknownSign,
 }
 
-/// A number in a contract: an argument, a length, or a size of the range.
+/// The value of a numeric expression in a contract.
 #[derive(Clone, Copy, Debug)]
 pub struct Number<'g> {
     value: i128,

@@ -98,7 +98,7 @@ impl Recorder {
         let (from, to) = (from.region(), to.region());
         if from.memory.address().is_some() != to.memory.address().is_some() {
             return Err(unrecordable(
-                "a copy between a buffer and an array with an address",
+                "a copy between a `Buffer` and unified shared memory",
             ));
         }
         // Drivers reject empty copies.
@@ -310,7 +310,8 @@ impl Recording {
         // failed.
         for step in others {
             if let Step::Launch(fixed) = step {
-                // SAFETY: as in `graph`.
+                // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch guarantees
+                // the rest. `after` contains only events of this queue's context.
                 unsafe {
                     fixed
                         .object
@@ -332,7 +333,7 @@ impl Recording {
         let raw = self.queue.raw();
         match step {
             Step::Launch(fixed) => {
-                // SAFETY: as in `graph`.
+                // SAFETY: as in `one_by_one`.
                 unsafe { fixed.object.enqueue(raw, &fixed.range, after) }
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),

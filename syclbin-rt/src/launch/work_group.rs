@@ -85,8 +85,14 @@ pub(crate) fn choose(
     let Some(local) = range.local else {
         return Ok(());
     };
+    let items = local.items();
+    if items == 0 {
+        return Err(format!(
+            "the work-group {local} is empty; each dimension needs at least one work-item"
+        ));
+    }
     let pairs = || local.driver_order().iter().zip(global.driver_order());
-    if pairs().any(|(local, global)| *local == 0 || global % local != 0) {
+    if pairs().any(|(local, global)| global % local != 0) {
         return Err(format!(
             "the work-group {local} does not divide the range {global}; round the range up"
         ));
@@ -100,11 +106,9 @@ pub(crate) fn choose(
             join(max.sycl_order())
         ));
     }
-    if local.items() > limits.max_items {
+    if items > limits.max_items {
         return Err(format!(
-            "the work-group {local} has {} work-items, but {} allows at most {}",
-            local.items(),
-            device,
+            "the work-group {local} has {items} work-items, but {device} allows at most {}",
             limits.max_items
         ));
     }

@@ -124,7 +124,9 @@ impl KnownType {
     pub(crate) fn of_spirv(module: &spirv::Module, parameter: ParameterType) -> Self {
         let bytes = || NonZero::new(u32::try_from(module.value_size(parameter)?).ok()?);
         match parameter {
-            ParameterType::Int { .. } | ParameterType::Float { .. } => Self::Number(bytes()),
+            ParameterType::Bool | ParameterType::Int { .. } | ParameterType::Float { .. } => {
+                Self::Number(bytes())
+            }
             ParameterType::ByValue { .. } => Self::Struct(bytes()),
             ParameterType::GlobalPointer { .. } => Self::Buffer,
             ParameterType::LocalPointer { .. } => Self::LocalMemory,
@@ -333,6 +335,7 @@ fn reader(facts: &Facts) -> DriverSupport<'_> {
         extensions: &facts.extensions,
         one_version: facts.links_one_version,
         debug_info: facts.debug_info,
+        work_group_limits: facts.work_group_limits,
         loses_negations: facts.loses_negations,
     }
 }

@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syclbin::__private::mangled;
 use syclbin::__private::spirv::{ASSERT_FAIL, Import};
+use syclbin::__private::{listed, mangled};
 
 use crate::load::code::{self, Code};
 use crate::load::files::{Files, ImageIndex};
@@ -169,7 +169,6 @@ impl<'f> Closure<'f> {
                 format!("{symbol} (used by {})", files.name(*importer))
             }
         };
-        let symbols: Vec<String> = self.undefined.iter().map(symbol).collect();
         let searched = match files.linked() {
             0 => "this file does not export them, and no other file is linked with it".to_owned(),
             1 => "neither this file nor the linked file exports them".to_owned(),
@@ -182,7 +181,7 @@ impl<'f> Closure<'f> {
         Err(format!(
             "it uses undefined symbols: {}; {searched}; link the \
              file that defines them (`Module::builder(&queue).link(..)`), or compile the sources together{}",
-            symbols.join(", "),
+            listed(self.undefined.iter().map(symbol)),
             unusable.collect::<String>()
         ))
     }
@@ -211,7 +210,7 @@ fn check_constants(code: &Code) -> Result<(), String> {
     Err(format!(
         "it reads specialization constants that its compiler did not lower ({}); recompile with syclbin-clang, or with \
          clang++ from a DPC++ release",
-        constants.join(", ")
+        listed(constants)
     ))
 }
 

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use syclbin::__private::listed;
 use syclbin::architecture::{Architecture, Family};
 use syclbin::cubin::{self, EntryKind};
 use syclbin::metadata::{ModuleMetadata, Target};
@@ -55,9 +56,8 @@ pub(crate) fn check(
     if facts.ptx.is_none() {
         check_architecture(arch, facts)?;
     }
-    let imports: Vec<&str> = metadata.imported_symbols.names().collect();
+    let imports = listed(metadata.imported_symbols.names());
     if !imports.is_empty() {
-        let imports = imports.join(", ");
         return Err(format!(
             "it imports {imports}, but native code cannot be linked at load time"
         ));
@@ -66,7 +66,14 @@ pub(crate) fn check(
     if let Some(takes) = facts.ptx {
         return check_cubin(arch, &image.bytes, takes);
     }
-    match (SavedOn::read(image, sets), SavedOn::device(facts)) {
+    let saved_on = SavedOn::read(image, sets);
+    if let (None, Some(system)) = (&saved_on, &facts.other_system) {
+        // Such code calls Linux functions and follows the Linux calling convention, which the file does not record.
+        return Err(format!(
+            "it is CPU code for x86-64 Linux, but this program runs on {system}"
+        ));
+    }
+    match (saved_on, SavedOn::device(facts)) {
         // If the code is not an ELF file, only the driver can check it.
         (Some(saved_on), device) if saved_on == device => match elf_machine(&image.bytes) {
             Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),
@@ -253,8 +260,13 @@ pub(crate) struct SavedOn {
 
 impl SavedOn {
     pub(crate) fn device(facts: &Facts) -> Self {
+        let platform = &facts.platform;
         Self {
-            platform: facts.platform.clone(),
+            // A driver has the same name and version on every system, but its CPU code differs between systems.
+            platform: match &facts.other_system {
+                Some(system) => format!("{platform} on {system}"),
+                None => platform.clone(),
+            },
             device: facts.name.clone(),
             driver: facts.driver_version.clone(),
         }
@@ -397,6 +409,23 @@ mod tests {
         let message =
             check(&image(), &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
         assert!(message.starts_with("it imports _Z5shapef"), "{message}");
+    }
+
+    #[test]
+    fn cpu_code_is_for_its_system() {
+        let windows = Facts {
+            other_system: Some("x86_64 windows".to_owned()),
+            ..cpu()
+        };
+        let message = "it is CPU code for x86-64 Linux, but this program runs on x86_64 windows";
+        assert_eq!(checked(&image(), &windows).unwrap_err(), message);
+        for (saver, other) in [(cpu(), windows.clone()), (windows, cpu())] {
+            let mut sets = PropertySets::default();
+            SavedOn::device(&saver).write(&mut sets);
+            let taken = |facts| check(&image(), &ModuleMetadata::default(), &sets, &[], facts);
+            assert_eq!(taken(&saver), Ok(()));
+            assert!(taken(&other).unwrap_err().contains("on x86_64 windows"));
+        }
     }
 
     #[test]

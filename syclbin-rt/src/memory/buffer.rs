@@ -166,7 +166,8 @@ fn region<T: Pod>(
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);
-    let memory = queue.raw().zeroed(Some(kind), size);
+    let memory = queue.for_new_memory();
+    let memory = memory.and_then(|queue| queue.zeroed(Some(kind), size));
     let memory =
         memory.map_err(device.failed(format_args!("allocating {size} bytes for {what}")))?;
     // Aligning the start takes less than `align` bytes, so the elements fit.

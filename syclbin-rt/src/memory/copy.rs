@@ -22,20 +22,21 @@ pub struct After<'a> {
 
 /// Memory and copies.
 impl Queue {
-    /// Creates a buffer that holds a copy of `data`, which may be empty.
+    /// Creates a buffer that holds a copy of `data`, which may be empty. Does not wait for earlier commands.
     ///
     /// # Errors
     ///
     /// Fails if the device does not have enough memory.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
         let _span = trace::span(Class::Memory, "uploading", size_of_val(data));
-        let memory = self.raw().upload(bytemuck::cast_slice(data));
+        let queue = self.for_new_memory();
+        let memory = queue.and_then(|queue| queue.upload(bytemuck::cast_slice(data)));
         let memory =
             memory.map_err(|failure| self.failed(failure, "uploading to", size_of_val(data)))?;
         Ok(Buffer::new(memory, data.len()))
     }
 
-    /// Creates a buffer of `len` zeroed elements. `len` may be 0.
+    /// Creates a buffer of `len` zeroed elements. `len` may be 0. Does not wait for earlier commands.
     ///
     /// # Errors
     ///
@@ -43,7 +44,8 @@ impl Queue {
     pub fn zeroed<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = checked_size::<T>(len)?;
         let _span = trace::span(Class::Memory, "zeroing", size);
-        let memory = self.raw().zeroed(None, size);
+        let queue = self.for_new_memory();
+        let memory = queue.and_then(|queue| queue.zeroed(None, size));
         let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
         Ok(Buffer::new(memory, len))
     }

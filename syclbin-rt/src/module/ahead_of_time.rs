@@ -3,6 +3,7 @@
 //!
 //! Only `syclbin-clang` uses this module, to build for `-fsycl-targets=spir64_x86_64`.
 
+use syclbin::__private::listed;
 use syclbin::{Image, IrType};
 
 use crate::backend::BuildOptions;
@@ -57,10 +58,9 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let refused = |reason: String| unloadable(device, vec![reason]);
     let image = Image::ir(IrType::SpirV, "", spirv);
     let code = code::read_spirv(&image, device.facts()).map_err(refused)?;
-    let imports: Vec<&str> = code.imports().collect();
+    let imports = listed(code.imports());
     if !imports.is_empty() {
-        let reason = format!("it uses undefined symbols: {}", imports.join(", "));
-        return Err(refused(reason));
+        return Err(refused(format!("it uses undefined symbols: {imports}")));
     }
     let context = device
         .driver_device()

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use syclbin::__private::failed_assert;
-use syclbin::__private::spirv;
 use syclbin::__private::spirv::portable::has_debug_info;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
+use syclbin::__private::{failed_assert, listed, spirv};
 use syclbin::Image;
 use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
@@ -138,8 +137,7 @@ impl Builder {
             None | Some([]) => how.to_owned(),
             Some(linked) => {
                 let linked = linked.iter().map(|index| self.files.name(*index));
-                let linked: Vec<String> = linked.collect();
-                format!("{how}, linked with {}", linked.join(", "))
+                format!("{how}, linked with {}", listed(linked))
             }
         }
     }

@@ -8,7 +8,7 @@ mod out_of_order_tests;
 use std::ffi::CString;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
@@ -38,6 +38,8 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     device: Device,
     raw: backend::Queue,
+    /// The queue that [`Queue::for_new_memory`] returns while this one is busy.
+    second: OnceLock<backend::Queue>,
     /// The requested options. During a trace, the driver's queue always records times.
     options: QueueOptions,
     /// Unique within the process.
@@ -106,6 +108,7 @@ impl Queue {
         Self(Arc::new(Inner {
             device: device.clone(),
             raw,
+            second: OnceLock::new(),
             options,
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             asserts: Asserts::default(),
@@ -147,6 +150,20 @@ impl Queue {
 
     pub(crate) fn raw(&self) -> &backend::Queue {
         &self.0.raw
+    }
+
+    /// Returns a queue for the first command on new memory, which depends on no other command. So it need not wait for
+    /// the commands on this queue.
+    pub(crate) fn for_new_memory(&self) -> Result<&backend::Queue, Failure> {
+        let Inner { raw, second, .. } = &*self.0;
+        if !raw.is_busy() {
+            return Ok(raw);
+        }
+        if let Some(queue) = second.get() {
+            return Ok(queue);
+        }
+        let queue = raw.context().new_queue(QueueOptions::new())?;
+        Ok(second.get_or_init(|| queue))
     }
 }
 

@@ -74,6 +74,29 @@ fn sevens(queue: &Queue) -> Result<Buffer<f32>> {
 }
 
 #[test]
+fn new_memory_does_not_wait_for_the_queue() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    if queue.device().takes_ptx() {
+        common::say_skipped("user events");
+        return Ok(());
+    }
+    let mut held = sevens(&queue)?;
+    let mut gate = Gate::new(&queue);
+    let waiting = iota(&queue, &mut held, &[&gate.event])?;
+    // Without a second queue, these would wait forever.
+    let uploaded = queue.upload(&vec![7u8; 1 << 20])?;
+    let zeroed = queue.zeroed::<u8>(1 << 20)?;
+    assert!(!waiting.is_complete()?);
+    gate.end(0);
+    assert!(queue.download(&uploaded)?.iter().all(|byte| *byte == 7));
+    assert!(queue.download(&zeroed)?.iter().all(|byte| *byte == 0));
+    assert_eq!(queue.download(&held)?, [0.0, 1.0]);
+    Ok(())
+}
+
+#[test]
 fn command_overtakes_one_that_waits() -> Result<()> {
     let Some([queue, other]) = queues()? else {
         return Ok(());

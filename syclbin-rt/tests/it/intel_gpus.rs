@@ -45,6 +45,18 @@ fn architecture(device: &Device) -> Option<&'static str> {
 }
 
 #[test]
+fn gpus_have_identifiers_and_addresses() {
+    let Some(queue) = queue() else { return };
+    let device = queue.device();
+    assert!(device.uuid().is_some_and(|uuid| uuid != [0; 16]));
+    let address = device.pci_address().expect("an address");
+    assert!(
+        address.starts_with("0000:") && address.len() == 12,
+        "{address}"
+    );
+}
+
+#[test]
 fn native_code_of_exactly_this_gpu_is_taken() -> Result<()> {
     let Some((queue, module)) = module()? else {
         return Ok(());

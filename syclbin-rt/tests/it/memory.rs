@@ -40,6 +40,28 @@ fn problem(error: &syclbin_rt::Error) -> String {
     error.to_string()
 }
 
+/// The sizes include both sides of the limit up to which a buffer is created together with its contents.
+#[test]
+fn new_buffers_of_all_sizes_have_their_contents() -> Result<()> {
+    let queue = queue!();
+    for len in [0, 1, 4095, 4096, 4097, 1 << 20] {
+        let data: Vec<u8> = (0..len).map(|n: u32| n.to_le_bytes()[0] | 1).collect();
+        let mut zeroed = queue.zeroed::<u8>(data.len())?;
+        assert!(queue.download(&zeroed)?.iter().all(|byte| *byte == 0));
+        queue.write(&mut zeroed, &data)?;
+        assert!(queue.download(&zeroed)? == data, "{len}");
+        // The write must not change the shared zeros from which new buffers are created.
+        assert!(
+            queue
+                .download(&queue.zeroed::<u8>(data.len())?)?
+                .iter()
+                .all(|byte| *byte == 0)
+        );
+        assert!(queue.download(&queue.upload(&data)?)? == data, "{len}");
+    }
+    Ok(())
+}
+
 #[test]
 fn slice_is_copied_like_a_whole_buffer() -> Result<()> {
     let queue = queue!();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests to a render node.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::memory::AddressSpace;
 use crate::product::Product;
@@ -42,6 +44,7 @@ struct Batch {
     address: u64,
     has_wide_timestamps: bool,
     fences: Vec<(u64, u64)>,
+    submitter: Submitter,
 }
 
 /// How many batches are not done.
@@ -49,6 +52,7 @@ static UNDONE: AtomicUsize = AtomicUsize::new(0);
 
 impl Batch {
     fn carry_out(&self) {
+        self.submitter.let_return();
         let space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
         streamer::run(&space, self.address, self.has_wide_timestamps);
         for (address, value) in &self.fences {
@@ -56,6 +60,87 @@ impl Batch {
             space.write(*address, *value);
         }
     }
+}
+
+/// The thread that submitted a batch.
+struct Submitter {
+    thread: libc::pid_t,
+    /// The processor time that it had used then.
+    used: Option<Duration>,
+    /// Whether it has made another request since.
+    came_back: Arc<AtomicBool>,
+}
+
+thread_local! {
+    /// The flag of the last batch that this thread submitted.
+    static LAST: RefCell<Arc<AtomicBool>> = RefCell::default();
+}
+
+/// Tells the last batch that its thread makes another request.
+fn came_back() {
+    // A thread that ends has no flag any more.
+    let _ = LAST.try_with(|last| last.borrow().store(true, Ordering::Release));
+}
+
+impl Submitter {
+    /// How much processor time the driver spends on its lists after a submission returns.
+    const LISTS: Duration = Duration::from_micros(50);
+    /// How long to wait for a sleeping thread, which a lock or a page fault may have stopped inside the driver.
+    const INTERRUPTED: Duration = Duration::from_millis(5);
+
+    fn this_thread() -> Self {
+        let thread = unsafe { libc::gettid() };
+        let came_back = Arc::default();
+        let _ = LAST.try_with(|last| last.replace(Arc::clone(&came_back)));
+        Self {
+            thread,
+            used: processor_time(thread),
+            came_back,
+        }
+    }
+
+    /// Waits until the thread has left the driver's submission.
+    ///
+    /// The driver (26.27) still walks a submission's list of allocations after the request returns. If the batch is
+    /// already done, another thread may free one of them, and the driver crashes. A GPU is hardly ever that fast.
+    fn let_return(&self) {
+        let Some(used) = self.used else { return };
+        let mut slept = Instant::now();
+        while !self.came_back.load(Ordering::Acquire)
+            && processor_time(self.thread).is_some_and(|now| now < used + Self::LISTS)
+            && slept.elapsed() < Self::INTERRUPTED
+        {
+            std::thread::sleep(Duration::from_micros(10));
+            if is_running(self.thread) {
+                slept = Instant::now();
+            }
+        }
+    }
+}
+
+/// The processor time that a thread of this process has used. None once it has ended.
+fn processor_time(thread: libc::pid_t) -> Option<Duration> {
+    // What `pthread_getcpuclockid` computes, which needs a thread that has not ended.
+    let clock = !thread << 3 | 6;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// Whether a thread has a processor or waits for one.
+fn is_running(thread: libc::pid_t) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+    // The state follows the name, which is in parentheses.
+    status.is_ok_and(|status| {
+        status
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .starts_with(" R")
+    })
 }
 
 fn work(batches: &Receiver<Batch>) {
@@ -155,6 +240,7 @@ impl Nodes {
     ) -> Option<Result<(), c_int>> {
         let state = self.state.as_mut()?;
         let product = *state.open.get(&file)?;
+        came_back();
         let argument = Argument(argument.cast());
         let result = match number.checked_sub(0x40) {
             None => state.any_driver(number, argument),
@@ -311,6 +397,7 @@ impl State {
                     address: argument.get(24),
                     has_wide_timestamps: product.has_wide_timestamps(),
                     fences: fences(argument.array(16, 12, 48)).collect(),
+                    submitter: Submitter::this_thread(),
                 };
                 UNDONE.fetch_add(1, Ordering::AcqRel);
                 let engine = self.engine.get_or_insert_with(|| {

@@ -19,3 +19,12 @@ pub(crate) struct Resident {
     pub(crate) now: u64,
     pub(crate) most: u64,
 }
+
+/// By how much the process grew in the round that enlarged it least, in KiB, if `sizes` are taken after each round.
+/// None for fewer than two.
+pub(crate) fn least_growth(sizes: &[Resident]) -> Option<u64> {
+    let rounds = sizes.windows(2);
+    rounds
+        .map(|pair| pair[1].now.saturating_sub(pair[0].now))
+        .min()
+}

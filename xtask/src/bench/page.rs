@@ -64,8 +64,8 @@ const PARTS: [Part; 7] = [
     Part {
         name: "instructions",
         title: "Instructions per launch",
-        text: "Valgrind counts the processor instructions of the caller, on top of a driver that does nothing. The ratio \
-               to `raw` is in parentheses.",
+        text: "Valgrind counts the processor instructions of the caller, on top of a stub driver whose functions \
+               return immediately. The ratio to `raw` is in parentheses.",
         charts: &[Chart {
             name: "instructions",
             title: "A launch executes this many instructions in the caller",
@@ -78,8 +78,8 @@ const PARTS: [Part; 7] = [
         name: "start",
         title: "Start to first result",
         text: "A process starts, runs one kernel, checks the result and prints a line. The ratio to `driver alone`, which \
-               loads the driver and creates a queue, is in parentheses. No program can avoid that part. For `fresh`, \
-               the driver compiles the kernel, `warm` uses the cache of an earlier run, and `native` loads native code. \
+               loads the driver and creates a queue, is in parentheses. No program can avoid that part. In `fresh`, \
+               the driver compiles the kernel; `warm` uses the cache of an earlier run; `native` loads native code. \
                `reference` is the reference SYCL runtime.",
         charts: &[Chart {
             name: "start",
@@ -92,18 +92,19 @@ const PARTS: [Part; 7] = [
     Part {
         name: "quality",
         title: "Speed of kernels",
-        text: "Kernels of the examples take turns with the same kernels in OpenCL C, on one driver. The ratio of speeds \
-               is in parentheses: above 1 is faster than OpenCL C.",
+        text: "The examples' kernels run alternately with the same kernels in OpenCL C, on the same driver. The ratio \
+               of speeds is in parentheses: above 1 is faster than OpenCL C.",
         charts: &[],
     },
     Part {
         name: "memory",
         title: "Memory",
-        text: "Buffers are made, zeroed and dropped, or data is copied to or from a buffer. `raw` makes the OpenCL calls \
-               by hand, and `memcpy` copies to new host memory. The ratio to `raw` is in parentheses: below 1 is faster.",
+        text: "Buffers are created, zeroed and dropped, or data is copied to or from a buffer. `raw` makes the OpenCL \
+               calls by hand, and `memcpy` copies to newly allocated host memory. The ratio to `raw` is in \
+               parentheses: below 1 is faster.",
         charts: &[Chart {
             name: "memory",
-            title: "Buffers: made, uploaded and downloaded",
+            title: "Buffers: created, uploaded and downloaded",
             values: "Time for one buffer; each part has a scale of its own. Shorter is better.",
             rows: "make and drop 4 kB; make and drop 1 MB; upload and drop 4 kB; upload 256 MB; download 256 MB",
             kind: Kind::Bars,
@@ -112,8 +113,8 @@ const PARTS: [Part; 7] = [
     Part {
         name: "scale",
         title: "Scale",
-        text: "How costs grow with kernels, bytes, sources and threads. A ratio in parentheses compares with raw calls, \
-               with the parser of Rust code, or with `include_bytes!` in the same table.",
+        text: "This section shows how costs grow with the number of kernels, sources and threads, and with the size of \
+               a file. Ratios in parentheses are relative to the row with (1.00), or else to the first row.",
         charts: &[
             Chart {
                 name: "files",
@@ -139,7 +140,7 @@ const PARTS: [Part; 7] = [
             },
             Chart {
                 name: "threads",
-                title: "Threads that launch on queues of their own",
+                title: "Threads that launch on separate queues",
                 values: "Time divided by the launches of all threads; lower is better. The grey line is the peer.",
                 rows: "raw; stub",
                 kind: Kind::Lines {
@@ -179,9 +180,11 @@ pub(super) fn render(sections: &Sections) -> (String, Vec<File>) {
         let parts = PARTS.iter();
         parts.filter_map(|part| Some((part, sections.get(part.name)?)))
     };
-    let mut page = "# Benchmarks\n\n`cargo xtask bench` measures all figures on this page and writes it. `cargo xtask \
-        bench launch start` measures only these sections again. [syclbin-rt/benches](syclbin-rt/benches/README.md) \
-        describes the method, and [Performance](book/src/performance.md) how to measure your own program.\n\n"
+    let mut page = "# Benchmarks\n\n`cargo xtask bench` measures everything on this page and regenerates it. To \
+        repeat only some sections, name them: `cargo xtask bench launch start`. Each ratio is the median of the \
+        ratios within rounds, so it can differ from the quotient of two medians. \
+        [syclbin-rt/benches](syclbin-rt/benches/README.md) describes the method, and \
+        [Performance](book/src/performance.md) how to measure your own program.\n\n"
         .to_owned();
     if shown().any(|(_, section)| section.short) {
         page += "**These figures mean nothing yet:** they are from a short run, which only shows that the benchmarks \
@@ -219,13 +222,14 @@ fn goals<'s>(sections: impl Iterator<Item = (&'static str, &'s Section)>) -> Str
     let (met, missed): (Vec<_>, Vec<_>) = goals.partition(|(_, goal)| goal.figure <= goal.most);
     let (count, all) = (met.len(), met.len() + missed.len());
     let mut text = format!(
-        "## Goals\n\n{count} of {all} goals are met.\n\n| section | goal | measured | at most | |\n|---|---|---|---|---|\n"
+        "## Goals\n\n{count} of {all} goals are met. Lower is better; \"a over b\" is the quotient of both. The \
+         sections below define the terms.\n\n| section | goal | measured | at most | |\n|---|---|---|---|---|\n"
     );
     for (section, goal) in missed.iter().chain(&met) {
         let verdict = match goal.figure / goal.most {
             ..=1.0 => "met".to_owned(),
             times @ ..2.0 => format!("**missed** by {:.1}%", (times - 1.0) * 100.0),
-            times => format!("**missed**: {times:.0} times"),
+            times => format!("**missed** by a factor of {times:.0}"),
         };
         let _ = writeln!(
             text,

@@ -65,8 +65,12 @@ fn settings(release: &Release, directory: &Path) -> Result<std::result::Result<P
         (Err(missing), _) | (_, Err(missing)) => return Ok(Err(missing)),
     };
     let sources = directory.join("sources.list");
-    let suite = release.suite;
-    let line = format!("deb [arch=amd64 signed-by={KEYRING}] {site} {suite} main\n");
+    let Release {
+        suite,
+        architecture,
+        ..
+    } = release;
+    let line = format!("deb [arch={architecture} signed-by={KEYRING}] {site} {suite} main\n");
     write(&sources, &line)?;
     let own = directory.display();
     let text = format!(
@@ -82,8 +86,8 @@ Dir::State::status "{own}/status";
 Dir::Cache "{own}/cache";
 Dir::Cache::archives "{own}/cache/archives";
 Dir::Log "{own}";
-APT::Architecture "amd64";
-APT::Architectures {{ "amd64"; }};
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
 APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 APT::Update::Error-Mode "any";

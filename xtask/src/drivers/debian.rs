@@ -11,6 +11,7 @@ pub(super) struct Release {
     pub(super) name: &'static str,
     /// The name in the archive.
     pub(super) suite: &'static str,
+    pub(super) architecture: &'static str,
     /// The packages to install with their dependencies, and the versions that the tests were written for. A rolling
     /// release has no versions.
     pub(super) packages: &'static [(&'static str, Option<&'static str>)],
@@ -20,6 +21,7 @@ pub(super) struct Release {
 pub(super) const STABLE: Release = Release {
     name: "debian-13",
     suite: "trixie",
+    architecture: "amd64",
     packages: &[
         ("pocl-opencl-icd", Some("6.0-6")),
         ("mesa-opencl-icd", Some("25.0.7-2+deb13u1")),
@@ -29,10 +31,22 @@ pub(super) const STABLE: Release = Release {
     ],
 };
 
+/// PoCL for aarch64, which `cargo xtask platforms` runs under QEMU.
+pub(super) const ARM: Release = Release {
+    name: "debian-13-arm64",
+    suite: "trixie",
+    architecture: "arm64",
+    packages: &[
+        ("pocl-opencl-icd", Some("6.0-6")),
+        ("ocl-icd-libopencl1", Some("2.3.3-1")),
+    ],
+};
+
 /// rusticl on AMD's driver with a DRM that executes nothing, and Intel's GPU driver with its ahead-of-time compiler.
 pub(super) const UNSTABLE: Release = Release {
     name: "debian-sid",
     suite: "sid",
+    architecture: "amd64",
     packages: &[
         ("mesa-opencl-icd", None),
         ("mesa-drm-shim", None),

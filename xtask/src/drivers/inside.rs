@@ -18,7 +18,7 @@ mount --bind "$pack" "$root/pack"
 mount --bind "$out" "$root/out"
 exec chroot "$root" /pack/bin/gpu-report run --pack /pack --out /out "$@""#;
 
-const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Returns the command that runs `pack` in `root` and writes to `out`. The caller appends options of the runner.
 pub(super) fn command(root: &Path, pack: &Path, out: &Path) -> Command {
@@ -45,7 +45,7 @@ pub(super) fn check() -> Result<(), String> {
 }
 
 /// Returns the command that gives a process its own mounts and an empty network.
-fn unshare() -> Command {
+pub(super) fn unshare() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--net", "--propagation", "private"]);
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);

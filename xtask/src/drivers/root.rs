@@ -69,6 +69,11 @@ impl Root {
         inside::command(&self.directory, pack, out)
     }
 
+    /// Returns the path of a file in this root.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
     /// Prints the versions that differ from those the tests were written for.
     fn compare(&self) {
         for (name, pinned) in self.release.packages {

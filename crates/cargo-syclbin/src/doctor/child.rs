@@ -24,7 +24,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     pub(super) fn new(status: Option<ExitStatus>) -> Self {
         Self {
             status,

@@ -20,14 +20,15 @@ use crate::ui::Size;
 
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 
-/// The directory of the system's libstdc++ headers, with one subdirectory per GCC version.
-const HEADERS: &str = "/usr/include/c++";
+/// The directory of the C++ headers, with one subdirectory per version: relative to the component `compiler` on
+/// Windows, and to `/` elsewhere.
+const HEADERS: &str = "usr/include/c++";
 
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The home directory, or why there is none.
     pub(super) home: String,
-    /// Why this machine does not support the pinned wheels; `None` if it does.
+    /// Why the component `compiler` is not available for this system; `None` if it is.
     pub(super) unsupported: Option<String>,
     /// The compiler that a build would use, or why there is none.
     pub(super) taken: Result<Detected, String>,
@@ -39,7 +40,7 @@ pub(super) struct Facts {
     pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size of the build cache, or why builds do not use one.
     pub(super) cache: String,
-    /// The system's newest directory of libstdc++ headers.
+    /// The newest directory of C++ headers.
     pub(super) cpp_headers: Option<PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,
@@ -75,15 +76,21 @@ impl Facts {
             Ok(all) if all.iter().any(is_intel_gpu) => None,
             _ => intel_gpu::problem(Path::new("/")),
         };
-        let unsupported = toolchain::supports(std::env::consts::OS, std::env::consts::ARCH);
+        let unsupported = toolchain::pins_of(&[Component::Compiler]);
+        let compiler = newest(Component::Compiler);
+        let root = match &compiler {
+            Some(compiler) if cfg!(windows) => &compiler.folder,
+            _ => Path::new("/"),
+        };
+        let cpp_headers = headers(&root.join(HEADERS));
         Self {
             unsupported: unsupported.err().map(|error| error.to_string()),
             trial,
             taken,
             skipped,
-            compiler: newest(Component::Compiler),
+            compiler,
             cache: cache(home.as_ref().ok()),
-            cpp_headers: headers(Path::new(HEADERS)),
+            cpp_headers,
             pip: pip::Search::from_env()
                 .find()
                 .map(|pip| format!("{pip} ({})", pip.version)),

@@ -8,10 +8,11 @@
 use std::fmt;
 
 use syclbin_build::search::Origin;
-use syclbin_toolchain::{COMPILER_LIBRARY, INSTALL_COMMAND};
+use syclbin_toolchain::{COMPILER_LIBRARY, GET_CPU_DRIVER, INSTALL_COMMAND};
 
 use super::facts::Facts;
 use crate::toolchain::list::Row;
+use crate::toolchain::pins::ALL;
 
 #[derive(Debug)]
 pub(super) struct Report {
@@ -73,7 +74,9 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
     let mut items = vec![note("home", &facts.home)];
     if let Some(reason) = &facts.unsupported {
         items.push(note("platform", reason));
-        // The wheels do not work here, so a missing pip does not matter.
+    }
+    if ALL.is_empty() {
+        // Nothing can be installed, so a missing pip does not matter.
         return items;
     }
     items.push(match &facts.pip {
@@ -116,16 +119,19 @@ fn compile(facts: &Facts) -> Vec<Item> {
         // Most users do not need this component, so it does not affect the verdict.
         items.push(match &facts.nvidia {
             Some(nvidia) => component("NVIDIA", nvidia),
+            None if cfg!(windows) => note("NVIDIA", "not available on Windows: the compiler cannot generate code for NVIDIA GPUs there"),
             None => note(
                 "NVIDIA",
                 format!("no code for NVIDIA GPUs; run `{INSTALL_COMMAND} --component nvidia` to compile for them"),
             ),
         });
     }
-    items.push(match &facts.cpp_headers {
-        Some(folder) => note("C++ headers", folder.display()),
-        None => note("C++ headers", "none in /usr/include/c++"),
-    });
+    if facts.unsupported.is_none() {
+        items.push(match &facts.cpp_headers {
+            Some(folder) => note("C++ headers", folder.display()),
+            None => note("C++ headers", "none in /usr/include/c++"),
+        });
+    }
     items.push(note("cache", &facts.cache));
     let remedy = match (is_installed, &facts.cpp_headers) {
         (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
@@ -150,14 +156,9 @@ fn run(facts: &Facts) -> Vec<Item> {
     items.extend(cpu_device.map(|part| component("CPU device", part)));
     let variable = facts.device_variable.as_ref();
     items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value)));
-    let remedy = match (&facts.unsupported, variable) {
-        (_, Some(_)) => {
-            "unset SYCLBIN_DEVICE, or set it to a device that is listed here".to_owned()
-        }
-        (None, None) => format!(
-            "install a driver for your GPU, or run `{INSTALL_COMMAND} --component cpu-device`"
-        ),
-        (Some(_), None) => "install a driver for your GPU or processor".to_owned(),
+    let remedy = match variable {
+        Some(_) => "unset SYCLBIN_DEVICE, or set it to a device that is listed here".to_owned(),
+        None => format!("install a driver for your GPU, or {GET_CPU_DRIVER}"),
     };
     items.extend(facts.intel_gpu.clone());
     match &facts.devices {

@@ -105,7 +105,7 @@ fn bare_machine_lists_every_missing_component() {
         "pip or uv",
         "install it",
         "--component compiler",
-        "--component cpu-device",
+        "runs kernels on the CPU",
     ] {
         assert!(remedies.contains(expected), "{expected} in {remedies}");
     }
@@ -262,8 +262,6 @@ fn on_another_platform_no_wheel_is_offered() {
         taken: Err("none found".to_owned()),
         skipped: vec![SKIPPED.to_owned()],
         compiler: None,
-        devices: Ok(Vec::new()),
-        run: Err("no device found".to_owned()),
         ..complete()
     };
     let remedies = remedies(&Report::of(&facts)).join("\n");

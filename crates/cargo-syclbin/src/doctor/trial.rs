@@ -51,7 +51,7 @@ pub struct Ran {
 ///
 /// # Errors
 ///
-/// Returns the compiler's error, or the reason why the compiler could not be run.
+/// Fails if the compiler cannot be run, reports an error, or does not write a valid file with a kernel.
 pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     let start = Instant::now();
     let folder = tempfile::tempdir()

@@ -55,7 +55,7 @@ pub struct Parameter {
     /// The type, as a JSON object. Its member `cpp` is the C++ spelling, as far as the file records it.
     #[serde(rename = "type")]
     pub ty: Value,
-    /// Whether the file records which integers are signed; if not, all integers in `type` are signed.
+    /// Whether the file records the signedness of integers. If not, `type` shows all of them as signed.
     pub sign_known: bool,
     /// The state of each argument in the code: `passed`, or `removed` by the compiler.
     pub arguments: Vec<&'static str>,

@@ -189,17 +189,3 @@ fn printable(bytes: &[u8]) -> Option<&str> {
     let text = str::from_utf8(bytes).ok()?;
     (!text.is_empty() && text.chars().all(is_plain)).then_some(text)
 }
-
-/// The maximum number of names to show from a list.
-const NAMES: usize = 8;
-
-/// Formats symbol names, and abbreviates a long list.
-pub(crate) fn listed(symbols: &[impl AsRef<str>], name: fn(&str) -> String) -> String {
-    let first = symbols.iter().take(NAMES);
-    let shown: Vec<_> = first.map(|symbol| name(symbol.as_ref())).collect();
-    let shown = shown.join(", ");
-    match symbols.len().saturating_sub(NAMES) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}

@@ -4,6 +4,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use anstyle::{AnsiColor, Style};
+use syclbin::__private::{listed, ranges};
 use syclbin::metadata::{Dimensions, ModuleMetadata, Records, Target};
 use syclbin::offload::Strings;
 use syclbin::property::{Value, set};
@@ -14,7 +15,7 @@ use syclbin_toolchain::store::hex;
 use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
-use super::{Contents, Module, constants, cuda_parts, globals, listed, printable};
+use super::{Contents, Module, constants, cuda_parts, globals, printable};
 use crate::ui::{ATTENTION, Escaped, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
@@ -101,6 +102,16 @@ impl Page {
             }
             self.write(format_args!("\n"));
         }
+        let unknown = kernels.iter().filter(|kernel| {
+            let mut parameters = kernel.parameters.iter().flatten();
+            parameters.any(|parameter| !parameter.sign_known)
+        });
+        if let unknown @ 1.. = unknown.count() {
+            let unknown = counted(unknown, "kernel");
+            self.write(format_args!(
+                "  In {unknown}, the file does not record which integers are signed, so all are shown as signed.\n"
+            ));
+        }
     }
 
     fn file(&mut self, contents: &Contents<'_>) {
@@ -136,8 +147,7 @@ impl Page {
 
     fn module(&mut self, index: usize, module: &AbstractModule<'_>, known: &Module) {
         self.title(&format!("abstract module {index}"));
-        let kernels: Vec<_> = module.kernel_names().collect();
-        self.names("kernels", &kernels, qualified);
+        self.names("kernels", module.kernel_names(), qualified);
         for (image, offset) in module.images.iter().zip(&known.offsets) {
             self.image(image, *offset);
         }
@@ -158,9 +168,9 @@ impl Page {
             let scope = if shared { "" } else { ", one for each image" };
             self.field("global", format_args!("{name}: {size}{scope}"));
         }
-        let symbols = |name| module.metadata.keys(name).collect::<Vec<_>>();
-        self.names("imports", &symbols(set::IMPORTED_SYMBOLS), declared);
-        self.names("exports", &symbols(set::EXPORTED_SYMBOLS), declared);
+        let symbols = |name| module.metadata.keys(name);
+        self.names("imports", symbols(set::IMPORTED_SYMBOLS), declared);
+        self.names("exports", symbols(set::EXPORTED_SYMBOLS), declared);
         self.strings(&module.strings);
         for problem in &known.problems {
             let problem = problem.to_string();
@@ -209,9 +219,15 @@ impl Page {
         self.unknown(&image.metadata);
     }
 
-    fn names(&mut self, label: &str, symbols: &[&str], name: fn(&str) -> String) {
-        if !symbols.is_empty() {
-            self.field(label, listed(symbols, name));
+    fn names<'n>(
+        &mut self,
+        label: &str,
+        symbols: impl Iterator<Item = &'n str>,
+        name: fn(&str) -> String,
+    ) {
+        let names = listed(symbols.map(name));
+        if !names.is_empty() {
+            self.field(label, names);
         }
     }
 
@@ -273,6 +289,11 @@ impl Notes {
     fn add_if(&mut self, is_true: bool, note: &str) {
         self.0.extend(is_true.then(|| note.to_owned()));
     }
+
+    /// Adds a note with a formatted list, unless the list is empty.
+    fn add_list(&mut self, before: &str, list: &str) {
+        self.add_if(!list.is_empty(), &format!("{before}{list}"));
+    }
 }
 
 /// Returns the notes to show beside a kernel.
@@ -283,15 +304,8 @@ fn beside(kernel: &Kernel) -> Notes {
     let size = kernel.maximum_work_group_size.as_deref();
     notes.add("work-groups of up to ", size.map(extent), "");
     notes.add("sub-groups of ", kernel.required_sub_group_size, "");
-    let removed = joined(&kernel.eliminated_arguments, ", ");
-    notes.add("the compiler removed arguments ", removed, "");
-    let parameters = kernel.parameters.iter().flatten().enumerate();
-    let unknown = parameters.filter(|(_, parameter)| !parameter.sign_known);
-    let unknown = unknown.map(|(index, parameter)| match &parameter.name {
-        Some(name) => Shown(name).to_string(),
-        None => format!("parameter {index}"),
-    });
-    notes.add("unknown signedness: ", joined(unknown, ", "), "");
+    let removed = ranges(kernel.eliminated_arguments.iter().copied());
+    notes.add_list("the compiler removed arguments ", &removed);
     let stub = kernel.stub.as_deref();
     let stub = stub.map(|stub| format!("`{}`, ", Shown(stub)));
     let location = kernel.location.as_deref().map(Shown);
@@ -315,22 +329,27 @@ fn needed(metadata: &ModuleMetadata) -> Notes {
     notes.add("work-groups of ", size.as_deref().map(extent), "");
     notes.add("sub-groups of ", needs.sub_group, "");
     notes.add("target ", needs.compile_target.as_deref().map(Shown), "");
-    let records = |records: &Records| -> Vec<String> {
+    let records = |records: &Records| {
         let records = records.0.iter().map(|fields| fields.join(" "));
-        records.map(|record| Shown(&record).to_string()).collect()
+        listed(records.map(|record| Shown(&record).to_string()))
     };
-    notes.add("matrix ", records(&needs.matrices), "");
-    notes.add("matrix product ", records(&needs.matrix_products), "");
-    let targets = needs.fixed_targets.iter().map(|number| Aspect(*number));
-    notes.add("a device of kind ", joined(targets, " or "), "");
+    notes.add_list("matrix ", &records(&needs.matrices));
+    notes.add_list("matrix product ", &records(&needs.matrix_products));
+    let targets = needs.fixed_targets.iter();
+    let targets: Vec<_> = targets.map(|number| Aspect(*number).to_string()).collect();
+    notes.add_list("a device of kind ", &targets.join(" or "));
     let dimensions = needs.dimensions.map(Dimensions::get);
     let dimensions = dimensions.map(|count| counted(count, "dimension"));
     notes.add("launches in ", dimensions, "");
     let (used, defined) = (functions.uses.0.iter(), functions.defines.0.iter());
-    notes.add("virtual functions of ", used.map(|name| Shown(name)), "");
+    let used = listed(used.map(|name| Shown(name)));
+    notes.add_list("virtual functions of ", &used);
     let what = "function pointers for the virtual functions of ";
-    notes.add(what, defined.map(|name| Shown(name)), "");
-    notes.add("host pipe ", metadata.host_pipes.names().map(Shown), "");
+    notes.add_list(what, &listed(defined.map(|name| Shown(name))));
+    notes.add_list(
+        "host pipe ",
+        &listed(metadata.host_pipes.names().map(Shown)),
+    );
     let sanitizer = metadata.misc.sanitizer.as_ref().map(ToString::to_string);
     let sanitizer = sanitizer.as_deref().map(Shown);
     notes.add("the runtime of sanitizer ", sanitizer, "");
@@ -347,6 +366,12 @@ fn built(metadata: &ModuleMetadata) -> Notes {
     notes.add("", registers, " registers");
     let is_specialized = settings.specialized_with_defaults == Some(true);
     notes.add_if(is_specialized, "constants replaced by their defaults");
+    notes.add("", settings.compile_options.as_deref().map(Shown), "");
+    notes.add(
+        "",
+        settings.link_options.as_deref().map(Shown),
+        " for linking",
+    );
     notes
 }
 
@@ -372,11 +397,6 @@ fn statistics(kernel: &native::Kernel) -> Notes {
 fn extent(size: &[impl ToString]) -> String {
     let size: Vec<_> = size.iter().map(ToString::to_string).collect();
     size.join(" x ")
-}
-
-fn joined(values: impl IntoIterator<Item: ToString>, separator: &str) -> Option<String> {
-    let values: Vec<_> = values.into_iter().map(|value| value.to_string()).collect();
-    (!values.is_empty()).then(|| values.join(separator))
 }
 
 fn complete(value: &Value) -> String {

@@ -3,6 +3,7 @@
 //!
 //! Neither command overwrites files. After an error, each command undoes its changes.
 
+pub mod existing;
 pub mod init;
 pub mod new;
 
@@ -158,6 +159,8 @@ impl Drop for Change {
 const KERNEL: &str = include_str!("../../templates/saxpy.cpp");
 const BUILD: &str = include_str!("../../templates/build.rs");
 const MAIN: &str = include_str!("../../templates/main.rs");
+/// The program for existing sources. `LAUNCHES` stands for a draft of each launch.
+const PORTED: &str = include_str!("../../templates/ported.rs");
 /// The kernel module for an existing crate.
 const MODULE: &str = include_str!("../../templates/kernels.rs");
 /// The code with which an existing crate uses [`MODULE`].

@@ -7,7 +7,8 @@ use std::path::Path;
 use cargo_metadata::MetadataCommand;
 use clap::Args;
 
-use super::{BUILD, CRATES, GITIGNORE, KERNEL, MAIN, Source, Summary, VERSION, WORKFLOW, cargo};
+use super::existing::{Draft, Existing};
+use super::{CRATES, GITIGNORE, Source, Summary, VERSION, WORKFLOW, cargo};
 use crate::error::{Error, Result};
 
 const CI: &str = ".github/workflows/ci.yml";
@@ -20,6 +21,9 @@ pub struct Options {
     /// Where the crates come from.
     #[command(flatten)]
     pub source: Source,
+    /// The sources whose kernels the program launches.
+    #[command(flatten)]
+    pub existing: Existing,
 }
 
 /// Creates a program in a new directory below `current`, and returns the next steps.
@@ -50,21 +54,26 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
         ));
     }
     let manifest = fs::read_to_string(staged.join("Cargo.toml")).map_err(failed)?;
-    let [runtime, build] = CRATES.map(|name| dependency(name, checkout.as_deref()));
+    let Draft {
+        mut files,
+        features,
+    } = options.existing.draft(name, current)?;
+    let [runtime, build] = CRATES;
+    let runtime = dependency(runtime, checkout.as_deref(), features);
+    let build = dependency(build, checkout.as_deref(), "");
     let manifest = format!(
         "{}\n{runtime}\n[build-dependencies]\n{build}",
         manifest.trim_end()
     );
     let action = repository().unwrap_or("OWNER/syclbin");
-    let fill = |template: &str| template.replace("NAME", name);
     for (file, text) in [
         ("Cargo.toml", manifest),
-        (&format!("kernels/{name}.cpp"), KERNEL.to_owned()),
-        ("build.rs", fill(BUILD)),
-        ("src/main.rs", fill(MAIN)),
         (".gitignore", GITIGNORE.to_owned()),
         (CI, WORKFLOW.replace("REPOSITORY", action)),
     ] {
+        files.insert(file.to_owned(), text.into());
+    }
+    for (file, text) in files {
         let file = staged.join(file);
         if let Some(directory) = file.parent() {
             fs::create_dir_all(directory).map_err(failed)?;
@@ -73,8 +82,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     }
     fs::rename(&staged, &program).map_err(failed)?;
     let mut summary = Summary::new(format!(
-        "created {name}: a kernel in kernels/{name}.cpp, and a program that launches it\n\n    \
-         cd {name}\n    cargo run\n\n"
+        "created {name}: kernels in kernels/, and a program in src/main.rs\n\n    cd {name}\n    cargo run\n\n"
     ));
     let mut note = |text: String| summary.notes.push(text);
     if checkout.is_some() {
@@ -84,7 +92,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
         ));
     }
     if repository().is_none() {
-        let advice = "with the owner of your syclbin repository";
+        let advice = "with the GitHub account that hosts the syclbin repository";
         note(format!("replace OWNER in {CI} {advice}"));
     }
     // If a parent workspace does not list the program, Cargo's error explains how to add it.
@@ -96,13 +104,18 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     Ok(summary)
 }
 
-fn dependency(name: &str, checkout: Option<&str>) -> String {
-    let Some(checkout) = checkout else {
-        return format!("{name} = \"{VERSION}\"\n");
+/// Returns the line of a dependency. `features` is empty, or the end of a table.
+fn dependency(name: &str, checkout: Option<&str>, features: &str) -> String {
+    let place = match checkout {
+        // A JSON string is also a TOML string.
+        Some(checkout) => {
+            let path = serde_json::Value::from(format!("{checkout}/{name}"));
+            format!("path = {path}")
+        }
+        None if features.is_empty() => return format!("{name} = \"{VERSION}\"\n"),
+        None => format!("version = \"{VERSION}\""),
     };
-    // A JSON string is also a TOML string.
-    let path = serde_json::Value::from(format!("{checkout}/{name}"));
-    format!("{name} = {{ path = {path} }}\n")
+    format!("{name} = {{ {place}{features} }}\n")
 }
 
 /// Returns the owner and name of the repository with the toolchain action, if Cargo.toml records its URL.

@@ -72,9 +72,15 @@ impl Driver {
     ) -> Result<()> {
         manifest.files.retain(|path, _| !is_own(path));
         let staged = staging.path().join("own-file");
-        let mut add = |path: &str, written: io::Result<u64>| -> Result<()> {
-            let synced = |size| File::open(&staged)?.sync_all().map(|()| size);
-            let size = written.and_then(synced);
+        let mut add = |path: &str, written: io::Result<()>| -> Result<()> {
+            // Windows flushes only files that are open for writing, and elsewhere the file may be read-only.
+            let mut options = File::options();
+            options.read(true).write(cfg!(windows));
+            let synced = |()| {
+                let file = options.open(&staged)?;
+                file.sync_all().and_then(|()| file.metadata())
+            };
+            let size = written.and_then(synced).map(|metadata| metadata.len());
             let size = size.map_err(|cause| staging.failed(&staged, cause))?;
             let target = folder.join(path);
             staging.create_parent(&target)?;
@@ -82,10 +88,9 @@ impl Driver {
             manifest.files.insert(path.to_owned(), size);
             Ok(())
         };
-        add(ENTRY, fs::copy(self.path()?, &staged))?;
+        add(ENTRY, fs::copy(self.path()?, &staged).map(drop))?;
         for (path, text) in ALL {
-            let size = text.len() as u64;
-            add(&installed(path), fs::write(&staged, text).map(|()| size))?;
+            add(&installed(path), fs::write(&staged, text))?;
         }
         Ok(())
     }

@@ -25,30 +25,32 @@ use std::path::Path;
 
 use syclbin_toolchain::Component;
 
+use self::pins::{ALL, ComponentPin};
 use crate::error::{Error, Result};
 
-/// Checks whether the pinned wheels support a platform, which is named as in [`std::env::consts`].
+/// Returns the pins of `components`. If `components` is empty, returns those of the compiler and the CPU device, where
+/// available, and those of `nvidia` if an NVIDIA GPU or its driver is present.
 ///
 /// # Errors
 ///
-/// Fails on every platform except x86-64 Linux. The error suggests an alternative.
-pub fn supports(os: &str, arch: &str) -> Result<()> {
-    if (os, arch) == ("linux", "x86_64") {
-        return Ok(());
+/// Fails if one of `components`, or every component, is unavailable for this system. The error suggests alternatives.
+pub fn pins_of(components: &[Component]) -> Result<Vec<ComponentPin>> {
+    let exists = |component: &Component| ALL.iter().any(|pin| pin.component == *component);
+    let lacking = components.iter().find(|component| !exists(component));
+    if lacking.is_some() || ALL.is_empty() {
+        return Err(Error::Platform(lacking.copied()));
     }
-    Err(Error::Platform {
-        os: os.to_owned(),
-        arch: arch.to_owned(),
-    })
-}
-
-/// Returns the components that are installed by default. `nvidia` is included only if an NVIDIA GPU or its driver is
-/// present.
-#[must_use]
-pub fn components() -> Vec<Component> {
-    let mut components = Component::ALL.to_vec();
-    components.retain(|component| *component != Component::Nvidia || has_nvidia());
-    components
+    let is_wanted = |component| match components {
+        [] => match component {
+            Component::Compiler | Component::CpuDevice => true,
+            Component::Nvidia => has_nvidia(),
+            Component::OneapiHeaders => false,
+        },
+        named => named.contains(&component),
+    };
+    let mut pins = ALL.clone();
+    pins.retain(|pin| is_wanted(pin.component));
+    Ok(pins)
 }
 
 fn has_nvidia() -> bool {
@@ -73,17 +75,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_platform_is_told_the_other_way() {
-        assert!(supports("linux", "x86_64").is_ok());
-        for (os, arch) in [
-            ("linux", "aarch64"),
-            ("macos", "x86_64"),
-            ("windows", "x86_64"),
-        ] {
-            let error = supports(os, arch).unwrap_err().to_string();
-            assert!(error.contains(os) && error.contains(arch), "{error}");
-            assert!(error.contains("SYCLBIN_CLANG"), "{error}");
+    fn absent_components_name_the_alternatives() {
+        let text = |component| Error::Platform(component).to_string();
+        for component in Component::ALL.map(Some).into_iter().chain([None]) {
+            let text = text(component);
+            let named = component.map_or("no component", Component::name);
+            assert!(
+                text.starts_with(named) && text.contains(std::env::consts::OS),
+                "{text}"
+            );
         }
+        assert!(text(Some(Component::CpuDevice)).contains(syclbin_toolchain::GET_CPU_DRIVER));
+        assert!(text(Some(Component::Compiler)).contains("SYCLBIN_CLANG"));
+        assert!(text(None).contains("on the CPU") && text(None).contains("SYCLBIN_CLANG"));
     }
 
     #[test]

@@ -9,18 +9,31 @@
 //! `LICENSE.txt`.
 
 use std::collections::BTreeMap;
+use std::env::consts::{ARCH, OS};
 use std::fmt::{self, Write as _};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, de};
 use syclbin_toolchain::Component;
 
-/// Every component that `cargo syclbin toolchain install` can install. For the compiler, the installer also copies
-/// the `syclbin-clang` beside the running program.
-pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| {
-    let pins = include_str!("pins.json");
+/// Every component that `cargo syclbin toolchain install` can install on this system. For the compiler, the installer
+/// also copies the `syclbin-clang` beside the running program.
+pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| of(OS, ARCH));
+
+/// Returns the pins for a system, which is named as in [`std::env::consts`].
+///
+/// # Panics
+///
+/// Never: the pins are part of this program.
+#[must_use]
+pub fn of(os: &str, arch: &str) -> Vec<ComponentPin> {
+    let pins = match (os, arch) {
+        ("linux", "x86_64") => include_str!("pins.json"),
+        ("windows", "x86_64") => include_str!("pins-windows.json"),
+        _ => "[]",
+    };
     serde_json::from_str(pins).expect("the pins are part of this program")
-});
+}
 
 /// A pinned version of a component.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,10 +62,10 @@ pub struct WheelPin {
     pub size: u64,
     /// The licence, as named in its own text.
     pub licence: &'static str,
-    /// The files to unpack, each with its unpacked size in bytes. A path begins with `data/` for `STEM.data/data`,
-    /// with `dist-info/` for `STEM.dist-info`, or with `nvidia/cu13/`, the root of a CUDA installation, whose
-    /// programs are in `bin`. That installation needs at least one file in `include`, because clang rejects a CUDA
-    /// directory without it.
+    /// The files to unpack, each with its unpacked size in bytes. A path begins with `data/` for `STEM.data/data` (on
+    /// Windows `data/Library/`), with `dist-info/` for `STEM.dist-info`, with `ziglang/` for the headers of a C and a
+    /// C++ library, or with `nvidia/cu13/`, the root of a CUDA installation, whose programs are in `bin`. That
+    /// installation needs at least one file in `include`, because clang rejects a CUDA directory without it.
     pub members: BTreeMap<&'static str, u64>,
 }
 
@@ -63,6 +76,19 @@ fn component<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Component, D:
 
 /// The root of a CUDA installation in a wheel.
 const CUDA: &str = "nvidia/cu13/";
+
+/// Directories in wheels, and where their files are installed.
+const ROOTS: [(&str, &str); 6] = [
+    ("data/Library/", ""),
+    ("data/", ""),
+    (CUDA, ""),
+    ("ziglang/lib/libcxx/include/", "usr/include/c++/v1/"),
+    ("ziglang/lib/libc/include/generic-musl/", "usr/include/"),
+    (
+        "ziglang/lib/libc/include/x86_64-linux-musl/",
+        "usr/include/",
+    ),
+];
 
 impl ComponentPin {
     /// Returns the size of its files in bytes, without `syclbin-clang` and the manifest.
@@ -115,14 +141,14 @@ impl WheelPin {
     }
 
     /// Returns the path of the member relative to the component's directory, with `/` between directories. Licence
-    /// texts go to `licenses/NAME`, and everything else stays in its directory.
+    /// texts go to `licenses/NAME`, the headers of `ziglang` go to `usr/include`, and everything else stays in its
+    /// directory.
     #[must_use]
     pub fn target(&self, path: &str) -> String {
-        let inside = path
-            .strip_prefix("data/")
-            .or_else(|| path.strip_prefix(CUDA));
-        match inside.filter(|path| !path.starts_with("share/doc/")) {
-            Some(inside) => inside.to_owned(),
+        let mut roots = ROOTS.iter();
+        let inside = roots.find_map(|(root, place)| Some((place, path.strip_prefix(root)?)));
+        match inside.filter(|(_, path)| !path.starts_with("share/doc/")) {
+            Some((place, inside)) => format!("{place}{inside}"),
             None => {
                 let file = path.rsplit('/').next().unwrap_or(path);
                 format!("{}/{file}", self.licence_folder())
@@ -157,15 +183,21 @@ mod tests {
 
     #[test]
     fn components_are_pinned_once_with_their_entry() {
-        let components: Vec<_> = ALL.iter().map(|pin| pin.component).collect();
+        let (linux, windows) = (of("linux", "x86_64"), of("windows", "x86_64"));
+        let components: Vec<_> = linux.iter().map(|pin| pin.component).collect();
         assert_eq!(components, Component::ALL);
-        for (pin, needed) in ALL.iter().zip([
+        let components: Vec<_> = windows.iter().map(|pin| pin.component).collect();
+        assert_eq!(components, [Component::Compiler, Component::CpuDevice]);
+        for (pin, needed) in linux.iter().chain(&windows).zip([
             [syclbin_toolchain::COMPILER_LIBRARY, "lib/libimf.so"],
-            [Component::CpuDevice.entry(), "lib/libtbb.so.12"],
+            ["lib/libintelocl.so", "lib/libtbb.so.12"],
             [
                 Component::Nvidia.entry(),
                 syclbin_toolchain::CUDA_MATHEMATICS,
             ],
+            ["include/oneapi/dpl/execution", "include/oneapi/mkl.hpp"],
+            ["bin/sycl-jit.dll", "usr/include/c++/v1/cmath"],
+            ["bin/intelocl64.dll", "bin/tbb12.dll"],
         ]) {
             let files = Manifest::of(pin).files;
             for needed in needed {
@@ -196,7 +228,8 @@ mod tests {
 
     #[test]
     fn each_wheel_has_its_licence_and_stem() {
-        for wheel in ALL.iter().flat_map(|pin| &pin.wheels) {
+        let pins = [of("linux", "x86_64"), of("windows", "x86_64")].concat();
+        for wheel in pins.iter().flat_map(|pin| &pin.wheels) {
             assert!(wheel.file.starts_with(&format!("{}-py", wheel.stem())));
             assert_eq!(wheel.sha256.len(), 64);
             let licence = format!("licenses/{}/license.txt", wheel.name);

@@ -34,9 +34,14 @@ const UV: [&str; 3] = ["tool", "run", "pip"];
 
 /// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip
 /// does not matter. pip 23.2 accepts only the listed platforms, so older platforms are listed too.
-const OPTIONS: &str = "--no-deps --only-binary=:all: --platform manylinux_2_28_x86_64 \
-    --platform manylinux_2_17_x86_64 --platform manylinux_2_12_x86_64 --python-version 3.12 --implementation py \
-    --abi none --disable-pip-version-check";
+const OPTIONS: &str = "--no-deps --only-binary=:all: --python-version 3.12 --implementation py --abi none \
+    --disable-pip-version-check";
+const PLATFORMS: [&str; 3] = [
+    "manylinux_2_28_x86_64",
+    "manylinux_2_17_x86_64",
+    "manylinux_2_12_x86_64",
+];
+const WINDOWS: &str = "win_amd64";
 
 /// The variables that determine where to find pip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,6 +144,13 @@ impl Pip {
         let mut command = self.command();
         command.env("TMPDIR", temporary);
         command.arg("download").args(OPTIONS.split(' '));
+        let is_for_windows = |wheel: &&WheelPin| wheel.file.ends_with("win_amd64.whl");
+        let platforms = if wheels.iter().any(is_for_windows) {
+            &[WINDOWS][..]
+        } else {
+            &PLATFORMS
+        };
+        command.args(platforms.iter().flat_map(|name| ["--platform", name]));
         command.arg("--dest").arg(folder);
         let wanted = wheels.iter();
         command.args(wanted.map(|wheel| format!("{}=={}", wheel.name, wheel.version)));

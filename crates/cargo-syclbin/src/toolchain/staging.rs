@@ -104,7 +104,7 @@ impl<'a> Staging<'a> {
     ///
     /// Fails if the directory cannot be flushed.
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
-        // Other systems cannot open a directory as a file, and nothing is installed there.
+        // Other systems cannot open a directory as a file.
         if cfg!(unix) {
             let synced = File::open(folder).and_then(|opened| opened.sync_all());
             synced.map_err(|cause| self.failed(folder, cause))?;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes depfiles: rules for make and Ninja that list the files that a compilation read.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::depfile;
 
+use crate::library::BUILT_IN_DIRECTORY;
 use crate::{Result, own};
-
-/// The virtual directory of the library's built-in headers.
-const BUILT_IN_FOLDER: &str = "/sycl-jit-toolchain/";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Depfile {
@@ -68,15 +65,20 @@ impl Depfile {
 /// Returns the files of a rule, except the library's built-in headers, which are not files on disk.
 pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     let mut all = depfile::prerequisites(rule);
-    all.retain(|path| !path.starts_with(BUILT_IN_FOLDER));
+    all.retain(|path| !path.starts_with(BUILT_IN_DIRECTORY));
     all
 }
 
-/// The destination of the library's depfile: a file in memory. If the library cannot write its depfile, it terminates
-/// the process. With a file on a full disk, that would leave a half-written file behind.
+/// Where the library writes its depfile. If the library cannot write it, it terminates the process, so the user's
+/// depfile must not be the target. On Linux this is a file in memory, which cannot run into a full disk; elsewhere it
+/// is a temporary file.
 pub(crate) struct Sink {
     pub(crate) path: String,
-    file: std::fs::File,
+    /// Keeps the file until it has been read.
+    #[cfg(target_os = "linux")]
+    _file: std::fs::File,
+    #[cfg(not(target_os = "linux"))]
+    _file: tempfile::TempPath,
 }
 
 impl Sink {
@@ -87,19 +89,26 @@ impl Sink {
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
         Ok(Self {
             path: format!("/proc/self/fd/{descriptor}"),
-            file: file.into(),
+            _file: file.into(),
         })
     }
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn new() -> Result<Self> {
-        own("the compiler library is available only for Linux")
+        let file = tempfile::NamedTempFile::new()
+            .or_else(|error| {
+                own(format!(
+                    "cannot create a temporary file for the depfile: {error}"
+                ))
+            })?
+            .into_temp_path();
+        let path = file.display().to_string();
+        Ok(Self { path, _file: file })
     }
 
-    pub(crate) fn finish(mut self) -> Result<String> {
-        let mut text = Vec::new();
-        match self.file.read_to_end(&mut text) {
-            Ok(_) => Ok(String::from_utf8_lossy(&text).into_owned()),
+    pub(crate) fn finish(self) -> Result<String> {
+        match std::fs::read(&self.path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) => own(format!("cannot read the depfile: {error}")),
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the compiler library `libsycl-jit.so`, checks its version, and calls it.
+//! Finds the compiler library `libsycl-jit.so` (on Windows `sycl-jit.dll`), checks its version, and calls it.
 //!
 //! The interface is not published. It was reverse-engineered from the pinned version, so any other file is rejected
 //! before any function in it runs. Apart from [`crate::library::device_library`], this is the only module with unsafe
@@ -25,31 +25,67 @@ use crate::{Failure, Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
 pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
 
-/// The virtual path of the header that sources for native code include first. The library receives its content together
-/// with the source.
-pub(crate) const BFLOAT16_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/bfloat16.hpp";
+/// The virtual directory of the library's built-in headers.
+pub(crate) const BUILT_IN_DIRECTORY: &str = if cfg!(windows) {
+    "c:/sycl-jit-toolchain/"
+} else {
+    "/sycl-jit-toolchain/"
+};
+
+/// The header in [`BUILT_IN_DIRECTORY`] that sources for native code include first. The library receives its content
+/// together with the source.
+pub(crate) const BFLOAT16_PATH: &str = "syclbin-clang/bfloat16.hpp";
 /// The content of that header: conversions for `bfloat16`.
 const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
-/// The virtual path of the header that all sources include first. The library receives its content together with the
-/// source.
-const ASSERT_PATH: &str = "/sycl-jit-toolchain/syclbin-clang/assert.hpp";
+/// The header in [`BUILT_IN_DIRECTORY`] that all sources include first. The library receives its content together with
+/// the source.
+pub(crate) const ASSERT_PATH: &str = "syclbin-clang/assert.hpp";
 
-/// Returns the arguments that include [`ASSERT`] before a source.
-pub(crate) fn assert_arguments() -> [String; 4] {
+/// Returns the arguments that include a header in [`BUILT_IN_DIRECTORY`] before a source.
+pub(crate) fn include_arguments(header: &str) -> [String; 4] {
+    let path = format!("{BUILT_IN_DIRECTORY}{header}");
     // `-Xclang` passes `-include` to the frontend, because the driver cannot find the library's in-memory files.
-    ["-Xclang", "-include", "-Xclang", ASSERT_PATH].map(str::to_owned)
+    ["-Xclang", "-include", "-Xclang", &path].map(str::to_owned)
 }
 
+/// On Windows, selects Linux's types, so that `long` has 64 bits wherever a kernel is compiled, and configures the
+/// installed libc++ and musl. The headers do not define these macros: `zig` passes them on its command line.
+const FOR_WINDOWS: [&str; 16] = [
+    "--target=x86_64-unknown-linux-musl",
+    "-stdlib=libc++",
+    "-D_LIBCPP_ABI_VERSION=1",
+    "-D_LIBCPP_ABI_NAMESPACE=__1",
+    "-D_LIBCPP_HAS_MUSL_LIBC=1",
+    "-D_LIBCPP_HAS_THREADS=1",
+    "-D_LIBCPP_HAS_MONOTONIC_CLOCK=1",
+    "-D_LIBCPP_HAS_TERMINAL=1",
+    "-D_LIBCPP_HAS_LOCALIZATION=1",
+    "-D_LIBCPP_HAS_WIDE_CHARACTERS=1",
+    "-D_LIBCPP_HAS_UNICODE=1",
+    "-D_LIBCPP_HAS_FILESYSTEM=1",
+    "-D_LIBCPP_HAS_RANDOM_DEVICE=1",
+    "-D_LIBCPP_PSTL_BACKEND_SERIAL",
+    "-D_LIBCPP_HARDENING_MODE_DEFAULT=_LIBCPP_HARDENING_MODE_NONE",
+    "-D_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE",
+];
+
 /// Returns the arguments that add the installed headers after all of the user's directories, or none if the headers are
-/// not installed. `-isystem` marks them as system headers, so that clang does not warn about them.
+/// not installed. `-isystem` marks them as system headers, so that clang does not warn about them. On Windows, also
+/// returns the arguments that select the C and C++ headers of the installation, because Windows has no system headers
+/// for a Linux target.
 pub(crate) fn header_arguments(library: &Path) -> Vec<String> {
     let root = library.parent().and_then(Path::parent);
     let folder = root.map(|root| root.join("include"));
-    match folder.as_deref().and_then(Path::to_str) {
+    let mut arguments = match folder.as_deref().and_then(Path::to_str) {
         Some(folder) if Path::new(folder).is_dir() => vec!["-isystem".into(), folder.into()],
         _ => Vec::new(),
+    };
+    if let Some(root) = root.filter(|_| cfg!(windows)) {
+        arguments.extend(FOR_WINDOWS.map(str::to_owned));
+        arguments.push(format!("--sysroot={}", root.display()));
     }
+    arguments
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +155,10 @@ pub(crate) fn compile(
         .into_iter()
         .map(|(path, text)| {
             let header = |text: &str| c_string("a header", text.into());
-            Ok((header(path)?, header(text)?))
+            Ok((
+                header(&format!("{BUILT_IN_DIRECTORY}{path}"))?,
+                header(text)?,
+            ))
         })
         .collect::<Result<Vec<_>>>()?;
     let included: Vec<raw::SourceFile> = (given.iter())

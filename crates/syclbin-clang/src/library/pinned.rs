@@ -18,10 +18,17 @@ pub(crate) const VERSION: &str = "2026.2.0";
 
 /// The size and the hash identify this version, because the library has neither a build ID nor a version function. The
 /// hash covers the start of the file with the symbol and relocation tables, which differ between any two builds.
-pub(super) const SIZE: u64 = 250_467_448;
+pub(super) const SIZE: u64 = if cfg!(windows) {
+    196_540_032
+} else {
+    250_467_448
+};
 const HEAD: u64 = 64 * 1024;
-pub(super) const HEAD_SHA256: &str =
-    "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0";
+pub(super) const HEAD_SHA256: &str = if cfg!(windows) {
+    "8b861516d34c50d64445840a8af17741357b67504e6229aeaefc0922ad3146bf"
+} else {
+    "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0"
+};
 
 /// A file embedded in the library, by its position in the pinned version.
 pub(crate) struct PinnedFile {

@@ -9,9 +9,9 @@ use syclbin::__private::spirv::edit::Module;
 use syclbin::__private::spirv::words::{op, string};
 use syclbin_tools::__private::qualified;
 
-use super::Refusal;
 use super::index::{Index, Slots};
 use super::initializer::Initializer;
+use super::{NOT_CALLED, Refusal};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
@@ -80,7 +80,7 @@ pub(super) fn find(
                 let align = align.unwrap_or(1);
                 (Destination::Pointer { id: to, align }, id, value, ty)
             }
-            _ => return Err(refused(None, "the code reads it in an unsupported way")),
+            _ => return Err(refused(None, NOT_CALLED)),
         };
         let symbol = index.variable(id, &mut found.slots);
         let symbol = symbol.and_then(|variable| text(variable, index, steps));

@@ -37,6 +37,10 @@ pub(crate) use ptx::{lower_ptx, serves};
 
 use index::Index;
 
+/// The reason to refuse a constant that the code reads in any other way than by a plain call.
+const NOT_CALLED: &str = "it is not read by a plain call; read it with \
+    `kernel_handler::get_specialization_constant`";
+
 /// The limit on the total bytes and parts of a module's constants. It bounds time and memory for arbitrary code, and
 /// no reasonable source reaches it.
 const MAX_STEPS: usize = 1 << 24;
@@ -121,7 +125,7 @@ fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
             return Err(Refusal {
                 constant: None,
                 kernels: users.map_or_else(Vec::new, |at| calls::kernels(&module, at)),
-                reason: "the code reads it in an unsupported way".into(),
+                reason: NOT_CALLED.into(),
             });
         }
     }

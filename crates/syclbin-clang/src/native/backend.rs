@@ -97,6 +97,13 @@ impl Backend {
     }
 
     pub(super) fn cpu(target: Target, given: Vec<String>) -> Result<Self> {
+        // Loaders assume that native code is for x86-64 Linux unless it names another system, so other hosts must not
+        // produce it.
+        if !cfg!(target_os = "linux") {
+            return own(
+                "target spir64_x86_64: native code for CPUs is compiled only on Linux; remove the target",
+            );
+        }
         let mut wanted = match &target {
             Target::Cpu { processor } => *processor,
             _ => None,

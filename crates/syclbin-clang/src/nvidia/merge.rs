@@ -95,7 +95,7 @@ fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     }
 }
 
-/// Returns the arguments of a kernel that were removed, or `None` if the mask is malformed.
+/// Returns the indices of the kernel's removed arguments, or `None` if the mask is malformed.
 fn removed(module: &AbstractModule<'_>, kernel: &str) -> Option<Vec<usize>> {
     let mask = module.eliminated_arguments(kernel).ok()?;
     let removed = mask.iter().enumerate().filter(|(_, removed)| **removed);
@@ -111,8 +111,7 @@ const OF_SPIRV: [&str; 4] = [
     set::SPECIALIZATION_DEFAULTS,
 ];
 
-/// Adds the images of `module`, and the properties that `companion` lacks. Other properties are equal, or `companion`
-/// takes precedence.
+/// Adds the images of `module`, and the properties that `companion` lacks, except those in [`OF_SPIRV`].
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);
     add_missing(&mut companion.metadata, &module.metadata, &OF_SPIRV);

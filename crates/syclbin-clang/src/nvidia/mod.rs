@@ -125,8 +125,7 @@ fn named_cuda(clang: &[String]) -> Option<&str> {
     named.next_back()
 }
 
-/// Returns the directory of the installed component, which is laid out like a CUDA installation. The installation that
-/// contains this program takes precedence over the user's.
+/// Returns the directory of the installed component `nvidia`, which is laid out like a CUDA installation.
 fn installed() -> Result<PathBuf> {
     let found = library::installed(Component::Nvidia);
     found.map(|installed| installed.folder).ok_or_else(|| {

@@ -50,8 +50,7 @@ pub(super) struct Reader<'k, 'f> {
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     dimensions: Option<u8>,
-    /// Whether the parameters are members of a lambda or functor. In that case, the C++ compiler may have compiled in
-    /// their values.
+    /// Whether the parameters are members of a lambda or functor, whose values may have been compiled into the code.
     captured: bool,
     /// The lengths that appear in conditions, each as the index of a parameter and a dimension of its accessor.
     pub(super) bounded: BTreeSet<(usize, u64)>,

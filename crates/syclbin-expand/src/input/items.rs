@@ -129,7 +129,7 @@ impl Items {
 
     fn select(&mut self, kind: SelectionKind, word: &Ident, block: &Group) -> syn::Result<()> {
         if self.selection.is_some() {
-            let message = "use `only` or `skip` once, not both";
+            let message = "only one `only` or `skip` block is allowed; merge or remove this one";
             return Err(syn::Error::new(word.span(), message));
         }
         let names = entries(block).into_iter();

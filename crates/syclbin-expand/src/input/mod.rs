@@ -60,7 +60,8 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
 
 const MOST_DEPTH: usize = 64;
 
-/// The maximum number of tokens in an expression, because each token may add a nesting level: `1 + 1 + 1`, `- - 1`.
+/// The maximum number of tokens in an expression or attribute. It limits the recursion of `syn`, because each token may
+/// add a nesting level, as in `1 + 1 + 1` or `- - 1`.
 const MOST_TOKENS: usize = 300;
 
 /// Checks the limits that the rest of the crate relies on: the depth of brackets, and the length of attributes.

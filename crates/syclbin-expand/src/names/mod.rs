@@ -4,9 +4,11 @@
 pub(crate) mod cpp_name;
 pub(crate) mod default_names;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use proc_macro2::{Ident, Span};
+use syclbin::__private::listed;
 use syclbin::signature::{KernelName, Parameter};
 
 /// Returns the name of a parameter in messages and documentation.
@@ -198,21 +200,22 @@ impl Scope {
     }
 }
 
-/// Formats a sorted list of names, and abbreviates a long list. Returns `None` if there are no names.
-pub(crate) fn known<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
-    const MOST: usize = 20;
+/// Formats a list of names, and abbreviates a long list. Returns `None` if there are no names. The names that share the
+/// most pairs of adjacent letters with `wanted` come first, and equally similar names are in alphabetical order.
+pub(crate) fn known<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
-    let count = names.len();
-    let shown: Vec<String> = names
-        .into_iter()
-        .take(MOST)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    match count {
-        0 => None,
-        _ if count > MOST => Some(format!("{} and {} more", shown.join(", "), count - MOST)),
-        _ => Some(shown.join(", ")),
-    }
+    let mut names = Vec::from_iter(names);
+    let pairs = |text: &'n str| text.as_bytes().windows(2);
+    names.sort_by_cached_key(|name| {
+        let wanted = wanted.as_bytes().windows(2);
+        Reverse(
+            wanted
+                .filter(|pair| pairs(name).any(|own| own == *pair))
+                .count(),
+        )
+    });
+    let names = listed(names.iter().map(|name| format!("`{name}`")));
+    (!names.is_empty()).then_some(names)
 }
 
 #[cfg(test)]
@@ -294,17 +297,20 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_of_names_are_cut() {
-        assert_eq!(known([].into_iter()), None);
-        assert_eq!(known([""].into_iter()), None);
-        assert_eq!(
-            known(["b", "", "a", "b"].into_iter()),
-            Some("`a`, `b`".into())
-        );
+    fn similar_names_come_first_and_lists_are_cut() {
+        assert_eq!(known("a", [].into_iter()), None);
+        assert_eq!(known("", [""].into_iter()), None);
+        for (wanted, expected) in [
+            ("", "`axpy`, `fill`, `ns_scale_int`"),
+            ("sclae", "`ns_scale_int`, `axpy`, `fill`"),
+            ("fil::*", "`fill`, `axpy`, `ns_scale_int`"),
+        ] {
+            let names = ["fill", "", "axpy", "ns_scale_int", "fill"].into_iter();
+            assert_eq!(known(wanted, names).as_deref(), Some(expected));
+        }
         let names: Vec<String> = (10..32).map(|number| number.to_string()).collect();
-        let of = |count: usize| known(names.iter().take(count).map(String::as_str)).unwrap();
-        assert!(of(20).ends_with("`28`, `29`"), "{}", of(20));
-        assert!(of(21).ends_with("`28`, `29` and 1 more"), "{}", of(21));
-        assert!(of(22).ends_with("`28`, `29` and 2 more"), "{}", of(22));
+        let text = known("131", names.iter().map(String::as_str)).unwrap();
+        assert!(text.starts_with("`13`, `31`, `10`"), "{text}");
+        assert!(text.ends_with("`17`, `18` and 12 more"), "{text}");
     }
 }

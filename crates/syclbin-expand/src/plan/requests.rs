@@ -40,7 +40,7 @@ pub(crate) fn requests<'i>(
                     .iter()
                     .map(|index| cpp_name::called(&kernels[*index], names[*index].as_ref()));
                 let each: Vec<String> = each.collect();
-                let known = known(each.iter().map(String::as_str)).unwrap_or_default();
+                let known = known("", each.iter().map(String::as_str)).unwrap_or_default();
                 let message = format!("several kernels have this name; write one of {known}");
                 errors.push(item.cpp.error(message));
             }
@@ -89,7 +89,7 @@ fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Op
     let kernels = kernels.filter(|(kernel, _)| !cpp_name::is_of_runtime(kernel));
     let names = kernels.map(|(kernel, name)| cpp_name::called(kernel, name.as_ref()));
     let names: Vec<String> = names.collect();
-    Some(name.error(match known(names.iter().map(String::as_str)) {
+    Some(name.error(match known(name.text(), names.iter().map(String::as_str)) {
         None => format!(
             "`{}` has no kernel `{}`; it contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \
              function",

@@ -33,7 +33,7 @@ impl<'f> Plan<'f> {
             let ids: Vec<StructId> = named.map(|(id, _)| id).collect();
             if ids.is_empty() && file.path.is_some() {
                 let names = layouts.iter().map(|(_, layout)| layout.name.as_str());
-                let message = match known(names) {
+                let message = match known(item.cpp.text(), names) {
                     None => "no kernel of this file has a struct parameter".to_owned(),
                     Some(known) => format!(
                         "no kernel of this file has a parameter of this struct; the structs are {known}"

@@ -273,7 +273,7 @@ impl<'f> Stub<'f> {
     }
 }
 
-fn written_name(parameter: &Parameter) -> &str {
+pub(crate) fn written_name(parameter: &Parameter) -> &str {
     parameter.name.as_deref().unwrap_or_default()
 }
 

@@ -81,8 +81,14 @@ fn items_with_mistakes_are_errors() {
         ("crate fn k as m;", FORMS),
         ("mod other = \"b\";", TWO_MODULES),
         ("pub mod other = \"b\";", TWO_MODULES),
-        ("only { k } only { l }", "use `only` or `skip` once"),
-        ("skip { k } skip { l }", "use `only` or `skip` once"),
+        (
+            "only { k } only { l }",
+            "only one `only` or `skip` block is allowed",
+        ),
+        (
+            "skip { k } skip { l }",
+            "only one `only` or `skip` block is allowed",
+        ),
         (
             "only {}",
             "name kernels between the braces, or remove `only`",

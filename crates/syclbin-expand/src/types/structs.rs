@@ -18,12 +18,12 @@ pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     (parts, base)
 }
 
-struct Member<'f> {
-    name: Ident,
-    field: &'f Field,
+pub(crate) struct Member<'f> {
+    pub(crate) name: Ident,
+    pub(crate) field: &'f Field,
 }
 
-fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
+pub(crate) fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
     let fields = layout.fields.iter();
     let written = fields.map(|field| field.name.as_deref().unwrap_or_default());
     let names = Scope::default().claim_each(written, "field");

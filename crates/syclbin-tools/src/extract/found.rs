@@ -103,7 +103,7 @@ impl Found<'_, '_> {
     }
 }
 
-/// Converts images to owned images at `offset`.
+/// Makes the images owned, and sets the offset of each to `offset`.
 fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'static>> {
     // Images from the same SYCLBIN file share one copy of it.
     let mut last: Option<(Arc<model::Syclbin<'b>>, Arc<model::Syclbin<'static>>)> = None;

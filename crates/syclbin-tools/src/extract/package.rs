@@ -2,6 +2,7 @@
 //! Packages device images as SYCLBIN, with notes on what each image lacks.
 
 use alloc::borrow::{Cow, ToOwned};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -9,10 +10,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{DeviceImage, InSyclbin, OffloadKind, modules};
-use syclbin::__private::spirv::{Import, Module};
+use syclbin::__private::listed;
+use syclbin::__private::spirv::{Import, Module, is_target};
 use syclbin::Content;
 use syclbin::cubin;
-use syclbin::property::{key_problem, set};
+use syclbin::property::{Value, key, key_problem, set};
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
@@ -61,6 +63,7 @@ pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbi
         state: State::Executable,
         last: None,
         notes: Vec::new(),
+        imports: Vec::new(),
         image: 0,
         origin: String::new(),
     };
@@ -69,6 +72,7 @@ pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbi
         packer.origin.clone_from(&image.origin);
         packer.add(image);
     }
+    packer.note_imports();
     let mut file = Syclbin::new(packer.state);
     file.modules = packer.modules;
     (file, packer.notes)
@@ -80,6 +84,8 @@ struct Packer<'a> {
     /// The SYCLBIN module from which the last of `modules` was created.
     last: Option<(Arc<Syclbin<'a>>, usize)>,
     notes: Vec<Note>,
+    /// The imports of each image: its index, its origin, what it imports, and the symbols.
+    imports: Vec<(usize, String, &'static str, Vec<String>)>,
     image: usize,
     origin: String,
 }
@@ -115,20 +121,16 @@ impl<'a> Packer<'a> {
             Content::SpirV => self.spirv(&image),
             Content::Ptx => self.ptx(&image),
             Content::LlvmBitcode => {
-                return self.left_out(
-                    "LLVM bitcode, which SYCLBIN cannot contain; compile the source again with \
-                    -fsyclbin",
-                );
-            }
-            Content::Zstd => {
-                return self.left_out(
-                    "compressed with zstd, which is not supported here; link again without \
-                    --offload-compress",
-                );
+                let remedy = if is_target(&image.triple) {
+                    "compile it with `syclbin-clang FILE -o OUT.syclbin`"
+                } else {
+                    "compile the source again with -fsyclbin"
+                };
+                return self.left_out(format!("LLVM bitcode, which drivers cannot load; {remedy}"));
             }
             Content::Empty => return self.left_out("the file is empty"),
             // Extraction descends into containers, but a caller may still pass one.
-            Content::Syclbin | Content::OffloadBinary => {
+            Content::Syclbin | Content::OffloadBinary | Content::Zstd => {
                 return self.left_out("a container itself; extract its images first");
             }
             _ => self.native(&image),
@@ -142,19 +144,18 @@ impl<'a> Packer<'a> {
                 image.offload_kind
             ));
         }
-        for option in ["compile-opts", "link-opts"] {
-            match image.string(option).map(String::from_utf8_lossy) {
-                Some(text) if !text.is_empty() => self.note(format!(
-                    "`{option}` is `{}`, which SYCLBIN cannot store",
-                    cut(&text)
-                )),
-                _ => {}
+        for (option, key) in [("compile-opts", key::COMPILE), ("link-opts", key::LINK)] {
+            if let Some(text) = image.string(option).filter(|text| !text.is_empty()) {
+                let text = Value::from(&*String::from_utf8_lossy(text));
+                module.metadata.insert(set::BUILD_OPTIONS, key, text);
             }
         }
         if image.properties.is_none() {
             self.note(NO_PROPERTIES);
         }
         module.images.push(code);
+        let imported = module.metadata.keys(set::IMPORTED_SYMBOLS);
+        self.import("symbols", imported.map(ToOwned::to_owned).collect());
         self.modules.push(module);
     }
 
@@ -183,6 +184,30 @@ impl<'a> Packer<'a> {
         self.last = Some((place.file, place.module));
     }
 
+    /// Adds a note to each image that imports symbols which no image exports. `syclbin-rt` resolves the other imports
+    /// when it loads the file.
+    fn note_imports(&mut self) {
+        let exported: BTreeSet<String> = (self.modules.iter())
+            .flat_map(|module| module.metadata.keys(set::EXPORTED_SYMBOLS))
+            .map(ToOwned::to_owned)
+            .collect();
+        for (image, origin, what, symbols) in core::mem::take(&mut self.imports) {
+            let missing = listed(symbols.iter().filter(|symbol| !exported.contains(*symbol)));
+            if !missing.is_empty() {
+                (self.image, self.origin) = (image, origin);
+                self.note(format!(
+                    "it imports {what} that no image exports ({missing}): when you load it, link a file that \
+                     exports them (`Module::builder(&queue).link(..)`), or compile its sources with -fsyclbin"
+                ));
+            }
+        }
+    }
+
+    fn import(&mut self, what: &'static str, symbols: Vec<String>) {
+        let origin = self.origin.clone();
+        self.imports.push((self.image, origin, what, symbols));
+    }
+
     fn lower(&mut self, state: State) {
         if state.number() < self.state.number() {
             self.state = state;
@@ -200,16 +225,13 @@ impl<'a> Packer<'a> {
         let mut module = described(image);
         let kernels: Vec<String> = code.kernels().map(ToOwned::to_owned).collect();
         self.kernels(&mut module, image, Some(kernels));
-        let (mut imports, mut constants, mut library) = (0, 0, 0);
+        let (mut constants, mut library) = (0, Vec::new());
         for symbol in code.imports() {
             self.lower(State::Object);
             match Import::of(symbol) {
                 Import::SpecializationConstant => constants += 1,
-                Import::DeviceLibrary => library += 1,
-                Import::Symbol => {
-                    imports += 1;
-                    self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol);
-                }
+                Import::DeviceLibrary => library.push(symbol.to_owned()),
+                Import::Symbol => self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol),
             }
         }
         for symbol in code.exports() {
@@ -220,16 +242,7 @@ impl<'a> Packer<'a> {
                  -fsyclbin"
             );
         }
-        for (count, what) in [
-            (imports, "symbols of other modules"),
-            (library, "functions of DPC++'s device library"),
-        ] {
-            if count > 0 {
-                self.note(format!(
-                    "it imports {what} ({count}): link it before loading it"
-                ));
-            }
-        }
+        self.import("functions of DPC++'s device library", library);
         let triple = if image.triple.is_empty() {
             modules::triple(&image.bytes)
         } else {
@@ -276,6 +289,13 @@ impl<'a> Packer<'a> {
                     *text = own.into();
                 }
             }
+        }
+        if arch.is_empty() {
+            let of = (image.properties.as_ref()).and_then(|sets| {
+                sets.get(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET)?
+                    .as_str()
+            });
+            arch = of.unwrap_or_default().to_owned().into();
         }
         for (text, what) in [(&target, "target"), (&arch, "architecture")] {
             if text.is_empty() {

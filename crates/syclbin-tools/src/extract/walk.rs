@@ -14,6 +14,7 @@ use super::object::{Role, Section, sections};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
 use syclbin as model;
+use syclbin::__private::offload::unpack_frame;
 use syclbin::__private::raw::{offload_binary, v1, v2};
 use syclbin::Content;
 use syclbin::cubin;
@@ -280,6 +281,14 @@ fn image<'a>(
     match content {
         Content::Syclbin => return syclbin(slice, found),
         Content::OffloadBinary => return offload_binaries(slice, found),
+        Content::Zstd => {
+            found.refuse_packed(slice)?;
+            let unpacked = unpack_frame(slice.bytes, &mut found.left);
+            let unpacked = unpacked.map_err(|kind| slice.fail("compressed image", kind))?;
+            return found.inside(slice, &slice.part(&unpacked, ""), true, |part, found| {
+                image(part, declared, found)
+            });
+        }
         // The entry claims to be SYCLBIN, so let the reader report the damage.
         Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
             return syclbin(slice, found);

@@ -175,6 +175,46 @@ fn llvm_unbundles_what_bundle_writes() {
 }
 
 #[test]
+fn compressed_images_of_a_program_are_unpacked() {
+    let program = test_files::read("extract/registered.so");
+    let plain = images(&program).unwrap();
+    assert!(plain.iter().all(|image| image.properties.is_some()));
+    let mut compressed = program.clone();
+    for image in &plain {
+        let start = usize::try_from(image.offset).unwrap();
+        let frame = zstd(&image.bytes);
+        // The program still records the uncompressed sizes, so pad each image with zeros.
+        let place = &mut compressed[start..][..image.bytes.len()];
+        place.fill(0);
+        place[..frame.len()].copy_from_slice(&frame);
+    }
+    assert_eq!(images(&compressed).unwrap(), plain);
+}
+
+#[test]
+fn hostile_compressed_images_are_errors() {
+    let zeros = zstd(&vec![0; 40 << 20]);
+    for (image, expected) in [
+        (
+            vec![0x28, 0xb5, 0x2f, 0xfd],
+            "compressed image: cannot decompress the content: zstd: ",
+        ),
+        (zeros, "it unpacks to more than the 16"),
+        (
+            zstd(&zstd(b"code")),
+            "compressed inside a compressed container",
+        ),
+    ] {
+        let entry = Entry {
+            image: image.into(),
+            ..Entry::default()
+        };
+        let error = problem(&offload::write(&[entry]).unwrap());
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn hostile_bundles_are_errors() {
     let plain = test_files::read("extract/binary.bundle");
     let size = plain.len() as u64;

@@ -11,8 +11,8 @@ use super::value::{Malformed, Property, records};
 use super::{Field, numbers, view};
 use crate::property::{PropertySets, Value, key, set};
 
-/// The compilation settings of a module (set [`MISC_PROPERTIES`](set::MISC_PROPERTIES)). A missing property is
-/// `None`.
+/// The compilation settings of a module (sets [`MISC_PROPERTIES`](set::MISC_PROPERTIES) and
+/// [`BUILD_OPTIONS`](set::BUILD_OPTIONS)). A missing property is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MiscProperties {
     /// Whether the code uses the explicit SIMD extension (`isEsimdImage`). Drivers compile such code differently.
@@ -31,6 +31,10 @@ pub struct MiscProperties {
     pub specialized_with_defaults: Option<bool>,
     /// The largest work-item id that the code assumes (`idQueriesRange`). Compilers omit [`IdRange::Int`].
     pub id_range: Option<IdRange>,
+    /// The compile options from the container that held this image before (`compile`).
+    pub compile_options: Option<String>,
+    /// The link options from the container that held this image before (`link`).
+    pub link_options: Option<String>,
 }
 
 numbers! {
@@ -75,6 +79,8 @@ view! {
         sanitizer: MISC_PROPERTIES, SAN_USED;
         specialized_with_defaults: MISC_PROPERTIES, SPEC_CONSTS_REPLACED;
         id_range: MISC_PROPERTIES, ID_QUERIES_RANGE;
+        compile_options: BUILD_OPTIONS, COMPILE;
+        link_options: BUILD_OPTIONS, LINK;
     }
 }
 

@@ -13,8 +13,8 @@ use crate::property::{PropertySets, Value};
 
 /// A type that a property value can be converted to and from.
 ///
-/// Documents and writers disagree on how to encode numbers: as a value of type 1, or as a byte array of four or eight
-/// bytes. Reading accepts all these encodings. Writing uses the reference compiler's encoding.
+/// Compilers and the specification encode numbers differently: as a 32-bit number (type 1), or as a byte array of four
+/// or eight bytes. Reading accepts all of these. Writing uses the reference compiler's encoding.
 pub trait Property: Sized {
     /// A description of the valid values. In error messages, it follows the word "expected".
     const EXPECTED: &'static str;

@@ -246,8 +246,22 @@ impl Compression {
     }
 }
 
+/// Decompresses a zstd frame to at most `left` bytes, and subtracts their number from `left`.
+///
+/// # Errors
+///
+/// Returns an error if the frame is damaged or exceeds the limit.
+pub fn unpack_frame(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, ErrorKind> {
+    let unpacked = unzstd(bytes, usize::try_from(*left).unwrap_or(usize::MAX))?;
+    claim(left, unpacked.len() as u64)?;
+    Ok(unpacked)
+}
+
 fn more(size: u64) -> ErrorKind {
-    let problem = format!("it unpacks to more than the {size} bytes that the header records");
+    let problem = format!(
+        "it unpacks to more than the {size} bytes that its header, or the limit for the whole file ({FACTOR} times its \
+         size plus 16 MiB), allows"
+    );
     ErrorKind::Compressed(problem.into())
 }
 

@@ -32,7 +32,7 @@ pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
 pub use compressed::Compression;
 #[cfg(feature = "compression")]
 #[doc(hidden)]
-pub use compressed::{allowance, claim, unpack_within};
+pub use compressed::{allowance, claim, unpack_frame, unpack_within};
 #[cfg(feature = "compression")]
 pub use compressed::{unpack, write_compressed};
 

@@ -36,6 +36,8 @@ pub struct DriverSupport<'r> {
     pub one_version: bool,
     /// Whether the driver accepts debug information.
     pub debug_info: bool,
+    /// Whether the driver accepts work-group limits (`SPV_INTEL_kernel_attributes`). They only help it to optimize.
+    pub work_group_limits: bool,
     /// Whether the driver loses the results of floating-point negations across work-group barriers.
     pub loses_negations: bool,
 }
@@ -71,7 +73,8 @@ pub fn rewrite(
     let words = words::words(spirv)?;
     let accepts_version = version::accepts(&words, reader);
     let loses = reader.loses_negations && negation::contains_negation(&words);
-    if accepts_version && (reader.debug_info || !imports_debug_info(&words)) && !loses {
+    let limited = !reader.work_group_limits && contains_limit(&words);
+    if accepts_version && (reader.debug_info || !imports_debug_info(&words)) && !loses && !limited {
         return Ok(None);
     }
     // Rejects damaged code before it reaches the driver.
@@ -79,6 +82,9 @@ pub fn rewrite(
     let mut instructions = collect(&words)?;
     if !reader.debug_info {
         remove_debug_info(&mut instructions);
+    }
+    if limited {
+        instructions.retain(|instruction| !is_limit(instruction));
     }
     let version = if accepts_version {
         Version::of_header(&words)
@@ -171,6 +177,23 @@ fn imports_debug_info(words: &[u32]) -> bool {
         .map_while(Result::ok)
         .take_while(|instruction| instruction.opcode != op::MEMORY_MODEL)
         .any(|instruction| imported(&instruction).is_some())
+}
+
+fn contains_limit(words: &[u32]) -> bool {
+    instructions(words)
+        .map_while(Result::ok)
+        .take_while(|instruction| instruction.opcode != op::MEMORY_MODEL)
+        .any(|instruction| is_limit(&instruction))
+}
+
+/// Returns whether an instruction belongs to `SPV_INTEL_kernel_attributes`.
+fn is_limit(instruction: &Instruction<'_>) -> bool {
+    match (instruction.opcode, instruction.operands) {
+        (op::CAPABILITY, [capability]) => matches!(capability, 5892 | 5897 | 6161),
+        (op::EXTENSION, name) => string(name).0 == "SPV_INTEL_kernel_attributes",
+        (op::EXECUTION_MODE, [_, mode, ..]) => matches!(mode, 5893..=5896 | 5903 | 6154 | 6160),
+        _ => false,
+    }
 }
 
 fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {

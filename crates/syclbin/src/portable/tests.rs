@@ -198,6 +198,33 @@ fn debug_information_is_removed_where_refused() {
 }
 
 #[test]
+fn limits_of_work_groups_are_removed_where_refused() {
+    let extension = literal("SPV_INTEL_kernel_attributes");
+    let kept: [(u16, &[u32]); 3] = [
+        (op::CAPABILITY, &[6]),
+        (op::MEMORY_MODEL, &[2, 2]),
+        (op::EXECUTION_MODE, &[7, 17, 64, 1, 1]),
+    ];
+    let before: [(u16, &[u32]); 6] = [
+        kept[0],
+        (op::CAPABILITY, &[5892]),
+        (op::EXTENSION, &extension),
+        kept[1],
+        kept[2],
+        (op::EXECUTION_MODE, &[7, 5893, 64, 1, 1]),
+    ];
+    let version = Version::new(1, 2);
+    let (before, after) = (module(version, &before), module(version, &kept));
+    let reader = for_versions(TO_1_2);
+    assert_eq!(rewrite(&before, &reader), Ok(Some(after)));
+    let accepts = DriverSupport {
+        work_group_limits: true,
+        ..reader
+    };
+    assert_eq!(rewrite(&before, &accepts), Ok(None));
+}
+
+#[test]
 fn malformed_modules_are_errors() {
     // An entry point without a name, and a loop without its blocks.
     let whole = module(

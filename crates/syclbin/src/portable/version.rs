@@ -209,7 +209,8 @@ pub(super) fn lowest(
             continue;
         };
         if extension.split_whitespace().any(has) {
-            // The driver accepts the feature without listing the version that introduces it.
+            // An OpenCL extension permits the version that introduces the feature, even if the driver does not list it.
+            // A SPIR-V extension adds the feature to earlier versions.
             added = added.max(if extension.starts_with("cl_") {
                 since
             } else {

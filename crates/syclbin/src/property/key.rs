@@ -57,6 +57,10 @@ pub const SAN_USED: &str = "sanUsed";
 pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
 /// The largest work-item id that the code assumes, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
+/// Options for compiling, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
+pub const COMPILE: &str = "compile";
+/// Options for linking, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
+pub const LINK: &str = "link";
 /// Virtual function sets that the module defines, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
 pub const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
 /// Virtual function sets that the module calls, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).

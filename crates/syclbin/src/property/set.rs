@@ -76,6 +76,10 @@ pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const HIDDEN_ARGUMENTS: &str = "SYCLBIN-RS/hidden arguments";
+/// The driver options that were stored with an image in the container from which `cargo syclbin extract` took it.
+///
+/// Like [`KERNELS`], this set is specific to this project.
+pub const BUILD_OPTIONS: &str = "SYCLBIN-RS/build options";
 /// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available. The
 /// set is stored in the file-level properties. A placeholder is treated as if it contained every requested kernel.
 ///
@@ -112,6 +116,7 @@ pub const ALL: &[&str] = &[
     SOURCES,
     NATIVE_CODE,
     HIDDEN_ARGUMENTS,
+    BUILD_OPTIONS,
     PLACEHOLDER,
 ];
 

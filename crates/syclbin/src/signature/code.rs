@@ -186,6 +186,11 @@ impl<'m> Meanings<'m> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
 
+    /// Returns the alignment of `ty` in bytes, if known.
+    pub(super) fn align(&self, ty: TypeId) -> Option<u64> {
+        self.module.types.size(ty.0).map(|(_, align)| align)
+    }
+
     /// Returns the width of an integer in `ty` that is wider than any C++ integer. Clang creates such an
     /// integer for adjacent bit-fields of more than 64 bits in total.
     pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
@@ -301,9 +306,11 @@ impl<'m> Meanings<'m> {
 
     /// Returns a floating-point `std::complex` as an array of two scalars.
     fn complex(&self, members: &[u32]) -> Option<(Element, bool)> {
-        let [member] = members else { return None };
-        let Record::Struct { members, .. } = self.module.types.get(*member)? else {
-            return None;
+        // libc++ stores two scalars, and libstdc++ stores C's complex type.
+        let inner = members.first().and_then(|id| self.module.types.get(*id));
+        let members = match (members, inner?) {
+            ([_], Record::Struct { members, .. }) => members,
+            _ => members,
         };
         let [real, imaginary] = members[..] else {
             return None;
@@ -315,7 +322,7 @@ impl<'m> Meanings<'m> {
         (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
     }
 
-    /// Recognizes SYCL types that consist of scalars, and `std::complex`.
+    /// Recognizes SYCL types that consist of scalars, `std::array` and `std::complex`.
     fn of_sycl(
         &mut self,
         name: &str,
@@ -329,12 +336,16 @@ impl<'m> Meanings<'m> {
         match (name, size) {
             (HALF, 2) => return Some((Element::Scalar(Scalar::F16), true)),
             (BFLOAT16, 2) => return Some((Element::Scalar(Scalar::BF16), true)),
-            ("std::complex", _) => return self.complex(members),
+            ("std::complex" | "std::__1::complex", _) => return self.complex(members),
             _ if name.starts_with("union.") => return Some((Element::Bytes(size), true)),
             _ => {}
         }
-        let name = name.strip_prefix("sycl::_V1::")?;
+        let name = match name {
+            "std::array" | "std::__1::array" => "std::array",
+            _ => name.strip_prefix("sycl::_V1::")?,
+        };
         let wrapper = [
+            "std::array",
             "vec",
             "detail::vec_base",
             "marray",

@@ -112,9 +112,24 @@ impl Definitions {
                 }
                 _ => Err(Missing::Layout),
             },
-            ("sycl::marray", [of, count]) => {
+            // In every C++ standard library, a `std::array` has the layout of an array, unless its length is 0.
+            ("sycl::marray" | "std::array", [of, count]) if count.name() != "0" => {
                 array(of, count.name().parse().map_err(|_| Missing::Layout)?)
             }
+            // Rust has no such types, so a byte holds the bits.
+            (
+                "sycl::ext::oneapi::experimental::fp8_e4m3_x"
+                | "sycl::ext::oneapi::experimental::fp8_e5m2_x"
+                | "sycl::ext::oneapi::experimental::fp8_e8m0_x",
+                [count],
+            ) => match count.name() {
+                "1" => Ok(Element::Scalar(Scalar::U8)),
+                "2" => Ok(Element::Vector {
+                    of: Scalar::U8,
+                    count: 2,
+                }),
+                _ => Err(Missing::Layout),
+            },
             // The C++ standard guarantees an array layout: the real part, then the imaginary part.
             ("std::complex", [of]) if matches!(of.scalar(), Some(Scalar::F32 | Scalar::F64)) => {
                 array(of, 2)
@@ -426,6 +441,22 @@ mod tests {
         let element = |ty| Definitions::default().element_of(&ty);
         assert_eq!(element(complex("double")), Ok(double));
         assert!(element(complex("int")).is_err());
+    }
+
+    #[test]
+    fn library_types_are_arrays_and_bytes() {
+        let element = |name, arguments: &[&str]| {
+            let arguments = arguments.iter().map(|argument| named(argument)).collect();
+            Definitions::default().element_of(&CppType::instance(name, arguments))
+        };
+        let floats = array(Element::Scalar(Scalar::F32), 3);
+        assert_eq!(element("std::array", &["float", "3"]), Ok(floats));
+        assert!(element("std::array", &["float", "0"]).is_err());
+        let small = "sycl::ext::oneapi::experimental::fp8_e4m3_x";
+        assert_eq!(element(small, &["1"]), Ok(Element::Scalar(Scalar::U8)));
+        let of = Scalar::U8;
+        assert_eq!(element(small, &["2"]), Ok(Element::Vector { of, count: 2 }));
+        assert!(element(small, &["4"]).is_err());
     }
 
     #[test]

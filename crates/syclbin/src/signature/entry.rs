@@ -111,13 +111,13 @@ pub(super) fn named(
         }
         Passed::Bytes { size, align } => Ok((bytes(name, size, align, layouts), true)),
         _ => unsupported(format!(
-            "the layout of `{name}` is unknown, and its PTX type is {passed}"
+            "`{name}` has no definition, and its PTX type ({passed}) does not determine its layout"
         )),
     }
 }
 
 /// Returns a struct whose members are unknown.
-fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> Type {
+pub(super) fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> Type {
     let field = Field {
         name: None,
         offset: 0,

@@ -191,7 +191,7 @@ fn of_runtime(symbol: &str) -> Option<Unsupported> {
     } else if own.contains("eduction") {
         Some(Unsupported::new(
             "it is a step of `sycl::reduction`, which the SYCL runtime launches with its own memory; write the \
-             reduction as a kernel, for example with `sycl::reduce_over_group`",
+             reduction as a kernel that calls `syclbin::reduce` of `<syclbin/reduce.hpp>`",
         ))
     } else if own.starts_with("3_V1") {
         Some(no_kernel("it is an internal kernel of the SYCL runtime"))

@@ -265,8 +265,8 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
                     (None, Some(sources)) => (sources.kernel(symbol, &mut names), rank),
                     (None, None) => continue,
                 };
-            // Two modules may contain the same kernel, compiled for several targets. A recorded description
-            // takes precedence, followed by the first module with readable code.
+            // Several modules may contain the same kernel. A recorded description wins, then SPIR-V, then PTX, and
+            // among equals the first module.
             if found.get(symbol).is_none_or(|(_, other)| *other < rank) {
                 found.insert(symbol, (signature, rank));
             }

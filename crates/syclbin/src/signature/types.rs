@@ -16,7 +16,7 @@ pub(super) const OF_ACCESSOR: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
     /// An element by value: a scalar, an enumeration, a vector, an array or a struct. An array is a `sycl::marray`, a
-    /// `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an array in a functor.
+    /// `std::array`, a `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an array in a functor.
     Value(Element),
     /// A pointer to device memory.
     Pointer {

@@ -6,6 +6,8 @@ use syclbin::signature::{self, Element, Pointee, Scalar, Signatures, Type};
 use syclbin::{AbstractModule, State, Syclbin, Value};
 use test_files::Declared;
 
+use crate::variables::{module, spirv};
+
 /// A file of modules with a kernel each that takes what `declarations` says.
 fn file(modules: &[(&str, &str, &[&str])]) -> Signatures {
     let mut file = Syclbin::new(State::Executable);
@@ -316,6 +318,31 @@ fn recorded_layout_that_contradicts_code_is_refused() {
     let reason = kinetic(&particle.replace("size 48", "size 64")).unwrap_err();
     assert!(
         reason.contains("(64 bytes), but the code expects 48 bytes"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn older_compilers_pass_a_bool_as_such() {
+    let found = |declaration: Option<&str>| {
+        let mut module = module(Some(spirv(&[&[20, 2], &[54, 1, 99, 0, 8], &[55, 2, 10]])));
+        if let Some(declaration) = declaration {
+            Declared::default()
+                .kernel("k", declaration)
+                .record(&mut module);
+        }
+        let mut file = Syclbin::new(State::Executable);
+        file.modules.push(module);
+        let kernel = signature::kernels(&file).unwrap().kernels.remove(0);
+        let parameters = kernel.parameters.map_err(|reason| reason.to_string())?;
+        Ok((parameters[0].ty.clone(), parameters[0].sign_known))
+    };
+    let bool = Type::Value(Element::Scalar(Scalar::Bool));
+    assert_eq!(found(None), Ok((bool.clone(), true)));
+    assert_eq!(found(Some("void k(bool on)")), Ok((bool, true)));
+    let reason: String = found(Some("void k(char on)")).unwrap_err();
+    assert!(
+        reason.contains("the code expects a different type"),
         "{reason}"
     );
 }

@@ -42,7 +42,7 @@ fn constants(file: &Signatures) -> Vec<String> {
 }
 
 /// SPIR-V of a kernel `k` and `instructions`.
-fn spirv(instructions: &[&[u32]]) -> Vec<u8> {
+pub(crate) fn spirv(instructions: &[&[u32]]) -> Vec<u8> {
     let mut words = vec![0x0723_0203, 0x0001_0000, 0, 100, 0];
     words.extend([4 << 16 | 15, 6, 99, u32::from_le_bytes(*b"k\0\0\0")]);
     for instruction in instructions {
@@ -54,7 +54,7 @@ fn spirv(instructions: &[&[u32]]) -> Vec<u8> {
 }
 
 /// A file of a module with that code, or without any.
-fn module(code: Option<Vec<u8>>) -> AbstractModule<'static> {
+pub(crate) fn module(code: Option<Vec<u8>>) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();
     module.add_kernel_name("k");
     let target = "spir64-unknown-unknown";

@@ -175,7 +175,7 @@ impl Package {
         command
             .args(["--exact", "script::runs_as_a_build_script", "--nocapture"])
             .current_dir(self.path(""))
-            .env_remove("SYCLBIN_HOME")
+            .env("SYCLBIN_HOME", self.path("home"))
             .env_remove("DOCS_RS")
             .env_remove("SYCLBIN_PREBUILT_ORDERS")
             // Each test compiles; those of the cache name a directory of their own.

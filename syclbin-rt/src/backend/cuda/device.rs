@@ -198,16 +198,26 @@ fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -
 }
 
 fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
-    let mut bytes = [0u8; 256];
+    let (mut bytes, mut address) = ([0u8; 256], [0u8; 16]);
+    let mut uuid = CUuuid_st { bytes: [0; 16] };
     let mut memory = 0usize;
-    // SAFETY: the driver reported the device. The name is written into 256 bytes with a terminating zero, and the size
-    // into one number.
-    unsafe {
+    // SAFETY: the driver reported the device. The name is written into 256 bytes with a terminating zero, the address
+    // likewise into 16, the identifier into a structure, and the size into one number.
+    let (has_address, has_uuid) = unsafe {
         let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
         check("cuDeviceGetName", code)?;
         let code = (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device);
         check("cuDeviceTotalMem_v2", code)?;
-    }
+        let get_address = functions.cuDeviceGetPCIBusId;
+        let get_uuid = functions.cuDeviceGetUuid_v2.as_ref();
+        (
+            (get_address.pass())(address.as_mut_ptr().cast(), 16, device) == 0,
+            get_uuid.is_some_and(|get| (get.pass())(&raw mut uuid, device) == 0),
+        )
+    };
+    let pci_address = CStr::from_bytes_until_nul(&address)
+        .ok()
+        .filter(|_| has_address);
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     let number = |attribute| attribute_of(functions, device, attribute);
     // An attribute unknown to the driver counts as unsupported.
@@ -240,6 +250,8 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
             number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
             number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
         ],
+        uuid: has_uuid.then(|| bytemuck::cast(uuid.bytes)),
+        pci_address: pci_address.map(|address| address.to_string_lossy().to_lowercase()),
         ..abilities.facts(driver)
     })
 }

@@ -27,7 +27,7 @@ impl Queue {
     /// Every queue is a single stream, even if an out-of-order queue was requested: a stream runs in order, which also
     /// fulfills the guarantees of an out-of-order queue. Programs that need concurrent commands create several queues.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
-        let stream = Stream::new(context)?;
+        let stream = Stream::new(context, options.priority)?;
         if options.profiling {
             // Start the clock while the queue is empty.
             // SAFETY: the stream is alive and belongs to the context.
@@ -176,5 +176,9 @@ impl DriverQueue for Queue {
 
     fn finish(&self) -> Result<()> {
         self.stream.finish()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.stream.is_busy()
     }
 }

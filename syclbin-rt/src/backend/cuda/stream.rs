@@ -37,11 +37,20 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     /// Creates an empty stream that does not synchronize with the default stream.
-    pub(crate) fn new(context: Arc<Context>) -> Result<Arc<Self>> {
+    pub(crate) fn new(context: Arc<Context>, priority: Priority) -> Result<Arc<Self>> {
+        let (mut least, mut greatest) = (0, 0);
+        let range = (&raw mut least, &raw mut greatest);
+        // SAFETY: the context is current; two numbers are written.
+        unsafe { call!(context => cuCtxGetStreamPriorityRange(range.0, range.1)) }?;
+        let number = match priority {
+            Priority::Low => least,
+            Priority::Normal => 0,
+            Priority::High => greatest,
+        };
         let mut handle = std::ptr::null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
         // SAFETY: the context is current; one handle is written.
-        unsafe { call!(context => cuStreamCreate(&raw mut handle, flags)) }?;
+        unsafe { call!(context => cuStreamCreateWithPriority(&raw mut handle, flags, number)) }?;
         Ok(Self::with_handle(context, handle, false))
     }
 
@@ -73,6 +82,10 @@ impl Stream {
 
     fn ended_up_to(&self, number: u64) {
         self.ended.fetch_max(number, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.has_ended(self.last())
     }
 
     pub(crate) fn has_ended(&self, number: u64) -> bool {

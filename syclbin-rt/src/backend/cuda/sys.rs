@@ -149,6 +149,9 @@ macro_rules! for_each_structure {
                 Height: usize,
                 Depth: usize,
             }
+            CUuuid_st {
+                bytes: [c_char; 16],
+            }
             CUDA_MEMSET_NODE_PARAMS {
                 dst: CUdeviceptr,
                 pitch: usize,
@@ -220,6 +223,7 @@ macro_rules! for_each_function {
                 cuDeviceGetCount(*mut c_int);
                 cuDeviceGet(*mut CUdevice, c_int);
                 cuDeviceGetName(*mut c_char, c_int, CUdevice);
+                cuDeviceGetPCIBusId(*mut c_char, c_int, CUdevice);
                 cuDeviceTotalMem_v2(*mut usize, CUdevice);
                 cuDeviceCanAccessPeer(*mut c_int, CUdevice, CUdevice);
                 cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
@@ -227,6 +231,7 @@ macro_rules! for_each_function {
                 cuDevicePrimaryCtxRelease_v2(CUdevice);
                 cuCtxGetCurrent(*mut CUcontext);
                 cuCtxSetCurrent(CUcontext);
+                cuCtxGetStreamPriorityRange(*mut c_int, *mut c_int);
                 cuCtxEnablePeerAccess(CUcontext, c_uint);
                 cuMemAlloc_v2(*mut CUdeviceptr, usize);
                 cuMemFree_v2(CUdeviceptr);
@@ -241,7 +246,7 @@ macro_rules! for_each_function {
                 cuMemsetD2D8Async(CUdeviceptr, usize, c_uchar, usize, usize, CUstream);
                 cuMemsetD2D16Async(CUdeviceptr, usize, c_ushort, usize, usize, CUstream);
                 cuMemsetD2D32Async(CUdeviceptr, usize, c_uint, usize, usize, CUstream);
-                cuStreamCreate(*mut CUstream, c_uint);
+                cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
                 cuStreamDestroy_v2(CUstream);
                 cuStreamSynchronize(CUstream);
                 cuStreamWaitEvent(CUstream, CUevent, c_uint);
@@ -281,6 +286,7 @@ macro_rules! for_each_function {
                 cuGraphExecDestroy(CUgraphExec);
             }
             optional {
+                cuDeviceGetUuid_v2(*mut CUuuid_st, CUdevice);
                 cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong);
                 cuGraphAddKernelNode_v2(
                     *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_KERNEL_NODE_PARAMS,

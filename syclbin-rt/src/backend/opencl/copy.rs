@@ -21,6 +21,11 @@ impl Copies for Queue {
         memory.map(AnyMemory::from)
     }
 
+    fn allocate_with(&self, bytes: &[u8]) -> Result<Option<AnyMemory>> {
+        let memory = Memory::with_contents(&self.context, bytes)?;
+        Ok(Some(AnyMemory::from(memory)))
+    }
+
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
     /// clEnqueueWriteBuffer). A read on another queue does not wait for the write: with Intel's CPU driver, about
     /// one such read in a hundred returns the old content. So this also waits for the event.
@@ -33,7 +38,9 @@ impl Copies for Queue {
         self.in_order()?;
         let (host, none) = (host.raw(), WaitList::NOTHING);
         // SAFETY: the call blocks, so the bytes that it writes or reads outlive the copy.
-        unsafe { self.enqueue_transfer(memory, offset, host, size, CL_TRUE, none) }?.wait()
+        unsafe { self.enqueue_transfer(memory, offset, host, size, CL_TRUE, none) }?.wait()?;
+        self.waited();
+        Ok(())
     }
 
     fn start_fill(

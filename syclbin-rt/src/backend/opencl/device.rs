@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! OpenCL libraries, each loaded at most once and never unloaded, and their devices, whose properties are read once.
 
+use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -255,6 +256,13 @@ pub(crate) fn facts(
     let hardware = has("cl_intel_device_attribute_query")
         .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
         .flatten();
+    let uuid = has("cl_khr_device_uuid").then(|| device(cl::CL_DEVICE_UUID_KHR).value());
+    let pci_address = has("cl_khr_pci_bus_info")
+        .then(|| device(cl::CL_DEVICE_PCI_BUS_INFO_KHR).value())
+        .and_then(Result::ok)
+        .map(|[domain, bus, slot, function]: [cl_uint; 4]| {
+            format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")
+        });
     // Fails on devices that do not support an intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
@@ -265,6 +273,8 @@ pub(crate) fn facts(
             .text()?,
         driver_version: text(cl::CL_DRIVER_VERSION)?,
         kind,
+        other_system: (kind == DeviceKind::Cpu && (ARCH, OS) != ("x86_64", "linux"))
+            .then(|| format!("{ARCH} {OS}")),
         takes_spirv: functions.clCreateProgramWithIL.is_some()
             && version_at_least(&version, (2, 1))
             && languages.contains("SPIR-V"),
@@ -291,6 +301,8 @@ pub(crate) fn facts(
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
         sub_group_sizes: sub_group_sizes.unwrap_or_default(),
         aspects,
+        uuid: uuid.and_then(Result::ok),
+        pci_address,
         architecture: architecture(kind, hardware),
         extensions,
         ..Facts::default()

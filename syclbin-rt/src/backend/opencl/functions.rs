@@ -95,7 +95,7 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
         Ok(value)
     }
 
-    /// Returns the text, without its terminating NUL.
+    /// Returns the value as text, without trailing NULs and surrounding white space.
     pub(crate) fn text(&self) -> Result<String> {
         let bytes = self.bytes()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -192,6 +192,7 @@ functions! {
         clReleaseEvent: clReleaseEvent_fn,
     }
     optional {
+        clCreateCommandQueueWithProperties: clCreateCommandQueueWithProperties_fn,
         clCreateProgramWithIL: clCreateProgramWithIL_fn,
         clSetKernelExecInfo: clSetKernelExecInfo_fn,
         clGetKernelSubGroupInfo: clGetKernelSubGroupInfo_fn,

@@ -2,7 +2,7 @@
 //! Image and sampler objects, and the commands that copy images between host and device. Only the OpenCL backend
 //! supports images.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use opencl_sys as cl;
 use opencl3::types::{CL_TRUE, cl_bool, cl_image_desc, cl_image_format, cl_mem, cl_sampler};
@@ -116,11 +116,6 @@ unsafe impl Sync for Image {}
 /// Kernels may read and write every image.
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
 
-/// Held while an image is created. OpenCL allows threads to create images at the same time, but Intel's GPU driver (26.27)
-/// then crashes now and then while it copies the pixels: in 3 of 60 runs of `tests/end-to-end/tests/it/device/images.rs`,
-/// and with this lock in 1 of 233.
-static CREATING: Mutex<()> = Mutex::new(());
-
 /// Returns the context if it is an OpenCL context. Otherwise fails with `otherwise`, because other drivers support
 /// neither images nor samplers.
 fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
@@ -157,7 +152,6 @@ impl Image {
             FLAGS | cl::CL_MEM_COPY_HOST_PTR,
             pixels.as_ptr().cast_mut().cast(),
         );
-        let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the context is alive. The driver copies the pixels before it returns, and reads as many as the
         // description states, because rows have no gaps. It does not write to the host pointer.
         let handle = unsafe {

@@ -5,7 +5,10 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use opencl_sys::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_READ_WRITE, CL_MEM_SIZE};
+use opencl_sys::{
+    CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE,
+    CL_MEM_SIZE,
+};
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
 use super::*;
@@ -71,11 +74,36 @@ impl Memory {
     /// buffer.
     pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
         let size = size.max(1);
-        let (handle, none) = (context.handle, std::ptr::null_mut());
-        let flags = CL_MEM_READ_WRITE | context.unlimited(size);
-        // SAFETY: the context is alive. Without a host pointer, only the status is written.
+        let flags = context.unlimited(size);
+        // SAFETY: the host pointer is null.
+        unsafe { Self::create(context, flags, size, std::ptr::null()) }
+    }
+
+    /// Allocates a buffer that holds a copy of `bytes`, which must not be empty.
+    pub(crate) fn with_contents(context: &Arc<Context>, bytes: &[u8]) -> Result<Self> {
+        let size = bytes.len();
+        let flags = context.unlimited(size) | CL_MEM_COPY_HOST_PTR;
+        // SAFETY: the pointer is valid for `size` bytes.
+        unsafe { Self::create(context, flags, size, bytes.as_ptr()) }
+    }
+
+    /// Creates a readable and writable buffer, with these additional `flags`.
+    ///
+    /// # Safety
+    ///
+    /// If `flags` contains `CL_MEM_COPY_HOST_PTR`, `host` must be valid for reads of `size` bytes. Otherwise, `host`
+    /// must be null.
+    unsafe fn create(
+        context: &Arc<Context>,
+        flags: cl_bitfield,
+        size: usize,
+        host: *const u8,
+    ) -> Result<Self> {
+        let (handle, host) = (context.handle, host.cast_mut().cast());
+        let flags = flags | CL_MEM_READ_WRITE;
+        // SAFETY: the context is alive. The call writes only the status, and copies the host's bytes before it returns.
         let object =
-            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, none)) }?;
+            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, host)) }?;
         Ok(Self::new(context, Handle::Object(object), size))
     }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys::{
     CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES,
+    CL_QUEUE_PRIORITY_HIGH_KHR, CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_LOW_KHR,
+    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, CL_SUCCESS,
 };
 use opencl3::types::{cl_bitfield, cl_command_queue};
 
@@ -56,13 +57,53 @@ impl Queue {
             properties |= CL_QUEUE_PROFILING_ENABLE;
         }
         let (handle, device) = (context.handle, context.device.id);
-        // OpenCL 2.0 deprecates this function in favor of one with more properties. They are not needed here, and every
-        // version has this function.
+        if let Some(queue) = Self::with_hint(&context, properties, options.priority) {
+            return Ok(Self::with_handle(context, queue, out_of_order, options));
+        }
+        // OpenCL 2.0 deprecates this function, but every version has it.
         // SAFETY: the device belongs to the context; only the status is written.
         let queue = unsafe {
             create!(context.functions() => clCreateCommandQueue(handle, device, properties))
         }?;
         Ok(Self::with_handle(context, queue, out_of_order, options))
+    }
+
+    /// Creates a queue with a high or low priority. Returns `None` for the normal priority, and if the driver does not
+    /// support priorities.
+    fn with_hint(
+        context: &Context,
+        properties: cl_bitfield,
+        priority: Priority,
+    ) -> Option<cl_command_queue> {
+        let priority = match priority {
+            Priority::Low => CL_QUEUE_PRIORITY_LOW_KHR,
+            Priority::Normal => return None,
+            Priority::High => CL_QUEUE_PRIORITY_HIGH_KHR,
+        };
+        let list = [
+            CL_QUEUE_PROPERTIES.into(),
+            properties,
+            CL_QUEUE_PRIORITY_KHR,
+            priority.into(),
+            0,
+        ];
+        let facts = &context.device.facts;
+        // Loaders forward this call unchecked, but drivers older than OpenCL 2.0 lack the function. `takes_spirv`
+        // implies OpenCL 2.1.
+        let can_hint = facts.takes_spirv && facts.has("cl_khr_priority_hints");
+        let create = context.functions().clCreateCommandQueueWithProperties;
+        let create = create.filter(|_| can_hint)?;
+        let mut status = 0;
+        // SAFETY: the device belongs to the context; the list ends with 0; only the status is written.
+        let queue = unsafe {
+            (create.pass())(
+                context.handle,
+                context.device.id,
+                list.as_ptr(),
+                &raw mut status,
+            )
+        };
+        (status == CL_SUCCESS && !queue.is_null()).then_some(queue)
     }
 
     /// Acquires an additional reference to a queue of `device`.
@@ -96,6 +137,7 @@ impl Queue {
         let options = QueueOptions {
             out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
             profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
+            priority: Priority::Normal,
         };
         Ok(Self::with_handle(
             context,
@@ -142,6 +184,11 @@ impl Queue {
         let event = self.owned.barrier(events)?;
         self.flush()?;
         Ok(event)
+    }
+
+    /// Records that a thread has waited for all commands.
+    pub(crate) fn waited(&self) {
+        self.pace.waited();
     }
 
     fn flush_now(&self) -> Result<()> {
@@ -207,6 +254,10 @@ impl DriverQueue for Queue {
         let finished = self.owned.finish();
         self.pace.waited();
         finished
+    }
+
+    fn is_busy(&self) -> bool {
+        self.pace.queued.load(Ordering::Relaxed) > 0
     }
 
     /// A driver may delay enqueued commands until a thread blocks or flushes (OpenCL 3.0, clFlush).

@@ -164,6 +164,8 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     facts.links_one_version = is_rusticl;
     facts.misreads_packed = is_rusticl;
     facts.loses_negations = is_intel_cpu(facts);
+    // Intel's CPU driver rejects them, and Mesa 25.0 aborts the process. Only Intel's GPU driver is known to use them.
+    facts.work_group_limits = facts.is_intel_gpu();
 }
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.

@@ -2,8 +2,10 @@
 //! Devices of CUDA: what happens there and nowhere else.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
+use std::collections::HashSet;
+
 use syclbin::{AbstractModule, Container, Image, IrType, State, Syclbin};
-use syclbin_rt::{Arg, DevicePointer, Launch, Module, Queue, Result};
+use syclbin_rt::{Arg, Device, DevicePointer, Launch, Module, Queue, Result};
 
 use crate::common;
 
@@ -48,6 +50,32 @@ fn put(module: &Module, queue: &Queue) -> Result<Vec<i32>> {
     // SAFETY: there is one number.
     unsafe { Launch::new(&kernel, &["out"], [Arg::write(&mut out)]).launch(1)? };
     queue.download(&out)
+}
+
+#[test]
+fn every_gpu_has_an_identifier_and_an_address() {
+    if !common::on_cuda() {
+        return common::say_skipped("not a CUDA device");
+    }
+    let gpus = Device::all().expect("there are devices");
+    let gpus: Vec<_> = gpus.iter().filter(|device| device.takes_ptx()).collect();
+    let uuids: HashSet<_> = gpus
+        .iter()
+        .map(|gpu| gpu.uuid().expect("an identifier"))
+        .collect();
+    let addresses = gpus
+        .iter()
+        .map(|gpu| gpu.pci_address().expect("an address"));
+    let addresses: HashSet<_> = addresses.collect();
+    assert_eq!((uuids.len(), addresses.len()), (gpus.len(), gpus.len()));
+    for address in addresses {
+        let separators: String = address.chars().filter(|c| !c.is_ascii_hexdigit()).collect();
+        assert_eq!(
+            (separators.as_str(), address.len()),
+            ("::.", 12),
+            "{address}"
+        );
+    }
 }
 
 #[test]

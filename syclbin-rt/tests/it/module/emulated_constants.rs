@@ -20,6 +20,10 @@ fn bench_with(constants: &SpecializationConstants) -> Result<Option<(Queue, Vec<
     if common::on_cuda() {
         return Ok(Some((queue, file(constants, None))));
     }
+    if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
+        common::say_skipped("only x86-64 Linux runs native code that names no system");
+        return Ok(None);
+    }
     let device = match native_cpu() {
         Ok(device) => device,
         Err(error) => {

@@ -67,6 +67,24 @@ fn unmet_requirement_is_named() -> Result<()> {
 }
 
 #[test]
+fn recorded_build_options_reach_the_driver() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let with = |options: &'static str| {
+        let file = file(set::BUILD_OPTIONS, key::COMPILE, options);
+        common::load(&queue, &file)?.kernel(SCALE)
+    };
+    with("-cl-mad-enable -cl-fast-relaxed-math -ftarget-register-alloc-mode=pvc:-ze-x -ftarget-x")?;
+    if queue.device().platform() == "Intel(R) OpenCL" {
+        let error = with("-cl-no-such-option").expect_err("the driver knows its options");
+        let error = error.to_string();
+        assert!(error.contains("CL_INVALID_BUILD_OPTIONS"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn kernel_needs_a_sub_group_size_of_device() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());

@@ -10,8 +10,8 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use syclbin_rt::{
-    Arg, Buffer, Event, EventFuture, Kernel, Launch, Module, Queue, QueueOptions, Result, Transfer,
-    TransferFuture,
+    Arg, Buffer, Event, EventFuture, Kernel, Launch, Module, Priority, Queue, QueueOptions, Result,
+    Transfer, TransferFuture,
 };
 
 use crate::common;
@@ -86,6 +86,22 @@ fn out_of_order_diamond_follows_its_dependencies() -> Result<()> {
             let a = start + i as f32;
             c == 10.0 * (2.0 * a + 1.0) + (3.0 * a + 2.0)
         }));
+    }
+    Ok(())
+}
+
+#[test]
+fn queues_of_every_priority_run_commands() -> Result<()> {
+    for priority in [Priority::Low, Priority::Normal, Priority::High] {
+        let options = QueueOptions::new().priority(priority);
+        let Some(queue) = common::queue_with(options)? else {
+            return Ok(());
+        };
+        assert!(queue.options() == options);
+        let kernels = Kernels::load(&queue)?;
+        let mut x = queue.zeroed(N)?;
+        kernels.iota(7.0, &mut x, &[])?;
+        assert_eq!(queue.download(&x)?[..2], [7.0, 8.0]);
     }
     Ok(())
 }

@@ -49,19 +49,20 @@ fn check(trace: &Value) {
     let kernels = named(trace, "fill::iota");
     assert_eq!(kernels.len(), LAUNCHES);
     let first = kernels[0];
-    let mut begun = 0.0;
     for kernel in &kernels {
         assert_eq!(kernel["ph"], "X", "{kernel}");
         assert_eq!(
             [&kernel["pid"], &kernel["tid"]],
             [&first["pid"], &first["tid"]]
         );
-        // On a busy machine, CPU drivers note an end only after the next command has begun.
-        let begins = kernel["ts"].as_f64().expect("a number");
-        assert!(begins >= begun, "{kernel} began before {begun}");
-        begun = begins;
         assert!(kernel["dur"].as_f64().is_some_and(|lasts| lasts >= 0.0));
     }
+    // On a busy machine, CPU drivers record the times of a few neighbors in the wrong order.
+    let begun = kernels.iter().map(|kernel| kernel["ts"].as_f64());
+    let begun: Vec<f64> = begun.collect::<Option<_>>().expect("numbers");
+    let in_order = begun.windows(2).filter(|pair| pair[0] <= pair[1]);
+    assert!(in_order.count() >= LAUNCHES - LAUNCHES / 20, "{begun:?}");
+    assert!(begun[0] < begun[LAUNCHES - 1], "{begun:?}");
     let copy = named(trace, "copying a buffer");
     assert_eq!(copy.len(), 1);
     assert_eq!(copy[0]["args"]["bytes"], LEN * 4);

@@ -28,6 +28,8 @@ KERNEL void masked(const int *mask, int *out, int *seen) {
   out[i] = mask ? mask[i] : -1;
   if (seen) seen[i] = 1;
 }
+KERNEL SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::max_work_group_size<8>))
+void bounded(int *out) { out[own_index()] = 5; }
 KERNEL void dynamic(syclexp::dynamic_work_group_memory<int[]> scratch, int *out) {
   auto item = sycl::ext::oneapi::this_work_item::get_nd_item<1>();
   int *memory = scratch.get();

@@ -80,4 +80,7 @@ typedef union {
 void points(queue &q, Point point, Size size, Word *words, int *to) {
   q.single_task<class Points>([=] { to[0] = point.at.x + point.at.y * 10 + size + words[0].bits; });
 }
+void unions(queue &q, Word word, int *to) {
+  q.single_task<class Unions>([=] { to[0] = word.bits; });
+}
 int main() {}

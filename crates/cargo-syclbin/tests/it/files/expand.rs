@@ -32,7 +32,7 @@ fn every_mistake_in_the_items_is_told() {
     for expected in [
         "`match` is a Rust keyword; write `r#match` or choose another name",
         "start it with `crate::`",
-        "has no kernel `saxpi`; it has `fill::iota`, `saxpy`, `scale_double`, `scale_int`",
+        "has no kernel `saxpi`; it has `saxpy`, `fill::iota`, `scale_double`, `scale_int`",
     ] {
         assert!(complaint.contains(expected), "{expected}: {complaint}");
     }

@@ -240,7 +240,7 @@ fn packaging_reports_missing_property_sets() {
     let out = folder.path().join("out.syclbin");
     let text = answer(&["extract", "extract/mixed.offload", "--syclbin", word(&out)]);
     assert!(text.contains("image 2: left out: LLVM bitcode"), "{text}");
-    assert!(text.contains("images 0, 1: property sets "), "{text}");
+    assert!(text.contains("images 0-1: property sets "), "{text}");
     let bytes = fs::read(&out).unwrap();
     let file = read::parse(&bytes).unwrap();
     assert_eq!(
@@ -250,6 +250,32 @@ fn packaging_reports_missing_property_sets() {
     assert_eq!(names(folder.path()), ["out.syclbin"], "no image without -o");
     let text = complaint(&["extract", "extract/mixed.offload", "--syclbin", word(&out)]);
     assert!(text.contains("out.syclbin already exists"), "{text}");
+}
+
+#[test]
+fn notes_on_many_images_stay_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.syclbin");
+    let entry = |image: &'static [u8]| Entry {
+        image_kind: ImageKind::of(syclbin::Content::of(image)),
+        image: image.into(),
+        ..Entry::default()
+    };
+    let (ptx, bitcode) = (
+        b".version 8.0\n.target sm_75\n.address_size 64\n",
+        b"BC\xc0\xde",
+    );
+    let one = [entry(bitcode), entry(bitcode), entry(ptx)];
+    let entries: Vec<_> = (0..1_200).flat_map(|_| one.clone()).collect();
+    let bytes = offload::write(&entries).unwrap();
+    let output = run_with(&["extract", "-", "--syclbin", word(&out)], &bytes);
+    let text = stdout(&output);
+    let notes = text.split_once("1200 abstract modules\n").unwrap().1;
+    let (first, rest) = notes.split_once('\n').unwrap();
+    let expected = "    images 0-1, 3-4, 6-7, 9-10, 12-13, 15-16, 18-19, 21-22, 24-25, 27-28 and 2,380 more: left out: LLVM";
+    assert!(first.starts_with(expected), "{first}");
+    let other = "    images 2, 5, 8, 11, 14, 17, 20, 23, 26, 29 and 1,190 more: ";
+    assert!(rest.lines().all(|line| line.starts_with(other)), "{rest}");
 }
 
 #[test]
@@ -279,7 +305,7 @@ fn unpackageable_file_writes_nothing_and_says_why() {
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
     assert!(
-        text.contains("as SYCLBIN:\n  entry 0: left out: LLVM bitcode"),
+        text.contains("as SYCLBIN:\n  image 0: left out: LLVM bitcode"),
         "{text}"
     );
     assert!(!out.exists());

@@ -83,6 +83,8 @@ pub(crate) fn everything() -> Vec<u8> {
         (set::SPECIALIZATION_DEFAULTS, "all", words(&[5])),
         (set::IMPORTED_SYMBOLS, "_Z5shapef", Value::U32(1)),
         (set::MISC_PROPERTIES, "sycl-grf-size", Value::U32(256)),
+        (set::BUILD_OPTIONS, "compile", Value::from("-g -cl-x")),
+        (set::BUILD_OPTIONS, "link", Value::from("-cl-y")),
         (set::DEVICE_GLOBALS, "bad", Value::U32(3)),
         (
             "SYCL/of tomorrow",
@@ -217,7 +219,7 @@ fn long_names_and_lists_are_cut() {
             .metadata
             .insert(set::EXPORTED_SYMBOLS, name, Value::U32(1));
     }
-    for index in 0..8 {
+    for index in 0..10 {
         let name = format!("import{index}");
         module
             .metadata
@@ -228,8 +230,8 @@ fn long_names_and_lists_are_cut() {
     let bytes = write::to_vec(&file, Container::Bare).unwrap();
     let text = stdout(&run_with(&["inspect", "-"], &bytes));
     assert!(text.contains("kkk... (50.0 kB)"), "{text}");
-    assert!(text.contains("symbol7 and 92 more\n"), "{text}");
-    assert!(text.contains("import7\n"), "{text}");
+    assert!(text.contains("symbol9 and 90 more\n"), "{text}");
+    assert!(text.contains("import9\n"), "{text}");
     assert!(text.len() < 2_000, "{}", text.len());
 }
 

@@ -146,7 +146,7 @@ fn output_name_asks_for_syclbin() {
     let output = run(&["pack", &first, &second, "-o", word(&out)]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("note: entry 0: it imports"),
+        stderr(&output).contains("\n  image 0: it imports"),
         "{}",
         stderr(&output)
     );
@@ -213,7 +213,7 @@ fn wrong_pack_arguments_are_refused() {
         ),
         (
             vec![bitcode, "-o", word(&syclbin)],
-            "LLVM bitcode, which SYCLBIN cannot contain",
+            "LLVM bitcode, which drivers cannot load; compile it with `syclbin-clang FILE -o OUT.syclbin`",
         ),
         (
             vec![&first, &object, "-o", word(&out)],

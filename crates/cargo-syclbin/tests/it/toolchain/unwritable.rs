@@ -2,6 +2,7 @@
 //! A home directory that cannot be written, or not to the end.
 
 use std::fs;
+#[cfg(unix)]
 use std::io::Write as _;
 
 use cargo_syclbin::error::Error;
@@ -69,7 +70,7 @@ fn full_disk_leaves_nothing_and_names_file() {
     assert_eq!(world.in_home(), [""; 0]);
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn white_space_in_home_is_refused_with_remedy() {
     let mut world = World::new();

@@ -12,7 +12,7 @@ use crate::command_line::states::{self, Dependencies};
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
 use crate::command_line::warnings::Warnings;
-use crate::library::BFLOAT16_PATH;
+use crate::library::{BFLOAT16_PATH, include_arguments};
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
@@ -308,10 +308,7 @@ impl Reader {
             .check(options.state, &mut options.warnings)?;
         options.targets.check(options.state)?;
         if options.targets.all().iter().any(Target::is_of_spirv) {
-            // `-Xclang` passes `-include` to the frontend, because the driver cannot find the library's in-memory
-            // files.
-            let header = ["-Xclang", "-include", "-Xclang", BFLOAT16_PATH];
-            options.clang.splice(0..0, header.map(str::to_owned));
+            options.clang.splice(0..0, include_arguments(BFLOAT16_PATH));
         }
         if options.output == Path::new("-") {
             return own("-o -: cannot write a SYCLBIN file to standard output; specify a file");

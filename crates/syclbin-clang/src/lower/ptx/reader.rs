@@ -52,7 +52,9 @@ impl<'t> Reader<'t> {
             || self.declaration.parameters.len() != 3
             || self.size.is_some_and(|own| own != size)
         {
-            return Err("the code reads it in an unsupported way");
+            return Err(
+                "the function that reads it has an unexpected return type or number of parameters",
+            );
         }
         if size < 4 && matches!(self.returns, Returns::Number(_)) && self.is_signed().is_none() {
             return Err(

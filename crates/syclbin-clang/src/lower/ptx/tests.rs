@@ -197,7 +197,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "_ZL4gain[8] = {0, 0, 0, 0, 0, 0, 4, 64};",
                 "_ZL4gain[4] = {0, 0, 4, 64};",
             ),
-            "the code reads it in an unsupported way",
+            "the function that reads it has an unexpected return type or number of parameters",
         ),
         (
             changed(
@@ -205,7 +205,8 @@ fn untraceable_read_is_refused_with_its_kernel() {
                  param2);",
                 "mov.b64 %rd17, _Z37__sycl_getScalar2020SpecConstantValueIdET_PKcPKvS4_;",
             ),
-            "a specialization constant (read by blur) cannot be compiled: the code reads it in an unsupported way",
+            "a specialization constant (read by blur) cannot be compiled: it is not read by a plain call; read it with \
+             `kernel_handler::get_specialization_constant`",
         ),
         (
             changed(

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use super::reader::Reader;
 use super::text::{Body, Text, is_name};
-
-const UNKNOWN: &str = "the code reads it in an unsupported way";
+use crate::lower::NOT_CALLED;
 
 pub(super) struct Read<'t> {
     pub(super) function: &'t str,
@@ -53,7 +52,7 @@ pub(super) fn reads<'t>(
                 symbol: known.passed.get(symbol).copied(),
                 default: known.passed.get(default).copied(),
             }),
-            None => Err(UNKNOWN),
+            None => Err(NOT_CALLED),
         });
         known.forget_memory();
     }

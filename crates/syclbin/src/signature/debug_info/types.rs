@@ -316,8 +316,8 @@ impl DebugInfo<'_> {
                 TYPE_COMPOSITE => (self.string(e.operands.first()), e.operands.get(5)),
                 _ => break,
             };
-            // Source code never spells out SYCL's inline namespace.
-            if let Some(own) = own.filter(|own| !own.is_empty() && *own != "_V1") {
+            // Source code never spells out the inline namespaces of SYCL and libc++.
+            if let Some(own) = own.filter(|own| !["", "_V1", "__1"].contains(own)) {
                 text = format!("{own}::{text}");
             }
             scope = *outer?;

@@ -252,11 +252,11 @@ pub(super) fn plain_function(kernel: &str) -> Option<String> {
     Some(format!("_Z{nested}{length}{name}"))
 }
 
-/// Joins a C++ path, without SYCL's inline namespace `_V1`, which users never write.
+/// Joins a C++ path, without SYCL's inline namespace `_V1` and libc++'s `__1`, which users never write.
 fn join(path: &[String], base: &str) -> String {
     let mut text = String::new();
     for part in path.iter().map(String::as_str).chain([base]) {
-        if part == "_V1" && text == "sycl" {
+        if let ("sycl", "_V1") | ("std", "__1") = (text.as_str(), part) {
             continue;
         }
         if !text.is_empty() {

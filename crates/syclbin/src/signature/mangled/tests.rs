@@ -44,6 +44,11 @@ fn the_reference_compilers_symbols_are_read() {
         ),
         ("_Z15__sycl_kernel_fv", "f", Some("")),
         (
+            "_Z15__sycl_kernel_fPNSt3__17complexIfEENS_5arrayIS1_Lm2EEE",
+            "f",
+            Some("std::complex<float> *; std::array<std::complex<float>, 2>"),
+        ),
+        (
             "_ZN18__sycl_kernel_fill5scaleIiEEvPT_S1_",
             "fill::scale<int>",
             Some("int *; int"),

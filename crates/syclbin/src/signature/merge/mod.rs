@@ -270,6 +270,9 @@ impl Sources<'_> {
                     written,
                 }),
             ) => *dimensions == in_code && (*access == Access::ReadWrite) == written,
+            (Type::Value(element), Some(ParameterType::Bool)) => {
+                *element == Element::Scalar(Scalar::Bool)
+            }
             (ty, Some(ParameterType::Int { bits, .. })) => is_number(ty, bits, false),
             (ty, Some(ParameterType::Float { bits })) => is_number(ty, bits, true),
             (Type::Value(element), Some(ParameterType::ByValue { ty })) => {

@@ -126,6 +126,7 @@ impl Sources<'_> {
         let unknown = || Unsupported::new("its type is not supported");
         let code = self.meanings.as_mut().ok_or_else(unknown)?;
         match passed {
+            ParameterType::Bool => Ok((Type::Value(Element::Scalar(Scalar::Bool)), true)),
             ParameterType::Int { bits, signed } => {
                 let (scalar, known) = integer(bits, signed)?;
                 Ok((Type::Value(Element::Scalar(scalar)), known))
@@ -149,10 +150,16 @@ impl Sources<'_> {
                 Ok((Type::KernelHandler, true))
             }
             ParameterType::ByValue { ty } => {
-                let found = code
-                    .element(ty, layouts)
-                    .and_then(|(element, known)| Type::by_value(element).map(|ty| (ty, known)));
-                found.ok_or_else(unknown)
+                let (element, known) = code.element(ty, layouts).ok_or_else(unknown)?;
+                let found = match element {
+                    // A union.
+                    Element::Bytes(size) => {
+                        let align = code.align(ty).unwrap_or(1);
+                        Some(entry::bytes(code.name(ty), size, align, layouts))
+                    }
+                    element => Type::by_value(element),
+                };
+                Ok((found.ok_or_else(unknown)?, known))
             }
             ParameterType::Sampler => Ok((Type::Sampler, true)),
             ParameterType::Image {

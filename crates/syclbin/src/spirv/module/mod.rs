@@ -115,6 +115,7 @@ impl Module {
     #[must_use]
     pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
         match ty {
+            ParameterType::Bool => Some(1),
             ParameterType::Int { bits, .. } | ParameterType::Float { bits } => {
                 matches!(bits, 8 | 16 | 32 | 64).then_some(u64::from(bits / 8))
             }
@@ -167,6 +168,7 @@ impl Module {
                     ty: TypeId(*pointee),
                 }
             }
+            Some(Record::Bool) => ParameterType::Bool,
             Some(Record::Int(bits)) => ParameterType::Int {
                 bits: *bits,
                 signed: match (has(ATTRIBUTE_SEXT), has(ATTRIBUTE_ZEXT)) {

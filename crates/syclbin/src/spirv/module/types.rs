@@ -253,6 +253,8 @@ pub struct Parameter {
 /// The type of a kernel parameter. Kernel SPIR-V does not distinguish signed from unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
+    /// A `bool`, in the code of older compilers. The current compilers pass a byte.
+    Bool,
     /// An integer. The sign is known only if the parameter is marked as sign-extended or zero-extended.
     Int {
         /// The width: 8, 16, 32 or 64.

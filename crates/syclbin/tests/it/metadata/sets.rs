@@ -95,6 +95,8 @@ pub(crate) fn everything() -> PropertySets<'static> {
             1.into(),
         ),
         (set::MISC_PROPERTIES, "idQueriesRange", 2.into()),
+        (set::BUILD_OPTIONS, "compile", "-cl-mad-enable".into()),
+        (set::BUILD_OPTIONS, "link", "-cl-no-signed-zeros".into()),
         (set::DEVICE_REQUIREMENTS, "aspects", words(&[6, 123])),
         (set::DEVICE_REQUIREMENTS, "fixed_target", words(&[1, 2])),
         (

@@ -130,6 +130,27 @@ fn profiles_order_commands_across_queues() -> Tested {
 }
 
 #[test]
+fn streams_have_the_priority_of_their_queue() -> Tested {
+    let mut numbers = [0; 3];
+    let priorities = [Priority::Low, Priority::Normal, Priority::High];
+    for (number, priority) in numbers.iter_mut().zip(priorities) {
+        let Some(bench) = bench_with(QueueOptions::new().priority(priority))? else {
+            return Ok(());
+        };
+        let stream = bench.queue.cuda()?.stream.handle.cast();
+        // SAFETY: the stream is alive; one number is written.
+        let status = unsafe { cudarc::driver::sys::cuStreamGetPriority(stream, number) };
+        assert_eq!(status, cudarc::driver::sys::CUresult::CUDA_SUCCESS);
+    }
+    // Lower numbers are more urgent, and 0 is the default.
+    assert!(
+        numbers[0] >= 0 && numbers[1] == 0 && numbers[2] < 0,
+        "{numbers:?}"
+    );
+    Ok(())
+}
+
+#[test]
 fn polling_task_is_woken_at_the_end() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());

@@ -5,7 +5,7 @@
 //! once more, which then runs [`is_a_build_script`] and nothing else.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
@@ -13,6 +13,7 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 use crate::common;
 
 const SOURCES: &str = "SYCLBIN_TEST_SOURCES";
+const NO_WARNINGS: &str = "SYCLBIN_TEST_NO_WARNINGS";
 
 #[test]
 fn is_a_build_script() {
@@ -20,6 +21,7 @@ fn is_a_build_script() {
         return; // an ordinary run of the tests
     };
     let build = syclbin_build::Build::new().include("include");
+    let build = build.warnings(std::env::var_os(NO_WARNINGS).is_none());
     let build = sources.lines().fold(build, syclbin_build::Build::source);
     build.compile("made");
     std::process::exit(0);
@@ -89,6 +91,10 @@ impl Package {
     }
 
     fn build(&self, sources: &str, cache: &Path) -> Output {
+        self.command(sources, cache).output().unwrap()
+    }
+
+    fn command(&self, sources: &str, cache: &Path) -> Command {
         let mut command = common::child(module_path!(), "is_a_build_script");
         command
             .current_dir(self.root.path())
@@ -97,7 +103,7 @@ impl Package {
             .env("SYCLBIN_CLANG", &self.compiler)
             .env("SYCLBIN_CACHE", cache)
             .env("CARGO_TERM_COLOR", "never");
-        command.output().unwrap()
+        command
     }
 
     /// What is built, and how often the compiler ran.
@@ -214,6 +220,49 @@ fn errors_of_several_sources_have_carets() {
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
+}
+
+#[test]
+fn warnings_of_foreign_code_are_silenced() {
+    let package = Package::new();
+    package.write("include/own.hpp", "#warning foreign\n#define OWN(x) (x)\n");
+    let mut build = package.command("kernels/one.cpp", &package.path("cache"));
+    let mut warns = || {
+        let said = build.output().unwrap();
+        assert_eq!(errors(&said), "");
+        let warns = String::from_utf8_lossy(&said.stdout).contains("warning: foreign");
+        build.env(NO_WARNINGS, "1");
+        warns
+    };
+    assert_eq!([warns(), warns()], [true, false]);
+}
+
+#[test]
+fn program_with_onedpl_and_onemkl_compiles() {
+    let home = Home::locate(std::env::var_os(HOME_VARIABLE).as_deref()).unwrap();
+    if home.newest(Component::OneapiHeaders).is_none() {
+        return common::say_skipped("component oneapi-headers is not installed");
+    }
+    let package = Package::new();
+    package.write(
+        "kernels/one.cpp",
+        r"
+#include <oneapi/dpl/execution>
+#include <oneapi/dpl/algorithm>
+#include <oneapi/mkl.hpp>
+#include <sycl/sycl.hpp>
+
+void scale(sycl::queue &q, float *x, size_t n) {
+  auto policy = oneapi::dpl::execution::make_device_policy(q);
+  oneapi::dpl::for_each(policy, x, x + n, [](float &x) { x *= 2; });
+  oneapi::mkl::blas::column_major::scal(q, n, 2.0f, x, 1).wait();
+}
+",
+    );
+    let (made, _) = package.made("kernels/one.cpp", &package.path("cache"));
+    let file = syclbin::read::parse(&made).unwrap();
+    let is_of_for_each = |name: &str| name.contains("oneapi3dpl");
+    assert!(file.kernel_names().any(is_of_for_each));
 }
 
 #[test]

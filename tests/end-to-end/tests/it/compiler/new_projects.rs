@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use cargo_syclbin::project::existing::Existing;
 use cargo_syclbin::project::{Source, init, new};
 
 use super::user_crate::{shared_builds, workspace};
@@ -49,6 +50,7 @@ fn new_program_builds_and_runs() {
     let options = new::Options {
         name: "new-program".to_owned(),
         source: checkout(),
+        existing: Existing::default(),
     };
     new::run(&options, root.path()).unwrap();
     runs(&root.path().join("new-program"));
@@ -68,4 +70,53 @@ fn init_adds_a_kernel_that_runs() {
     let main = "fn main() -> syclbin_rt::Result<()> {\n    saxpy()\n}\n";
     write("src/main.rs", &format!("{code}{main}"));
     runs(root.path());
+}
+
+#[test]
+fn existing_sources_become_a_program() {
+    let root = tempfile::tempdir().unwrap();
+    let kernels = workspace().join("tests/end-to-end/tests/kernels");
+    let old = root.path().join("old");
+    fs::create_dir_all(old.join("src")).unwrap();
+    for name in ["kinds", "ranges"] {
+        let header = old.join(name).with_extension("hpp");
+        fs::copy(kernels.join(name).with_extension("cpp"), header).unwrap();
+    }
+    // The copies find the headers beside the originals, and those in other directories.
+    let (one, two) = (old.join("src/one.cpp"), old.join("src/two.cpp"));
+    fs::write(one, "#include \"../kinds.hpp\"\n").unwrap();
+    fs::write(two, "#include RANGES\n").unwrap();
+    let options = new::Options {
+        name: "ported".to_owned(),
+        source: checkout(),
+        existing: Existing {
+            sources: vec!["old/src/one.cpp".into(), "old/src/two.cpp".into()],
+            flags: vec![
+                "-DRANGES=<ranges.hpp>".to_owned(),
+                format!("-I{}", old.display()),
+            ],
+        },
+    };
+    new::run(&options, root.path()).unwrap();
+    let program = root.path().join("ported");
+    let lock = workspace().join("Cargo.lock");
+    fs::copy(lock, program.join("Cargo.lock")).unwrap();
+    let check = || {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap());
+        command.args(["check", "--quiet"]).current_dir(&program);
+        let output = command.envs(shared_builds()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let said = check();
+    assert!(!said.contains("unused"), "{said}");
+    // All drafts compile too.
+    let main = program.join("src/main.rs");
+    let draft = fs::read_to_string(&main).unwrap();
+    let is_code = |line: &&str| !["/*", "*/"].contains(&line.trim());
+    let code: Vec<_> = draft.lines().filter(is_code).collect();
+    assert!(draft.lines().count() > code.len() + 20, "{draft}");
+    fs::write(&main, code.join("\n")).unwrap();
+    check();
 }

@@ -66,11 +66,8 @@ fn arrays_and_bindings_are_parameters() {
     // SAFETY: as above.
     unsafe { kernels.arrays(&mut to, [7u32, 8, 9, 10]).launch(4) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [14, 16, 18, 20]);
-    let three = captures::std_::array_int_3 {
-        _M_elems: [4, 5, 6],
-    };
     // SAFETY: as above.
-    unsafe { kernels.standard(&mut to, three).launch(3) }.unwrap();
+    unsafe { kernels.standard(&mut to, [4, 5, 6]).launch(3) }.unwrap();
     assert_eq!(queue.download(&to).unwrap(), [5, 6, 7, 20]);
     let mut float = queue.zeroed::<f32>(1).unwrap();
     // SAFETY: as above.

@@ -5,7 +5,7 @@
 #![allow(clippy::cast_possible_truncation)] // of numbers below a hundred, and as the kernels do it
 
 use end_to_end::constants::{self, Stencil};
-use end_to_end::specialized::{self, Bits, Inner, Outer, Padded, std_::array_int_5};
+use end_to_end::specialized::{self, Bits, Inner, Outer, Padded};
 use syclbin_rt::half::f16;
 use syclbin_rt::{Arg, Aspect, Launch, Module, ModuleBuilder, Queue};
 
@@ -200,9 +200,7 @@ fn composite_constants_are_set_by_part() {
     let kernels = specialized::Module::builder(&queue)
         .quad([0.5, -0.5, 8.0, 9.0])
         .three([-1, 20, 1 << 30, 0])
-        .list(array_int_5 {
-            _M_elems: [9, 8, 7, 6, -5],
-        })
+        .list([9, 8, 7, 6, -5])
         .outer(Outer {
             on: 0,
             inner: [inner(120, -0.5), inner(-1, 1e300)],

@@ -162,6 +162,7 @@ fn files_have_dimensions_and_lines() {
         ("Apply", 1),
         ("ApplyLambda", 1),
         ("Points", 0),
+        ("Unions", 0),
     ];
     let expected = expected.map(|(name, dimensions)| (name.to_owned(), Some(dimensions)));
     assert_eq!(found, BTreeMap::from(expected));
@@ -223,13 +224,41 @@ fn types_without_names_have_those_of_their_uses() {
 }
 
 /// A file of another compiler has no descriptions, and the same kernels.
-#[test]
-fn removed_arguments_without_declarations_do_not_exist() {
+fn undescribed() -> Signatures {
     let mut file = syclbin::read::parse(described::SYCLBIN).unwrap();
     for module in &mut file.modules {
         module.metadata.remove_set(syclbin::property::set::KERNELS);
     }
-    let file = signature::kernels(&file).unwrap();
+    signature::kernels(&file).unwrap()
+}
+
+#[test]
+fn unions_are_bytes() {
+    for file in [signatures(described::SYCLBIN), undescribed()] {
+        let mut kernels = file.kernels.iter();
+        let unions = kernels.find(|kernel| kernel.symbol.ends_with("6Unions"));
+        let parameters = unions.unwrap().parameters.as_ref().unwrap();
+        let mut values = parameters.iter().filter_map(|one| one.ty.value());
+        let Some(Element::Struct(word)) = values.next() else {
+            panic!("{parameters:?}")
+        };
+        let fields = &file.layouts.get(*word).unwrap().fields;
+        assert_eq!(fields[0].ty, Element::Bytes(4));
+    }
+    let Some(queue) = queue() else { return };
+    let kernels = described::Module::load(&queue).unwrap();
+    let mut data = queue.upload(&[0]).unwrap();
+    let word = described::Word {
+        field0: 7i32.to_ne_bytes(),
+    };
+    // SAFETY: as above.
+    unsafe { kernels.Unions(&mut data, word).launch(()) }.unwrap();
+    assert_eq!(queue.download(&data).unwrap(), [7]);
+}
+
+#[test]
+fn removed_arguments_without_declarations_do_not_exist() {
+    let file = undescribed();
     let apply = file
         .kernels
         .iter()

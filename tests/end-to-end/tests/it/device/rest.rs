@@ -126,6 +126,24 @@ fn none_is_a_null_pointer() {
 }
 
 #[test]
+fn work_groups_stay_within_the_limit() {
+    load!(queue, kernels);
+    let mut out = queue.zeroed::<i32>(16).unwrap();
+    let mut launch = |local| {
+        // SAFETY: `out` has one element for each work-item.
+        unsafe {
+            kernels
+                .bounded(&mut out)
+                .launch(NdRange::new(16).local(local))
+        }
+    };
+    launch(8).unwrap();
+    let refused = launch(16).unwrap_err().to_string();
+    assert!(refused.contains("work-groups of at most [8]"), "{refused}");
+    assert_eq!(queue.download(&out).unwrap(), [5; 16]);
+}
+
+#[test]
 fn dynamic_local_memory_has_the_launch_size() {
     load!(queue, kernels);
     let mut out = queue.zeroed::<i32>(8).unwrap();

@@ -35,6 +35,11 @@ pub(crate) fn is_kept(kind: &str) -> bool {
     matches!(kind, "UsmAllocation" | "Queue")
 }
 
+/// Whether objects of a kind are kept in a step that adopts memory: its owner is not dropped where no thread can wait.
+pub(crate) fn is_lent(kind: &str, step: &str) -> bool {
+    step == "share a queue and memory" && matches!(kind, "Memory" | "Context")
+}
+
 /// The call, the steps (none: all of them), and the reason.
 type Absorbed = (&'static str, &'static [&'static str], &'static str);
 

@@ -16,6 +16,8 @@ pub(crate) struct Ledger<'c> {
     expected: Expected,
     before: Report,
     wrong: RefCell<Vec<String>>,
+    /// The first step in which a call failed.
+    first: RefCell<String>,
 }
 
 /// What a failure is to look like.
@@ -36,6 +38,7 @@ impl<'c> Ledger<'c> {
             expected,
             before: control.report(),
             wrong: RefCell::default(),
+            first: RefCell::default(),
         }
     }
 
@@ -48,6 +51,9 @@ impl<'c> Ledger<'c> {
         let before = self.control.report().failed;
         let done = step();
         let failed = self.control.report().failed - before;
+        if failed > 0 && self.first.borrow().is_empty() {
+            name.clone_into(&mut self.first.borrow_mut());
+        }
         match (self.expected, done, failed) {
             (_, Ok(done), 0) => Some(done),
             (_, Err(error), 0) => self.fail(format!("{name}: nothing was failed, but {error}")),
@@ -106,7 +112,8 @@ impl<'c> Ledger<'c> {
             let before = self.before.live.get(kind).copied().unwrap_or_default();
             let left = count.saturating_sub(before);
             // Nothing waits for a device that is gone, and what may be in use is never freed.
-            let kept = matches!(self.expected, Expected::Onward { .. }) && absorbed::is_kept(kind);
+            let kept = matches!(self.expected, Expected::Onward { .. })
+                && (absorbed::is_kept(kind) || absorbed::is_lent(kind, &self.first.borrow()));
             if left > absorbed::left(call, kind) && !kept {
                 wrong.push(format!("{left} references to objects are left: {kind}"));
             }

@@ -30,12 +30,15 @@ pub(crate) fn all(ledger: &Ledger<'_>, control: &Control, device: &Device) -> Op
     let mut expected = [1, 2, 3];
     for (call, code) in NEED_MEMORY {
         control.arm(&format!("{call} 1+ {code}")).expect("a plan");
+        // Small buffers are created with their contents; larger ones are filled afterwards.
         let tried = [
             queue.upload(&[1u8; 1000]).map(drop),
             queue.zeroed::<u8>(1000).map(drop),
-            DeviceArray::upload(&queue, &[1u8; 1000]).map(drop),
-            HostArray::<u8>::zeroed(&queue, 1000).map(drop),
-            SharedArray::<u8>::zeroed(&queue, 1000).map(drop),
+            queue.upload(&[1u8; 5000]).map(drop),
+            queue.zeroed::<u8>(5000).map(drop),
+            DeviceArray::upload(&queue, &[1u8; 5000]).map(drop),
+            HostArray::<u8>::zeroed(&queue, 5000).map(drop),
+            SharedArray::<u8>::zeroed(&queue, 5000).map(drop),
         ];
         let named = format!("{call} failed with ");
         let errors: Vec<String> = tried

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Drafts a Rust program from existing C++ sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use syclbin_build::Build;
+
+use super::{BUILD, KERNEL, MAIN, PORTED};
+use crate::error::{Error, Result};
+use crate::ui;
+
+/// The sources of an existing program.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Existing {
+    /// Copy this C++ source instead of the example, and draft a launch of each of its kernels; may be repeated
+    #[arg(long = "from", value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    /// A compiler argument, such as --flag=-std=c++20 or --flag=-I/PATH; may be repeated
+    #[arg(
+        long = "flag",
+        value_name = "FLAG",
+        requires = "sources",
+        allow_hyphen_values = true
+    )]
+    pub flags: Vec<String>,
+}
+
+/// The parts of a program that depend on its kernels.
+pub(super) struct Draft {
+    /// The sources, the build script and the program, by their path in the crate.
+    pub(super) files: BTreeMap<String, Vec<u8>>,
+    /// The end of the dependency on `syclbin-rt`.
+    pub(super) features: &'static str,
+}
+
+impl Existing {
+    /// Compiles the sources, and drafts a program. Without sources, returns the example.
+    pub(super) fn draft(&self, name: &str, current: &Path) -> Result<Draft> {
+        let fill = |template: &str| template.replace("NAME", name);
+        let [example, mut script] = ["kernels/NAME.cpp", BUILD].map(fill);
+        let (mut files, mut main, mut features) = (BTreeMap::new(), fill(MAIN), "");
+        if self.sources.is_empty() {
+            files.insert(example, KERNEL.into());
+        } else {
+            let sources = self.sources.iter().map(|path| current.join(path));
+            let sources: Vec<PathBuf> = sources.collect();
+            let (bytes, headers) = self.compile(&sources)?;
+            let (mut calls, mut directories) = (Vec::new(), BTreeSet::new());
+            for source in &sources {
+                let own = source.file_name().unwrap_or_default();
+                let own = format!("kernels/{}", own.display());
+                calls.push(format!(".source({own:?})"));
+                if files.insert(own.clone(), read(source)?).is_some() {
+                    return Err(Error::Occupied(own, "rename one of the sources"));
+                }
+                let directory = source.parent().unwrap_or(current);
+                let mut headers = headers.iter().filter(|path| !sources.contains(path));
+                if headers.any(|path| path.starts_with(directory)) {
+                    directories.insert(directory);
+                }
+            }
+            // The copies find the headers beside the originals.
+            calls.extend(directories.iter().map(|path| format!(".include({path:?})")));
+            calls.extend(self.flags.iter().map(|flag| format!(".flag({flag:?})")));
+            script = script.replace(&format!(".source({example:?})"), &calls.join("\n        "));
+            let launches = syclbin_expand::launches(&bytes)
+                .map_err(|cause| Error::Expand(sources[0].clone(), vec![cause.to_string()]))?;
+            let launches = launches.join("\n").replace('\n', "\n    ");
+            let launches = launches.replace("    \n", "\n");
+            main = fill(PORTED).replace("LAUNCHES", launches.trim_end());
+            // The kernels may have parameters of these types.
+            features = ", features = [\"half\"]";
+        }
+        files.insert("build.rs".to_owned(), script.into());
+        files.insert("src/main.rs".to_owned(), main.into());
+        Ok(Draft { files, features })
+    }
+
+    /// Returns the compiled file, and the files that the compiler has read.
+    fn compile(&self, sources: &[PathBuf]) -> Result<(Vec<u8>, BTreeSet<PathBuf>)> {
+        let build = Build::new().targets(["spir64"]).warnings(false);
+        let build = sources.iter().fold(build, Build::source);
+        let build = self.flags.iter().fold(build, Build::flag);
+        let failed = |cause| Error::Save(std::env::temp_dir(), cause);
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let file = folder.path().join("draft.syclbin");
+        // The first poll always compiles.
+        let compiled = build.watch(&file).poll().transpose().map_err(|error| {
+            ui::pass_on(error.diagnostics());
+            Error::Build(error)
+        })?;
+        let headers = compiled.map(|compiled| compiled.files).unwrap_or_default();
+        Ok((read(&file)?, headers))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|cause| Error::Read(path.into(), cause))
+}
