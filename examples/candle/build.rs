@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles kernels/matvec.cpp to the file that src/matvec.rs embeds.
+//! Compiles the kernels to the files that src/matvec.rs and src/decoder.rs embed.
 
 fn main() {
-    syclbin_build::Build::new()
-        .source("kernels/matvec.cpp")
-        .compile("matvec");
+    for name in ["matvec", "decoder"] {
+        syclbin_build::Build::new()
+            .source(format!("kernels/{name}.cpp"))
+            .compile(name);
+    }
 }

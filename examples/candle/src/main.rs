@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A quantized matrix times a vector: on the device, as an operation of candle, and by candle on the CPU.
+//! Operations of a language model: on the device, and by candle on the CPU.
 //!
-//! `candle [ROWS COLUMNS]`
+//! - `candle [ROWS COLUMNS]`: a quantized matrix times a vector, as an operation of candle
+//! - `candle decoder [small]`: a decoder that generates tokens
 
+mod decoder;
+mod generate;
 mod matvec;
+mod reference;
+mod weights;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -29,14 +34,23 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let arguments = std::env::args().skip(1).map(|text| text.parse());
-    let numbers: std::result::Result<Vec<usize>, _> = arguments.collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["decoder"] => return generate::run(generate::LARGE, 64),
+        ["decoder", "small"] => return generate::run(generate::SMALL, 32),
+        _ => {}
+    }
+    let numbers = words.iter().map(|text| text.parse());
+    let numbers: std::result::Result<Vec<usize>, _> = numbers.collect();
     let sizes = match numbers.as_deref() {
         Ok([]) => SIZES.to_vec(),
         Ok(&[rows, columns]) if rows > 0 && columns > 0 && columns % 32 == 0 => {
             vec![[rows, columns]]
         }
-        _ => candle_core::bail!("usage: candle [ROWS COLUMNS], columns in blocks of 32"),
+        _ => candle_core::bail!(
+            "usage: candle [ROWS COLUMNS] (COLUMNS must be a multiple of 32), or candle decoder [small]"
+        ),
     };
     for [rows, columns] in sizes {
         compare(rows, columns)?;
@@ -45,9 +59,9 @@ fn run() -> Result<()> {
 }
 
 fn compare(rows: usize, columns: usize) -> Result<()> {
-    let weights = tensor(&[rows, columns], 1)?;
+    let weights = numbers(&[rows, columns], 1)?;
     let quantized = QTensor::quantize(&weights, GgmlDType::Q4_0)?;
-    let x = tensor(&[1, columns], 2)?;
+    let x = numbers(&[1, columns], 2)?;
     let bytes = quantized.storage_size_in_bytes();
     let on_device = DeviceMatrix::new(&quantized)?;
     println!(
@@ -96,7 +110,7 @@ fn timed(multiply: impl FnOnce() -> Result<Tensor>) -> Result<(Tensor, Duration)
 }
 
 /// Numbers from -0.5 to 0.5, the same in each run.
-fn tensor(shape: &[usize], seed: u32) -> Result<Tensor> {
+fn numbers(shape: &[usize], seed: u32) -> Result<Tensor> {
     let mut state = seed;
     let number = || {
         // Xorshift: Marsaglia, Journal of Statistical Software 8 (14), 2003.
@@ -105,10 +119,10 @@ fn tensor(shape: &[usize], seed: u32) -> Result<Tensor> {
         state ^= state << 5;
         (state >> 8) as f32 / (1 << 24) as f32 - 0.5
     };
-    let numbers: Vec<f32> = std::iter::repeat_with(number)
+    let all: Vec<f32> = std::iter::repeat_with(number)
         .take(shape.iter().product())
         .collect();
-    Tensor::from_vec(numbers, shape, &Device::Cpu)
+    Tensor::from_vec(all, shape, &Device::Cpu)
 }
 
 /// The largest difference of two elements. A NaN is as far from all as can be.

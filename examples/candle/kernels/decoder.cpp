@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The operations of a decoder layer, for one token at a time. `state` holds the position of the token and the token
+// itself, so a recording of all launches can be replayed for each token: the kernels read what has changed.
+#include <syclbin/group.hpp>
+#include <syclbin/math.hpp>
+
+#include <limits>
+
+// The work-items of a work-group that computes one result together.
+constexpr size_t GROUP = 256;
+// The work-items that share an attention head.
+constexpr size_t HEAD_GROUP = 64;
+
+// x = the row of the token
+SYCLBIN_KERNEL(1)
+void embed(const float *table, const unsigned *state, float *x, unsigned vocabulary, unsigned width) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0), token = state[1];
+  if (i < width && token < vocabulary) x[i] = table[token * width + i];
+}
+
+// out = x / sqrt(mean of x^2 + epsilon) * weight
+SYCLBIN_KERNEL(1)
+SYCLBIN_WORK_GROUP_SIZE(GROUP)
+void rms_norm(const float *x, const float *weight, float *out, unsigned width, float epsilon) {
+  auto item = syclbin::get_nd_item<1>();
+  float squares = 0;
+  for (size_t i = item.get_local_id(0); i < width; i += GROUP) squares = sycl::fma(x[i], x[i], squares);
+  squares = sycl::reduce_over_group(item.get_group(), squares, sycl::plus<float>());
+  float scale = sycl::rsqrt(squares / width + epsilon);
+  for (size_t i = item.get_local_id(0); i < width; i += GROUP) out[i] = x[i] * scale * weight[i];
+}
+
+// Rotary position embedding: turns the pair (x[i], x[i + half]) of each head by an angle that grows with the position.
+SYCLBIN_KERNEL(1)
+void rotate(float *x, const unsigned *state, unsigned heads, unsigned half, float base) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0);
+  if (i >= size_t(heads) * half) return;
+  size_t head = i / half, pair = i % half;
+  float angle = state[0] * sycl::pow(base, -float(pair) / half);
+  float cosine = sycl::cos(angle), sine = sycl::sin(angle);
+  float *low = x + 2 * head * half + pair, *high = low + half;
+  float a = *low, b = *high;
+  *low = a * cosine - b * sine;
+  *high = b * cosine + a * sine;
+}
+
+// Adds the key and the value of the token to the cache.
+SYCLBIN_KERNEL(1)
+void remember(const float *key, const float *value, const unsigned *state, float *keys, float *values, unsigned width,
+              unsigned longest) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0), position = state[0];
+  if (i >= width || position >= longest) return;
+  keys[position * width + i] = key[i];
+  values[position * width + i] = value[i];
+}
+
+// out = softmax(query * keys / sqrt(size)) * values, for each head. Several heads may share keys and values.
+SYCLBIN_KERNEL(1)
+SYCLBIN_WORK_GROUP_SIZE(HEAD_GROUP)
+void attend(const float *query, const float *keys, const float *values, const unsigned *state, float *scores,
+            float *out, unsigned heads, unsigned shared_heads, unsigned size, unsigned longest) {
+  auto item = syclbin::get_nd_item<1>();
+  auto group = item.get_group();
+  size_t head = item.get_group(0), local = item.get_local_id(0);
+  if (head >= heads || longest == 0) return; // the whole group
+  size_t shared = head * shared_heads / heads, stride = size_t(shared_heads) * size;
+  size_t count = sycl::min(size_t(state[0]) + 1, size_t(longest));
+  float *mine = scores + head * longest;
+  float scale = sycl::rsqrt(float(size)), largest = -std::numeric_limits<float>::infinity();
+  for (size_t t = local; t < count; t += HEAD_GROUP) {
+    const float *key = keys + t * stride + shared * size;
+    float score = 0;
+    for (size_t i = 0; i < size; ++i) score = sycl::fma(query[head * size + i], key[i], score);
+    mine[t] = score * scale;
+    largest = sycl::fmax(largest, mine[t]);
+  }
+  largest = sycl::reduce_over_group(group, largest, sycl::maximum<float>());
+  float sum = 0;
+  for (size_t t = local; t < count; t += HEAD_GROUP) sum += mine[t] = sycl::exp(mine[t] - largest);
+  sum = sycl::reduce_over_group(group, sum, sycl::plus<float>());
+  sycl::group_barrier(group); // all scores are written
+  for (size_t i = local; i < size; i += HEAD_GROUP) {
+    float result = 0;
+    for (size_t t = 0; t < count; ++t) result = sycl::fma(mine[t], values[t * stride + shared * size + i], result);
+    out[head * size + i] = result / sum;
+  }
+}
+
+// gate = SiLU(gate) * up
+SYCLBIN_KERNEL(1)
+void gate_by(float *gate, const float *up, unsigned n) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0);
+  if (i < n) gate[i] = gate[i] / (1 + sycl::exp(-gate[i])) * up[i];
+}
+
+// x += y
+SYCLBIN_KERNEL(1)
+void add(float *x, const float *y, unsigned n) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0);
+  if (i < n) x[i] += y[i];
+}
+
+// Selects the most likely token as the next token, and advances the position.
+SYCLBIN_KERNEL(1)
+SYCLBIN_WORK_GROUP_SIZE(GROUP)
+void choose(const float *logits, unsigned *state, unsigned vocabulary) {
+  auto item = syclbin::get_nd_item<1>();
+  auto group = item.get_group();
+  float largest = -std::numeric_limits<float>::infinity();
+  unsigned best = ~0u;
+  for (unsigned i = item.get_local_id(0); i < vocabulary; i += GROUP)
+    if (logits[i] > largest) {
+      largest = logits[i];
+      best = i;
+    }
+  float of_all = sycl::reduce_over_group(group, largest, sycl::maximum<float>());
+  best = sycl::reduce_over_group(group, largest == of_all ? best : ~0u, sycl::minimum<unsigned>());
+  if (item.get_global_id(0) == 0) {
+    ++state[0];
+    state[1] = best;
+  }
+}
