@@ -10,6 +10,7 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::command_line::depfile::{self, Kind, Sink};
 use crate::command_line::targets::NVIDIA;
+use crate::describe;
 use crate::library::{self, Code, DeviceImage, Source};
 use crate::lower::{self, signed_bools};
 use crate::make::write;
@@ -24,7 +25,8 @@ pub(crate) struct Compiled {
     pub(crate) read: Vec<PathBuf>,
 }
 
-/// Compiles `source` with `arguments` for clang. Warnings go to standard error.
+/// Compiles `source` with `arguments` for clang. Warnings go to standard error. SPIR-V contains debug information for
+/// [`describe::read`].
 pub(crate) fn compile(
     source: &Path,
     mut arguments: Vec<String>,
@@ -37,9 +39,18 @@ pub(crate) fn compile(
     arguments.splice(0..0, library::include_arguments(library::ASSERT_PATH));
     arguments.extend(library::header_arguments(&library));
     let mut code = Code::SpirV;
-    if let Some(ptx) = ptx {
-        code = ptx.code();
-        arguments = ptx.prepare(&library, arguments)?;
+    let is_optimized = describe::is_optimized(&arguments);
+    let mut header = None;
+    match ptx {
+        Some(ptx) => {
+            code = ptx.code();
+            arguments = ptx.prepare(&library, arguments)?;
+        }
+        None => {
+            let sink = Sink::new()?;
+            arguments.extend(describe::arguments(&arguments, &sink.path));
+            header = Some(sink);
+        }
     }
     let name = source.to_string_lossy();
     let sink = match dependencies {
@@ -58,8 +69,14 @@ pub(crate) fn compile(
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
     let mut file = assemble(output.images, state, ptx.is_some())?;
-    if ptx.is_none() && signed_bools::is_optimized(&arguments) {
-        repair(&mut file);
+    if let Some(header) = header {
+        let header = header.finish()?;
+        for module in &mut file.modules {
+            describe::note_dimensions(module, &header);
+        }
+        if is_optimized {
+            repair(&mut file);
+        }
     }
     let read = match sink {
         Some(sink) => depfile::files(&sink.finish()?),

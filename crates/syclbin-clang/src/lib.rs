@@ -18,6 +18,7 @@
 
 mod command_line;
 mod compile;
+mod describe;
 mod library;
 mod link;
 mod lower;

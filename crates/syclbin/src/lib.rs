@@ -86,7 +86,7 @@ pub mod __private {
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::signature::cpp_type::CppParameter;
     pub use crate::signature::names::Definitions;
-    pub use crate::signature::recorded::{leave_out, record};
+    pub use crate::signature::recorded::{is_complete, leave_out, record};
 
     /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
     /// the directory in its cache keys.
@@ -116,7 +116,7 @@ pub mod __private {
 
     /// Declarations and definitions read from debug information.
     pub mod debug_info {
-        pub use crate::signature::debug_info::{Described, DescribedKernel};
+        pub use crate::signature::debug_info::{DIMENSIONS, Described, DescribedKernel};
     }
 
     /// Symbol demangling.
@@ -139,7 +139,7 @@ pub mod __private {
         pub mod grammar {
             pub use crate::spirv::grammar::*;
         }
-        pub use crate::spirv::{reachable, trim};
+        pub use crate::spirv::{reachable, strip_debug_info, trim};
 
         /// Editable modules.
         pub mod edit {

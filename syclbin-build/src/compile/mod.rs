@@ -145,8 +145,19 @@ fn compile_each(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// Compiles each source twice, with as many parallel compilers as there are tokens. The first output is the code that
-/// runs. The second provides debug information, which distinguishes `unsigned n` from `int n`.
+/// The flags of the second compile.
+const DEBUG_FLAGS: [&str; 3] = [
+    "-g",
+    // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+    "-fstandalone-debug",
+    // Annotates functions with their properties, such as nd_range_kernel<2>. Otherwise, SPIR-V does not contain them.
+    "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
+     clang::annotate(\"syclbin: \" #__VA_ARGS__)",
+];
+
+/// Compiles each source, with as many parallel compilers as there are tokens. Compilers other than `syclbin-clang`
+/// compile it twice: the first output is the code that runs, and the second provides debug information, which
+/// distinguishes `unsigned n` from `int n`.
 fn run(
     compiler: &Compiler,
     sources: &[&Path],
@@ -159,7 +170,7 @@ fn run(
     for (index, source) in sources.iter().enumerate() {
         let work = work.join(index.to_string());
         std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
-        let output = Outputs::in_folder(&work);
+        let output = Outputs::in_folder(&work, compiler.is_own());
         let code = Job {
             flags: flags.to_vec(),
             source: source.to_path_buf(),
@@ -168,32 +179,26 @@ fn run(
             has_colour,
             only_with: None,
         };
-        let mut debug = Job {
-            output: output.described.clone(),
+        let debug = output.described.as_ref().map(|described| Job {
+            // This information is read only from SPIR-V, so the targets are omitted.
+            flags: { default_targets::split(flags).0.into_iter() }
+                .chain(DEBUG_FLAGS.map(OsString::from))
+                .collect(),
+            output: described.clone(),
             depfile: None,
             only_with: Some(jobs.len()),
             ..code.clone()
-        };
-        // This information is read only from SPIR-V, so the targets are omitted.
-        debug.flags = default_targets::split(flags).0;
-        let described = [
-            "-g",
-            // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
-            "-fstandalone-debug",
-            // Annotates functions with their properties, such as nd_range_kernel<2>. Otherwise, SPIR-V does not contain
-            // them.
-            "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
-             clang::annotate(\"syclbin: \" #__VA_ARGS__)",
-        ];
-        debug.flags.extend(described.map(OsString::from));
-        jobs.extend([code, debug]);
+        });
+        jobs.push(code);
+        jobs.extend(debug);
         outputs.push(output);
     }
     let mut outcomes = jobs::run(compiler, &jobs).into_iter();
     let mut results = Vec::new();
     for (source, output) in sources.iter().zip(outputs) {
-        let (code, debug) = (outcomes.next(), outcomes.next());
-        let diagnostics = said(code.flatten()).and_then(|said_of_code| {
+        let code = outcomes.next().flatten();
+        let debug = output.described.as_ref().and_then(|_| outcomes.next());
+        let diagnostics = said(code).and_then(|said_of_code| {
             said(debug.flatten())?;
             Ok(diagnostics::plain(&said_of_code))
         });

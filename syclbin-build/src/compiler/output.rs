@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use syclbin::__private::{debug_info, record, spirv};
+use syclbin::__private::debug_info::Described;
+use syclbin::__private::{is_complete, record, spirv};
 use syclbin::property::set;
-use syclbin::{AbstractModule, Image, PropertySet, Syclbin};
+use syclbin::{AbstractModule, PropertySet, Syclbin};
+use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::compiler::depfile;
 use crate::error::{Error, Result};
@@ -22,19 +24,20 @@ pub(crate) struct Compiled {
     pub(crate) is_of_use: bool,
 }
 
-/// The files that the two compiles of a source write.
+/// The files that the compiles of a source write.
 pub(crate) struct Outputs {
     pub(crate) code: PathBuf,
-    pub(crate) described: PathBuf,
+    /// The code with debug information. `syclbin-clang` reads it itself, and records descriptions in `code`.
+    pub(crate) described: Option<PathBuf>,
     pub(crate) dependencies: PathBuf,
 }
 
 impl Outputs {
     /// Returns the files for one source. Each source needs its own directory, so that outputs are never confused.
-    pub(crate) fn in_folder(work: &Path) -> Self {
+    pub(crate) fn in_folder(work: &Path, describes_itself: bool) -> Self {
         Self {
             code: work.join("code.syclbin"),
-            described: work.join("debug.syclbin"),
+            described: (!describes_itself).then(|| work.join("debug.syclbin")),
             dependencies: work.join("code.d"),
         }
     }
@@ -55,8 +58,6 @@ impl Outputs {
     fn read_as(&self, diagnostics: String) -> Result<Compiled, Box<dyn std::error::Error>> {
         let bytes = std::fs::read(&self.code)?;
         let code = syclbin::read::parse(&bytes)?;
-        let bytes = std::fs::read(&self.described)?;
-        let described = describe(&syclbin::read::parse(&bytes)?)?;
         // Without the list of headers, kernels would silently become stale.
         let list = std::fs::read(&self.dependencies).map_err(|error| {
             format!("cannot read the list of included files (-MD -MF): {error}")
@@ -64,12 +65,25 @@ impl Outputs {
         let files = depfile::prerequisites(&String::from_utf8_lossy(&list));
         let has_kernel = has_kernel(&code)?;
         let exports = code.modules.iter().flat_map(exports).count();
-        let modules = code.modules.into_iter().map(|module| {
-            let mut module = module.into_owned();
-            record(&mut module, &described).map(|()| module)
-        });
+        let modules = code.modules.into_iter().map(AbstractModule::into_owned);
+        let mut modules: Vec<_> = modules.collect();
+        if let Some(path) = &self.described {
+            let mut described = Described::default();
+            for module in &syclbin::read::parse(&std::fs::read(path)?)?.modules {
+                described.add(module)?;
+            }
+            for module in &mut modules {
+                record(module, &described)?;
+            }
+        }
+        if !modules.iter().all(is_complete) {
+            let problem = format!(
+                "kernels have no description, so the compiler is from another release; run `{INSTALL_COMMAND}`"
+            );
+            return Err(problem.into());
+        }
         Ok(Compiled {
-            modules: modules.collect::<Result<_, _>>()?,
+            modules,
             files: files.into_iter().filter(|path| path.exists()).collect(),
             diagnostics,
             is_of_use: has_kernel || exports > 0,
@@ -121,14 +135,4 @@ pub(crate) fn symbols<'m>(
     let all = set.into_iter().flat_map(PropertySet::iter);
     all.filter(|(_, value)| value.as_u32() != Some(0))
         .map(|(symbol, _)| symbol)
-}
-
-/// Returns the kernel descriptions from the debug information in `file`.
-fn describe(file: &Syclbin<'_>) -> Result<debug_info::Described, syclbin::Error> {
-    let mut found = debug_info::Described::default();
-    let images = file.modules.iter().flat_map(|module| &module.images);
-    for code in images.filter_map(Image::spirv) {
-        found.add(&spirv::Module::parse(code)?);
-    }
-    Ok(found)
 }

@@ -69,8 +69,8 @@ pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     all
 }
 
-/// Where the library writes its depfile. If the library cannot write it, it terminates the process, so the user's
-/// depfile must not be the target. On Linux this is a file in memory, which cannot run into a full disk; elsewhere it
+/// Where the library writes a file besides the code, such as the depfile. If the library cannot write it, it terminates
+/// the process, so a file of the user must not be the target. On Linux this is a file in memory, which cannot run into a full disk; elsewhere it
 /// is a temporary file.
 pub(crate) struct Sink {
     pub(crate) path: String,
@@ -84,8 +84,12 @@ pub(crate) struct Sink {
 impl Sink {
     #[cfg(target_os = "linux")]
     pub(crate) fn new() -> Result<Self> {
-        let file = rustix::fs::memfd_create("depfile", rustix::fs::MemfdFlags::CLOEXEC)
-            .or_else(|error| own(format!("cannot allocate memory for the depfile: {error}")))?;
+        let file = rustix::fs::memfd_create("syclbin-clang", rustix::fs::MemfdFlags::CLOEXEC)
+            .or_else(|error| {
+                own(format!(
+                    "cannot allocate memory for a temporary file: {error}"
+                ))
+            })?;
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
         Ok(Self {
             path: format!("/proc/self/fd/{descriptor}"),
@@ -96,11 +100,7 @@ impl Sink {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn new() -> Result<Self> {
         let file = tempfile::NamedTempFile::new()
-            .or_else(|error| {
-                own(format!(
-                    "cannot create a temporary file for the depfile: {error}"
-                ))
-            })?
+            .or_else(|error| own(format!("cannot create a temporary file: {error}")))?
             .into_temp_path();
         let path = file.display().to_string();
         Ok(Self { path, _file: file })
@@ -109,7 +109,9 @@ impl Sink {
     pub(crate) fn finish(self) -> Result<String> {
         match std::fs::read(&self.path) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) => own(format!("cannot read the depfile: {error}")),
+            Err(error) => own(format!(
+                "cannot read a file of the compiler library: {error}"
+            )),
         }
     }
 }

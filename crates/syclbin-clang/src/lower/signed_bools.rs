@@ -68,17 +68,6 @@ struct Constants {
     one: Option<u32>,
 }
 
-/// Returns whether `arguments` enable optimization. The library does not optimize code with debug information.
-pub(crate) fn is_optimized(arguments: &[String]) -> bool {
-    let level = arguments
-        .iter()
-        .rfind(|argument| argument.starts_with("-O"));
-    let has_debug_info = arguments.iter().any(|argument| {
-        argument.starts_with("-g") && argument != "-g0" && argument != "-gline-tables-only"
-    });
-    level.is_some_and(|level| level != "-O0") && !has_debug_info
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,15 +111,5 @@ mod tests {
         assert_eq!(repair(&module([2, 0], CONVERT_S_TO_F)), None);
         assert_eq!(repair(&module([1, 2], CONVERT_S_TO_F)), None);
         assert_eq!(repair(b"no SPIR-V"), None);
-    }
-
-    #[test]
-    fn only_optimized_code_is_repaired() {
-        let is = |text: &str| {
-            let arguments: Vec<String> = text.split(' ').map(str::to_owned).collect();
-            is_optimized(&arguments)
-        };
-        assert!(is("-O2") && is("-O0 -O3") && is("-O2 -gline-tables-only"));
-        assert!(!is("-O3 -O0") && !is("-O2 -g") && !is("-DX"));
     }
 }

@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::__private::debug_info::Described;
 use syclbin::{Container, State};
 
 use crate::command_line::depfile;
@@ -12,6 +13,7 @@ use crate::command_line::options::{Bitcode, Options, Show};
 use crate::command_line::states;
 use crate::command_line::targets::{NVIDIA, Target};
 use crate::compile;
+use crate::describe;
 use crate::link::imports;
 use crate::link::objects;
 use crate::link::{self, InputFile};
@@ -28,15 +30,22 @@ pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBu
     ]
 }
 
-/// Returns the kinds of code that each source is compiled to: SPIR-V (`None`), PTX, or both.
+/// Returns the kinds of code that each source is compiled to: SPIR-V (`None`), PTX, or both. SPIR-V that no target needs
+/// comes last: it describes the kernels.
 pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
         return Ok(vec![options.ptx]); // this process compiles to PTX on behalf of another
     }
     let nvidia = options.targets.nvidia()?;
     let nvidia = nvidia.map(|code| Ptx::new(code.ptx));
-    let spirv = options.targets.want_spirv().then_some(None);
-    Ok(spirv.into_iter().chain(nvidia.map(Some)).collect())
+    let mut codes: Vec<Option<Ptx>> = nvidia.into_iter().map(Some).collect();
+    let at = if options.targets.want_spirv() {
+        0
+    } else {
+        codes.len()
+    };
+    codes.insert(at, None);
+    Ok(codes)
 }
 
 pub(crate) fn makes_ptx(codes: &[Option<Ptx>], inputs: &[Input]) -> bool {
@@ -78,7 +87,11 @@ pub(crate) fn compile_step(
         "-c".to_owned(),
         format!("-fsyclbin={}", states::name(state)),
     ];
-    arguments.extend(code.map(Ptx::option));
+    match code {
+        Some(ptx) => arguments.push(ptx.option()),
+        None if is_one_step(options, inputs) => {}
+        None => arguments.insert(1, describe::LATER.to_owned()),
+    }
     arguments.extend(options.clang.iter().cloned());
     if let Some(option) = options.dependencies.explicit(state) {
         arguments.push(option.to_owned());
@@ -93,7 +106,8 @@ pub(crate) fn compile_step(
     arguments.extend(["--".to_owned(), source.clone()]);
     let subject = match code {
         Some(_) => format!("{source}, for target {NVIDIA}"),
-        None => source,
+        None if options.targets.want_spirv() => source,
+        None => format!("{source}, to describe its kernels"),
     };
     Step::of_own(&subject, arguments)
 }
@@ -112,7 +126,11 @@ fn compile_here(
     }
     let kind = options.depfile.as_ref().map(|depfile| depfile.kind);
     let keeps_asserts = imports::keeps_asserts(&clang);
-    let compiled = compile::compile(source, clang, options.state, kind, options.ptx)?;
+    let mut compiled = compile::compile(source, clang, options.state, kind, options.ptx)?;
+    if options.ptx.is_none() && !options.describes_later {
+        let described = describe::read(&compiled.file)?;
+        describe::record(&mut compiled.file, &described, &options.clang)?;
+    }
     let part = InputFile::new(source.display().to_string(), compiled.file);
     if !keeps_asserts {
         imports::check_asserts(&part)?;
@@ -144,7 +162,10 @@ pub(crate) fn compile(
         }
     }
     let codes = codes(options)?;
-    let is_optional = |code: &Option<Ptx>| code.is_some() && options.targets.ptx_is_optional();
+    let is_optional = |code: &Option<Ptx>| match code {
+        Some(_) => options.targets.ptx_is_optional(),
+        None => !options.targets.want_spirv(),
+    };
     let mut steps = Vec::new();
     for (index, _) in &sources {
         let first = steps.len();
@@ -182,12 +203,19 @@ pub(crate) fn compile(
     for (index, path) in sources {
         let mut of_source = Vec::new();
         let mut whole: Option<InputFile> = None;
+        let mut described = Described::default();
         for code in &codes {
             let [output, depfile] = between(folder, index, *code);
             if is_optional(code) && !output.is_file() {
                 continue; // its step has already warned
             }
             let mut part = link::read(&output, path.display().to_string())?;
+            if code.is_none() {
+                described = describe::read(&part.file)?;
+                if !options.targets.want_spirv() {
+                    continue;
+                }
+            }
             if let Some(spirv) = whole {
                 part.file = nvidia::merge(spirv.file, part.file);
             }
@@ -197,6 +225,9 @@ pub(crate) fn compile(
                     .or_else(|error| own(format!("cannot read the depfile: {error}")))?;
                 of_source.extend(depfile::files(&rule));
             }
+        }
+        if let Some(part) = &mut whole {
+            describe::record(&mut part.file, &described, &options.clang)?;
         }
         read.push(of_source);
         parts.extend(whole.map(|part| (index, part)));

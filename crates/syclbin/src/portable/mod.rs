@@ -211,6 +211,19 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
             && (instruction.operands.first()).is_some_and(|id| removed.contains(id));
         result(instruction).is_none() && !is_about_removed
     });
+    // Debug information refers to undefined values that nothing else uses. The result follows the type.
+    let undefined = |instruction: &Instruction<'_>| match instruction.operands {
+        [_, id] if instruction.opcode == op::UNDEF => Some(*id),
+        _ => None,
+    };
+    let mut unused: BTreeSet<u32> = instructions.iter().filter_map(undefined).collect();
+    for instruction in instructions.iter().filter(|i| undefined(i).is_none()) {
+        for word in instruction.operands {
+            unused.remove(word);
+        }
+    }
+    instructions
+        .retain(|instruction| undefined(instruction).is_none_or(|id| !unused.contains(&id)));
 }
 
 /// Returns the id of an imported instruction set, if the set only describes the source.

@@ -15,13 +15,14 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::code::Code;
-use super::debug_info::Described;
+use super::debug_info::{DIMENSIONS, Described};
 use super::merge::Sources;
 use super::names::Names;
 use super::types::{Element, Layout, Layouts, Pointee, StructId, Type};
 use super::variables::{Known, Variables};
 use super::{KernelSignature, Parameter, Unsupported};
 use crate::error::Error;
+use crate::failed_assert;
 use crate::metadata::without_run_prefix;
 use crate::model::AbstractModule;
 use crate::property::{Value, set};
@@ -61,6 +62,7 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
             module.metadata.insert(set, key, value);
         }
     }
+    module.metadata.remove_set(DIMENSIONS);
     Ok(())
 }
 
@@ -82,14 +84,17 @@ pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
 }
 
 /// Returns whether `module` contains a description of each of its kernels and variables.
-pub(super) fn is_complete(module: &AbstractModule<'_>) -> bool {
+pub fn is_complete(module: &AbstractModule<'_>) -> bool {
     let has = |set, name| module.metadata.get(set, name).is_some();
     let sets = [set::SPECIALIZATION_CONSTANTS, set::DEVICE_GLOBALS].into_iter();
-    let mut variables = sets.flat_map(|set| module.metadata.keys(set));
+    let variables = sets.flat_map(|set| module.metadata.keys(set));
+    let mut variables = variables
+        .map(without_run_prefix)
+        .filter(|name| *name != failed_assert::VARIABLE);
     module
         .kernel_names()
         .all(|symbol| has(set::KERNELS, symbol))
-        && variables.all(|key| has(set::VARIABLES, without_run_prefix(key)))
+        && variables.all(|name| has(set::VARIABLES, name))
 }
 
 pub(super) fn kernel(

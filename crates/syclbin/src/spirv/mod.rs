@@ -12,5 +12,5 @@ mod trim;
 mod uses;
 pub(crate) mod words;
 
-pub use trim::{reachable, trim};
+pub use trim::{reachable, strip_debug_info, trim};
 pub use uses::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};

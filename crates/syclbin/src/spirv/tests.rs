@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::grammar::{self, Ids, Unknown};
 use super::reads::read_only_parameters;
-use super::trim;
+use super::{strip_debug_info, trim};
 use crate::spirv::words::{Instruction, instructions, literal, op, put, words};
 
 type Code = Vec<(u16, Vec<u32>)>;
@@ -146,6 +146,59 @@ fn debug_information_is_removed() {
     assert_eq!(of(&left, op::EXT_INST), [[1, 42, 60, 23, 20]]);
     assert_eq!(of(&left, op::EXT_INST_IMPORT).len(), 1);
     assert_eq!(of(&left, op::VARIABLE).len(), 1);
+}
+
+#[test]
+fn stripped_module_lacks_what_debug_information_needed() {
+    let (import, extension) = (
+        "NonSemantic.Shader.DebugInfo.200",
+        "SPV_KHR_non_semantic_info",
+    );
+    let constant = |id| (op::CONSTANT, [4, id, 7].into());
+    let decorated = |id, decoration: &[u32]| (op::DECORATE, [&[id], decoration].concat());
+    let export = named(&[41], "b", &[0]);
+    let declarations: Code = [
+        (op::CAPABILITY, [6].into()),
+        (op::CAPABILITY, [39].into()),
+        (op::CAPABILITY, [38].into()),
+        (op::EXTENSION, literal(extension)),
+        (op::EXT_INST_IMPORT, named(&[61], import, &[])),
+        (op::ENTRY_POINT, named(&[6, 10], "a", &[20, 21])),
+        decorated(20, &[22]),
+        decorated(21, &[11, 28]),
+        decorated(12, &export),
+        (op::TYPE_VOID, [1].into()),
+        (op::TYPE_FUNCTION, [2, 1].into()),
+        (op::TYPE_INT, [4, 8, 0].into()),
+        (op::TYPE_POINTER, [3, 5, 1].into()),
+        (op::TYPE_POINTER, [5, 8, 1].into()),
+        constant(30),
+        (op::VARIABLE, [3, 20, 5].into()),
+        (op::VARIABLE, [3, 21, 5].into()),
+        (op::EXT_INST, [1, 62, 61, 18, 20, 30, 5].into()),
+    ]
+    .into();
+    let body: Code = [
+        (op::UNDEF, [1, 40].into()),
+        (op::EXT_INST, [1, 41, 61, 29, 40].into()),
+    ]
+    .into();
+    let functions = [function(10, 31, body), function(12, 32, Code::new())].concat();
+    let whole = module(&[declarations, functions.clone()].concat());
+    let left = code(&strip_debug_info(&whole).unwrap());
+    let expected: Code = [
+        (op::CAPABILITY, [6].into()),
+        (op::ENTRY_POINT, named(&[6, 10], "a", &[21])),
+        decorated(21, &[11, 28]),
+        decorated(12, &export),
+        (op::TYPE_VOID, [1].into()),
+        (op::TYPE_FUNCTION, [2, 1].into()),
+        (op::TYPE_POINTER, [3, 5, 1].into()),
+        (op::VARIABLE, [3, 21, 5].into()),
+    ]
+    .into();
+    let functions: Code = [function(10, 31, Code::new()), function(12, 32, Code::new())].concat();
+    assert_eq!(left, [expected, functions].concat());
 }
 
 #[test]

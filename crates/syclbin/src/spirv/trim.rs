@@ -10,10 +10,21 @@ use super::grammar::{self, Ids, Unknown};
 use crate::error::{Error, ErrorKind};
 use crate::portable::lift::scan::is_host_metadata;
 use crate::portable::without_debug_info;
-use crate::spirv::words::{self, HEADER_WORDS, Instruction, error, op, put, string};
+use crate::spirv::words::{
+    self, DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, error,
+    op, put, string,
+};
 
 /// The decoration of functions that other modules may call through a pointer.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
+
+const DECORATION_CONSTANT: u32 = 22;
+const CAPABILITY_INT64: u32 = 11;
+const CAPABILITY_GENERIC_POINTER: u32 = 38;
+const CAPABILITY_INT8: u32 = 39;
+const STORAGE_GENERIC: u32 = 8;
+/// The linkage of `inline` variables and functions.
+const LINKAGE_ONCE: u32 = 2;
 
 /// Returns the module with only these entry points and everything reachable from them. Ids do not change. Debug
 /// information is removed.
@@ -39,6 +50,41 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     }
     let is_kept = |name: &str| entry_points.contains(&name);
     Ok(words::bytes(reachable(words, is_kept, &[])?))
+}
+
+/// Returns the module as the compiler emits it without debug information. Debug information keeps unused types, constants
+/// and variables in a module, and the capabilities that they require. These stay if the module contains an instruction
+/// that the grammar does not cover.
+///
+/// # Errors
+///
+/// Returns an error if `spirv` is not SPIR-V.
+pub fn strip_debug_info(spirv: &[u8]) -> Result<Vec<u8>, Error> {
+    let words = words::words(spirv)?;
+    let instructions = words::instructions(&words).collect::<Result<Vec<_>, Error>>()?;
+    let variables: BTreeSet<u32> = { instructions.iter() }
+        .filter(|instruction| instruction.opcode == op::VARIABLE)
+        .filter_map(|instruction| instruction.operands.get(1).copied())
+        .collect();
+    let is_visible =
+        |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
+            // Unused constants have these decorations, too.
+            (op::DECORATE, [_, DECORATION_CONSTANT | DECORATION_ALIGNMENT, ..]) => false,
+            (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, .., LINKAGE_ONCE]) => {
+                !variables.contains(target)
+            }
+            (op::DECORATE | op::DECORATE_STRING | op::EXT_INST_IMPORT, _) => true,
+            _ => false,
+        };
+    let visible = instructions.iter().filter(|i| is_visible(i));
+    let visible: Vec<u32> = visible
+        .filter_map(|i| i.operands.first().copied())
+        .collect();
+    let needed = reachable(words.clone(), |_| true, &visible);
+    Ok(words::bytes(match needed {
+        Ok(needed) => needed,
+        Err(_) => without_debug_info(words)?,
+    }))
 }
 
 fn entry_point(instruction: &Instruction<'_>) -> Option<String> {
@@ -91,7 +137,10 @@ pub fn reachable(
                 false
             }
             op::ENTRY_POINT | op::LINE | op::NO_LINE => false,
-            op::CAPABILITY | op::EXTENSION => describes_variables || !is_host_metadata(instruction),
+            op::CAPABILITY | op::EXTENSION => {
+                (describes_variables || !is_host_metadata(instruction))
+                    && module.needs(instruction, &live)
+            }
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => kernels.contains(&target),
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
                 let size = 1 + usize::from(instruction.opcode == op::GROUP_MEMBER_DECORATE);
@@ -159,6 +208,24 @@ impl<'w> Module<'w> {
             }
         }
         Ok(module)
+    }
+
+    /// Returns whether a capability or extension is needed. A capability of a type is, if the type is in `live`.
+    fn needs(&self, instruction: &Instruction<'_>, live: &BTreeSet<u32>) -> bool {
+        let (opcode, last) = match (instruction.opcode, instruction.operands) {
+            (op::CAPABILITY, [CAPABILITY_GENERIC_POINTER]) => (op::TYPE_POINTER, STORAGE_GENERIC),
+            (op::CAPABILITY, [CAPABILITY_INT8]) => (op::TYPE_INT, 8),
+            (op::CAPABILITY, [CAPABILITY_INT64]) => (op::TYPE_INT, 64),
+            (op::EXTENSION, name) => return string(name).0 != "SPV_KHR_non_semantic_info",
+            _ => return true,
+        };
+        self.declarations().any(|declared| {
+            // The storage class or the width follows the result.
+            let [result, operand, ..] = declared.operands else {
+                return false;
+            };
+            declared.opcode == opcode && *operand == last && live.contains(result)
+        })
     }
 
     fn declarations(&self) -> impl Iterator<Item = &'w Instruction<'w>> {

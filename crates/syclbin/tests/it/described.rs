@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use syclbin::__private::debug_info::Described;
 use syclbin::__private::mangled;
-use syclbin::__private::spirv::Module;
 use syclbin::Syclbin;
 use syclbin::signature::{
     self, Argument, Declaration, DeclaredParameter, Element, KernelName, Signatures, Type,
@@ -24,9 +23,8 @@ fn file(name: &str) -> Syclbin<'static> {
 }
 
 fn describe(file: &Syclbin<'_>) -> Described {
-    let code = &file.modules[0].images[0].bytes;
     let mut described = Described::default();
-    described.add(&Module::parse(code).unwrap());
+    described.add(&file.modules[0]).unwrap();
     described
 }
 
@@ -152,14 +150,15 @@ fn code_alone_gives_signatures_of_what_it_knows() {
 fn damaged_debug_information_does_not_panic() {
     let file = file("described");
     let code = &file.modules[0].images[0].bytes;
+    let mut module = file.modules[0].clone();
     let mut read = 0;
     for at in (20..code.len()).step_by(499) {
         for change in [0x01, 0x80, 0xff] {
             let mut damaged = code.to_vec();
             damaged[at] ^= change;
-            if let Ok(module) = Module::parse(&damaged) {
-                let mut described = Described::default();
-                described.add(&module);
+            module.images[0].bytes = damaged.into();
+            let mut described = Described::default();
+            if described.add(&module).is_ok() {
                 let mut kernels = described.kernels.values();
                 read += usize::from(kernels.any(|kernel| kernel.parameters.is_some()));
             }

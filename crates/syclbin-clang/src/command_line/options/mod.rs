@@ -12,6 +12,7 @@ use crate::command_line::states::{self, Dependencies};
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
 use crate::command_line::warnings::Warnings;
+use crate::describe;
 use crate::library::{BFLOAT16_PATH, include_arguments};
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
@@ -70,6 +71,8 @@ pub(crate) struct Options {
     pub(crate) targets: Targets,
     /// The settings for compiling to PTX, set only in the child process: this program runs itself again for that step.
     pub(crate) ptx: Option<Ptx>,
+    /// Leaves the debug information of SPIR-V, set only in a child process: the parent process describes the kernels.
+    pub(crate) describes_later: bool,
     /// The action on LLVM bitcode. To compile bitcode, this program runs itself again.
     pub(crate) bitcode: Option<Bitcode>,
     /// The arguments for clang, in order. They are UTF-8, because the library requires it.
@@ -105,6 +108,7 @@ impl Default for Options {
             depfile: None,
             targets: Targets::default(),
             ptx: None,
+            describes_later: false,
             bitcode: None,
             clang: Vec::new(),
             show: Show::default(),
@@ -203,6 +207,7 @@ impl Reader {
             | "-fno-offload-rdc" => options.dependencies = Dependencies::Forbidden(spelled),
             Bitcode::COMPILE => options.bitcode = Some(Bitcode::Compile(value)),
             Bitcode::SAVE => options.bitcode = Some(Bitcode::Save),
+            describe::LATER => options.describes_later = true,
             nvidia::OPTION => options.ptx = Some(Ptx::parse(&value)?),
             "-fsycl-targets=" => options.targets.list(&value)?,
             "--optional-target=" => options.targets.add_optional(&value)?,

@@ -15,7 +15,7 @@ use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;
 use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{kernel, mangled};
-use crate::spirv::module::{Extended, ParameterType, TypeId, parameter_name};
+use crate::spirv::module::{Extended, Parameter, ParameterType, TypeId, parameter_name};
 
 const STORAGE_WORKGROUP: u32 = 4;
 /// The compiler-generated struct in which a functor passes an array.
@@ -73,14 +73,18 @@ impl<'m> DebugInfo<'m> {
     }
 
     /// Returns the declared parameters of a kernel. For a free-function kernel, these are the parameters of the
-    /// function that the kernel calls.
-    pub(super) fn kernel_parameters(&mut self, symbol: &str) -> Option<Vec<CppParameter>> {
+    /// function that the kernel calls. `passed` contains the arguments in the code.
+    pub(super) fn kernel_parameters(
+        &mut self,
+        symbol: &str,
+        passed: &[Option<Parameter>],
+    ) -> Option<Vec<CppParameter>> {
         let function = mangled::plain_function(symbol)
             .and_then(|plain| self.functions.get(plain.as_str()).copied())
             .and_then(|function| self.parameters(function));
         match function {
             Some(parameters) => Some(parameters),
-            None => self.functor(*self.functions.get(symbol)?, symbol),
+            None => self.functor(*self.functions.get(symbol)?, symbol, passed),
         }
     }
 
@@ -213,12 +217,16 @@ impl<'m> DebugInfo<'m> {
     }
 
     /// Returns the members of a functor, derived from its arguments. All arguments of an accessor share a name.
-    fn functor(&mut self, function: u32, symbol: &str) -> Option<Vec<CppParameter>> {
+    fn functor(
+        &mut self,
+        function: u32,
+        symbol: &str,
+        passed: &[Option<Parameter>],
+    ) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
         let lowered = self.lowered(function, types, &members)?;
         let is_lambda = mangled::parse(symbol).is_some_and(|name| !name.lambdas.is_empty());
-        let passed = self.module.parameters(symbol)?;
         if passed.len() != lowered.len() {
             return None;
         }
@@ -233,19 +241,20 @@ impl<'m> DebugInfo<'m> {
                 _ => None,
             };
             let is_wrapper = parameter.ty.is(WRAPPER);
-            let ty = match (passed[at].ty, pointee, group) {
+            let code = passed[at].as_ref().map(|passed| passed.ty);
+            let ty = match (code, pointee, group) {
                 // A stream consists of three accessors and a number.
                 _ if parameter.ty.is(STREAM) => {
                     let same = lowered[at..].iter().take_while(|other| other.name == name);
                     at += same.count() - 1;
                     parameter.ty.clone()
                 }
-                (ParameterType::Sampler, ..) => CppType::named("sycl::sampler"),
+                (Some(ParameterType::Sampler), ..) => CppType::named("sycl::sampler"),
                 (
-                    ParameterType::Image {
+                    Some(ParameterType::Image {
                         dimensions,
                         written,
-                    },
+                    }),
                     ..,
                 ) => {
                     let member = members.get(&*name);
@@ -271,7 +280,7 @@ impl<'m> DebugInfo<'m> {
                 }
                 (code, Some(pointee), _) if self.is_local(types[at]) => {
                     let of = match code {
-                        ParameterType::LocalPointer { pointee: array } => {
+                        Some(ParameterType::LocalPointer { pointee: array }) => {
                             self.local_array(pointee, array)
                         }
                         _ => pointee.array(None),
@@ -281,7 +290,7 @@ impl<'m> DebugInfo<'m> {
                 _ if name == HANDLER => CppType::named("sycl::kernel_handler"),
                 _ if is_wrapper && self.is_empty(types[at]) => CppType::named(EMPTY),
                 // For a type without a C++ name, only the code provides the size.
-                (ParameterType::ByValue { ty }, ..) if is_wrapper => {
+                (Some(ParameterType::ByValue { ty }), ..) if is_wrapper => {
                     CppType::named(BYTES).array(Some(self.module.types.size(ty.0)?.0))
                 }
                 _ if is_wrapper => return None,

@@ -15,6 +15,8 @@ use super::cpp_type::{CppParameter, CppType};
 use super::declared::Declared;
 use super::names::Definitions;
 use super::types::{Element, Type};
+use crate::error::Error;
+use crate::model::{AbstractModule, Image};
 use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, newest first, and whether their member records omit the parent.
@@ -46,6 +48,13 @@ const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
 /// The maximum nesting depth of types and scopes. A deeper chain is treated as a cycle.
 const MAX_DEPTH: usize = 32;
+/// The maximum number of functions that are inlined in each other. A longer chain is treated as a cycle.
+const MAX_INLINED: usize = 1024;
+
+/// The set in which `syclbin-clang` notes the number of dimensions of each function kernel, or 0 for a single task.
+/// Debug information does not contain it. [`record`](crate::__private::record) removes the set.
+pub const DIMENSIONS: &str = "SYCLBIN-RS/dimensions";
+
 /// Everything that signatures need from the debug information of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
@@ -70,8 +79,19 @@ pub struct DescribedKernel {
 }
 
 impl Described {
-    /// Adds the debug information of a module, if any. All added modules must come from the same source.
-    pub fn add(&mut self, module: &Module) {
+    /// Adds the debug information of the SPIR-V in `module`, if any. All added modules must come from the same source.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an image is declared as SPIR-V but cannot be read.
+    pub fn add(&mut self, module: &AbstractModule<'_>) -> Result<(), Error> {
+        for code in module.images.iter().filter_map(Image::spirv) {
+            self.add_code(&Module::parse(code)?, module);
+        }
+        Ok(())
+    }
+
+    fn add_code(&mut self, module: &Module, of: &AbstractModule<'_>) {
         let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
         let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {
             let set = module.instruction_set(name).filter(is_used)?;
@@ -81,17 +101,19 @@ impl Described {
         let definitions = core::mem::take(&mut self.definitions);
         let mut info = DebugInfo::new(module, set, newer, definitions);
         for symbol in module.kernel_names() {
-            let parameters = info.kernel_parameters(symbol);
-            let passed = module.parameters(symbol).unwrap_or_default();
+            let passed = passed(module, of, symbol);
+            let parameters = info.kernel_parameters(symbol, &passed);
             align(
                 parameters.as_deref().unwrap_or_default(),
                 &passed,
                 &mut info.definitions,
             );
+            let noted = of.metadata.get(DIMENSIONS, symbol);
+            let noted = noted.and_then(|noted| u8::try_from(noted.as_u32()?).ok());
             let kernel = DescribedKernel {
                 parameters,
                 location: info.location(symbol),
-                dimensions: info.dimensions(symbol),
+                dimensions: noted.or_else(|| info.dimensions(symbol)),
             };
             self.kernels.insert(symbol.into(), kernel);
         }
@@ -104,9 +126,21 @@ impl Described {
     }
 }
 
+/// Returns the arguments of a kernel in the code. Arguments that the compiler removed are `None`.
+fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<Parameter>> {
+    let removed = of.eliminated_arguments(symbol).unwrap_or_default();
+    let mut code = module.parameters(symbol).unwrap_or_default().into_iter();
+    let mut all = Vec::new();
+    for is_removed in removed {
+        all.push(if is_removed { None } else { code.next() });
+    }
+    all.extend(code.map(Some));
+    all
+}
+
 /// Applies the alignments of the arguments in the code to structs, because SPIR-V debug information does not
 /// record `alignas`.
-fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Definitions) {
+fn align(declared: &[CppParameter], passed: &[Option<Parameter>], definitions: &mut Definitions) {
     let types = declared
         .iter()
         .map(|parameter| definitions.parameter(&parameter.ty, &definitions.layouts));
@@ -116,7 +150,7 @@ fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Defi
         _ => 1,
     };
     if types.iter().map(width).sum::<usize>() != passed.len() {
-        return; // the compiler removed some arguments
+        return; // the declaration does not match the code
     }
     let mut at = 0;
     for declared in types {
@@ -125,7 +159,10 @@ fn align(declared: &[CppParameter], passed: &[Parameter], definitions: &mut Defi
                 ty,
                 Type::Value(Element::Array { .. }) | Type::LocalMemory { .. }
             )
-            && let (Some(structure), Some(own)) = (ty.structure(), passed[at].align)
+            && let (Some(structure), Some(own)) = (
+                ty.structure(),
+                passed[at].as_ref().and_then(|passed| passed.align),
+            )
         {
             definitions.layouts.align_as(structure, own.into());
         }
@@ -178,13 +215,9 @@ impl<'m> DebugInfo<'m> {
                     }
                 }
                 SCOPE => {
-                    let inlined = e
-                        .operands
-                        .first()
-                        .and_then(|scope| info.function_of(*scope));
-                    if let (Some(function), Some(inlined)) = (function, inlined) {
+                    if let (Some(function), Some(inlined)) = (function, info.inlined(e)) {
                         let all = info.uses.entry(function).or_default();
-                        if all.last() != Some(&inlined) {
+                        if !all.contains(&inlined) {
                             all.push(inlined);
                         }
                     }
@@ -214,6 +247,22 @@ impl<'m> DebugInfo<'m> {
             }
         }
         info
+    }
+
+    /// Returns the function that contains an instruction in `scope`, if it is inlined. Of functions that are inlined in
+    /// each other, returns the one that the function in the code calls.
+    fn inlined(&self, scope: &Extended) -> Option<u32> {
+        let (mut scope, mut at) = (scope.operands.first()?, scope.operands.get(1)?);
+        for _ in 0..MAX_INLINED {
+            let call = self.instructions.get(at)?;
+            // The line, in newer records the column, the scope, and where that scope is inlined.
+            let call = call.operands.get(1 + usize::from(self.newer)..)?;
+            let Some(next) = call.get(1) else {
+                return self.function_of(*scope);
+            };
+            (scope, at) = (call.first()?, next);
+        }
+        None
     }
 
     /// Returns the function that contains a scope, or that a template instance instantiates.

@@ -309,6 +309,26 @@ fn well(arguments: &[&str], folder: &Path) -> Syclbin<'static> {
     read(&folder.join("a.syclbin"))
 }
 
+#[test]
+fn ptx_alone_has_declared_types() {
+    if component().is_none() {
+        return;
+    }
+    let folder = folder(
+        "struct Two { unsigned of[2]; };\nKERNEL k(unsigned n, const Two *from, int *to) { *to = n; }",
+    );
+    let kernels = |targets| {
+        let file = well(&["-fsyclbin", targets, "k.cpp"], folder.path());
+        let images = file.modules.iter().map(images).collect::<Vec<_>>();
+        (signature::kernels(&file).unwrap().kernels, images)
+    };
+    let (spirv, _) = kernels("-fsycl-targets=spir64");
+    let (ptx, images) = kernels("-fsycl-targets=nvptx64");
+    assert_eq!(ptx, spirv);
+    assert_eq!(images, [["Ptx"]]);
+    assert!(format!("{spirv:?}").contains("U32"), "{spirv:?}");
+}
+
 /// Once this fails, `device_library.rs` of `syclbin-clang` can go.
 #[test]
 fn library_still_searches_for_device_library() {

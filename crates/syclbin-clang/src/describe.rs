@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Describes kernels while they are compiled to SPIR-V. Debug information contains the declarations, and the header that
+//! DPC++ writes for host code contains the dimensions of function kernels. The same compile emits the code: afterwards,
+//! the debug information is removed.
+
+use syclbin::__private::debug_info::{DIMENSIONS, Described};
+use syclbin::__private::spirv;
+use syclbin::{AbstractModule, Syclbin};
+
+use crate::{Failure, Result};
+
+/// The option that makes a process of this program leave the debug information, for the process that started it.
+pub(crate) const LATER: &str = "--describe-later";
+
+/// Returns the arguments that add descriptions to a compile with `arguments`. Clang writes its header to `header`.
+pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
+    let mut all = vec!["-g".to_owned()];
+    // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+    all.push("-fstandalone-debug".to_owned());
+    let mut inner = vec![format!("-fsycl-int-header={header}")];
+    if !has_debug_info(arguments) {
+        // Without this, the library does not optimize code with debug information.
+        inner.push(level(arguments).to_owned());
+    }
+    all.extend(inner.into_iter().flat_map(|it| ["-Xclang".to_owned(), it]));
+    all
+}
+
+/// Returns the optimization level.
+fn level(arguments: &[String]) -> &str {
+    let level = arguments
+        .iter()
+        .rfind(|argument| argument.starts_with("-O"));
+    level.map_or("-O2", String::as_str)
+}
+
+/// Returns whether `arguments` request debug information.
+pub(crate) fn has_debug_info(arguments: &[String]) -> bool {
+    let last = arguments
+        .iter()
+        .rfind(|argument| argument.starts_with("-g"));
+    last.is_some_and(|last| last != "-g0" && last != "-gline-tables-only")
+}
+
+/// Returns whether the library optimizes code that is compiled with `arguments`.
+pub(crate) fn is_optimized(arguments: &[String]) -> bool {
+    level(arguments) != "-O0" && !has_debug_info(arguments)
+}
+
+/// Notes in `module` the dimensions that the header gives for its function kernels, and 0 for a single task.
+pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
+    let mut kernels = header.split("getFunctionName() { return \"");
+    kernels.next();
+    for text in kernels {
+        let Some((symbol, traits)) = text.split_once('"') else {
+            continue;
+        };
+        let ranges = traits.split_once("::is_nd_range_kernel<");
+        let dimensions = match ranges.and_then(|(_, of)| of.split_once(", ")?.1.split_once('>')) {
+            Some((count, _)) => count.parse::<u32>().ok(),
+            None => traits.contains("::is_single_task_kernel<").then_some(0),
+        };
+        if let Some(dimensions) = dimensions
+            && module.kernel_names().any(|name| name == symbol)
+        {
+            module
+                .metadata
+                .insert(DIMENSIONS, symbol.to_owned(), dimensions);
+        }
+    }
+}
+
+/// Returns what debug information says about the kernels and variables in `file`, whose modules come from one source.
+pub(crate) fn read(file: &Syclbin<'_>) -> Result<Described> {
+    let mut described = Described::default();
+    for module in &file.modules {
+        described.add(module).map_err(unreadable)?;
+    }
+    Ok(described)
+}
+
+/// Records descriptions of the kernels and variables in `file`, and removes the debug information unless `arguments`
+/// request it.
+pub(crate) fn record(
+    file: &mut Syclbin<'_>,
+    described: &Described,
+    arguments: &[String],
+) -> Result<()> {
+    for module in &mut file.modules {
+        syclbin::__private::record(module, described).map_err(unreadable)?;
+        if has_debug_info(arguments) {
+            continue;
+        }
+        for image in &mut module.images {
+            if let Some(code) = image.spirv() {
+                image.bytes = spirv::strip_debug_info(code).map_err(unreadable)?.into();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(error: syclbin::Error) -> Failure {
+    Failure::Own(format!(
+        "the compiler library emitted invalid SPIR-V: {error}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn only_optimized_code_is_repaired() {
+        let is = |text: &str| is_optimized(&words(text));
+        assert!(is("-O2") && is("-O0 -O3") && is("-O2 -gline-tables-only") && is("-DX"));
+        assert!(!is("-O3 -O0") && !is("-O2 -g") && is("-g -g0"));
+    }
+
+    #[test]
+    fn header_states_dimensions_of_functions() {
+        let header = r#"
+  static constexpr const char *getFunctionName() { return "__sycl_kernel_f"; }
+struct ext::oneapi::experimental::is_kernel<__sycl_shim1()> {
+struct ext::oneapi::experimental::is_nd_range_kernel<__sycl_shim1(), 2> {
+  static constexpr const char *getFunctionName() { return "__sycl_kernel_g"; }
+struct ext::oneapi::experimental::is_single_task_kernel<__sycl_shim2()> {
+  static constexpr const char *getFunctionName() { return "elsewhere"; }
+struct ext::oneapi::experimental::is_nd_range_kernel<__sycl_shim3(), 3> {"#;
+        let mut module = AbstractModule::default();
+        module.add_kernel_name("__sycl_kernel_f");
+        module.add_kernel_name("__sycl_kernel_g");
+        note_dimensions(&mut module, header);
+        let noted = module.metadata.entries(DIMENSIONS);
+        let noted: Vec<_> = noted.map(|(name, value)| (name, value.as_u32())).collect();
+        let expected = [("__sycl_kernel_f", Some(2)), ("__sycl_kernel_g", Some(0))];
+        assert_eq!(noted, expected);
+    }
+
+    #[test]
+    fn requested_debug_information_is_not_optimized() {
+        let added = arguments(&words("-O3 -DX"), "h");
+        let expected = "-g -fstandalone-debug -Xclang -fsycl-int-header=h -Xclang -O3";
+        assert_eq!(added.join(" "), expected);
+        assert!(!arguments(&words("-O3 -g"), "h").contains(&"-O3".to_owned()));
+    }
+}
