@@ -94,12 +94,10 @@ impl Build {
     ///
     /// Unlike [`warnings`](https://docs.rs/cc/latest/cc/struct.Build.html#method.warnings) of crate `cc`, this method
     /// never adds `-Wall` or `-Wextra`.
-    pub fn warnings(self, yes: bool) -> Self {
-        if yes {
-            self
-        } else {
-            self.flag("-Wno-everything")
-        }
+    pub fn warnings(mut self, yes: bool) -> Self {
+        const NONE: &str = "-Wno-everything";
+        self.request.arguments.retain(|argument| argument != NONE);
+        if yes { self } else { self.flag(NONE) }
     }
 
     /// Adds a compiler argument, such as `-std=c++20`. The default optimization level is `-O2`.
@@ -259,4 +257,15 @@ fn warn_of_left_out(name: &str, bytes: &[u8]) {
 
 pub(crate) fn fail(error: &Error) -> ! {
     cargo::fail(&format!("{}\n{error}", error.diagnostics()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_can_be_enabled_again() {
+        let build = Build::new().warnings(false).flag("-O3").warnings(true);
+        assert_eq!(build.request.arguments, ["-O3"]);
+    }
 }

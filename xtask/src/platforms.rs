@@ -365,8 +365,9 @@ fn commands(directory: &Path, home: &Path, program: impl Fn() -> Result<Command>
         let pip = Search::from_env()
             .find()
             .map_err(|tried| format!("no pip to fetch wheels: {tried}"))?;
-        pip.download(&pins, &wheels, &wheels)
-            .map_err(|error| error.to_string())?;
+        if let Err(error) = pip.download(&pins, &wheels, &wheels) {
+            return Ok(Row::skipped(WINDOWS, "cargo syclbin", error.to_string()));
+        }
     }
     let file = windows_path(&root().join("tests/files/vector_ops.object.syclbin"));
     let (wheels, out) = (

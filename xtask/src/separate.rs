@@ -27,7 +27,9 @@ pub(crate) fn run() -> Result<()> {
         let product = printed(Command::new(&candle).args(["1024", "2048"]))?;
         contains(&product, "agree     with candle's own result")?;
         let decoder = printed(Command::new(&candle).args(["decoder", "small"]))?;
-        contains(&decoder, "agree     with candle: 32 tokens")
+        contains(&decoder, "agree     with candle: 32 tokens")?;
+        let product = printed(Command::new(&candle).args(["matmul", "65", "70", "75"]))?;
+        contains(&product, "65 x 70 x 75: device")
     })?;
     if let Some(missing) = missing_for_mpi() {
         eprintln!("skipped: stencil-mpi: {missing}");

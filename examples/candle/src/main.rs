@@ -3,9 +3,11 @@
 //!
 //! - `candle [ROWS COLUMNS]`: a quantized matrix times a vector, as an operation of candle
 //! - `candle decoder [small]`: a decoder that generates tokens
+//! - `candle matmul [M K N]`: a matrix times a matrix, beside two crates
 
 mod decoder;
 mod generate;
+mod matmul;
 mod matvec;
 mod reference;
 mod weights;
@@ -39,6 +41,14 @@ fn run() -> Result<()> {
     match words[..] {
         ["decoder"] => return generate::run(generate::LARGE, 64),
         ["decoder", "small"] => return generate::run(generate::SMALL, 32),
+        ["matmul"] => return matmul::run(&matmul::SIZES),
+        ["matmul", m, k, n] => {
+            let size = [m, k, n].map(|text| text.parse().ok().filter(|n| *n > 0));
+            let [Some(m), Some(k), Some(n)] = size else {
+                candle_core::bail!("usage: candle matmul [M K N], three numbers from 1 on");
+            };
+            return matmul::run(&[[m, k, n]]);
+        }
         _ => {}
     }
     let numbers = words.iter().map(|text| text.parse());
@@ -49,7 +59,7 @@ fn run() -> Result<()> {
             vec![[rows, columns]]
         }
         _ => candle_core::bail!(
-            "usage: candle [ROWS COLUMNS] (COLUMNS must be a multiple of 32), or candle decoder [small]"
+            "usage: candle [ROWS COLUMNS] (COLUMNS must be a multiple of 32), candle decoder [small], or candle matmul [M K N]"
         ),
     };
     for [rows, columns] in sizes {

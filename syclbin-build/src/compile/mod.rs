@@ -98,10 +98,12 @@ fn warn_without_nvidia(compiler: &Compiler) {
     if cargo::env_again("PROFILE").is_some_and(|profile| profile == "release") {
         let variable = default_targets::VARIABLE;
         // Only `syclbin-clang` uses components.
-        let remedy = if compiler.is_own() {
-            format!("run `{INSTALL_COMMAND} --component nvidia`")
-        } else {
+        let remedy = if !compiler.is_own() {
             format!("set {variable}=spir64,nvptx64-nvidia-cuda")
+        } else if cfg!(windows) {
+            "build on x86-64 Linux".to_owned()
+        } else {
+            format!("run `{INSTALL_COMMAND} --component nvidia`")
         };
         ONCE.call_once(|| {
             cargo::warning(&format!(

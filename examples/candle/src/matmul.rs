@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A matrix times a matrix: on the device, by candle (crate `gemm`) and by ndarray (crate `matrixmultiply`). A tuner
+//! first chooses the sizes of the kernel for this device.
+
+use std::time::{Duration, Instant};
+
+use candle_core::{Device, Error, Result, Tensor};
+use ndarray::{Array2, ArrayView2};
+use syclbin_rt::{Buffer, LocalMemory, NdRange, Queue};
+
+use crate::{distance, numbers};
+
+syclbin_rt::include_syclbin! {
+    #[allow(unsafe_code, reason = "a contract")]
+    mod kernels = "matmul";
+
+    // SAFETY: the kernel stays inside of the matrices and of the work-group memory, whatever the range and the constants
+    // are. The barriers are reached by all work-items of a group, or by none.
+    unsafe extern "SYCL" {
+        safe fn matmul where a.len() >= m * k, b.len() >= k * n, c.len() >= m * n, strips.len() >= room;
+    }
+}
+
+/// An `m` x `k` matrix times a `k` x `n` one.
+pub type Size = [usize; 3];
+
+/// The second size is that of a prompt with 128 tokens in a model with 8 billion weights.
+pub const SIZES: [Size; 3] = [[1024, 1024, 1024], [128, 4096, 4096], [2048, 2048, 2048]];
+/// The size that the tuner multiplies.
+const TRIAL: Size = [256, 512, 512];
+/// How often each side multiplies, in turns; the fastest counts.
+const TURNS: usize = 5;
+
+/// The rows and columns of c that a work-item computes; as in kernels/matmul.cpp.
+const EACH: usize = 4;
+
+/// The kernel, and the sizes that it is compiled for.
+struct Matmul {
+    queue: Queue,
+    kernels: kernels::Module,
+    /// The work-items of a group, in each dimension.
+    side: u32,
+    /// The columns of a, and rows of b, that are copied at a time.
+    depth: u32,
+}
+
+impl Matmul {
+    fn new(queue: &Queue, [side, depth]: [u32; 2]) -> syclbin_rt::Result<Self> {
+        let builder = kernels::Module::builder(queue).side(side).depth(depth);
+        Ok(Self {
+            queue: queue.clone(),
+            kernels: builder.load()?,
+            side,
+            depth,
+        })
+    }
+
+    /// The elements of c that a work-group computes, in each dimension.
+    fn square(&self) -> usize {
+        self.side as usize * EACH
+    }
+
+    /// Tries all sizes that fit the device of `queue`, and returns the fastest with its time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the device reports an error.
+    fn tuned(queue: &Queue) -> syclbin_rt::Result<(Self, Duration)> {
+        let [m, k, n] = TRIAL;
+        let (a, b) = (queue.zeroed(m * k)?, queue.zeroed(k * n)?);
+        let mut c = queue.zeroed(m * n)?;
+        let mut best = (Self::new(queue, [1, 1])?, Duration::MAX);
+        for side in [8, 16, 32] {
+            for depth in [16, 32, 64, 128] {
+                let candidate = Self::new(queue, [side, depth])?;
+                let bytes = 8 * candidate.square() as u64 * u64::from(depth);
+                let device = queue.device();
+                if bytes > device.local_memory_bytes()
+                    || (side * side) as usize > device.max_work_group_size()
+                {
+                    continue;
+                }
+                let mut time = Duration::MAX;
+                // The first launch compiles the kernel.
+                for _ in 0..4 {
+                    time = time.min(candidate.multiply(&a, &b, &mut c, TRIAL)?);
+                }
+                if time < best.1 {
+                    best = (candidate, time);
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    /// Computes `c`, and returns how long that took.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the device reports an error.
+    fn multiply(
+        &self,
+        a: &Buffer<f32>,
+        b: &Buffer<f32>,
+        c: &mut Buffer<f32>,
+        size: Size,
+    ) -> syclbin_rt::Result<Duration> {
+        let (side, square) = (self.side as usize, self.square());
+        let groups = |count: usize| count.div_ceil(square) * side;
+        let range = NdRange::new([groups(size[0]), groups(size[2])]).local([side, side]);
+        let [m, k, n] = size.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let strips = LocalMemory::of(2 * square * self.depth as usize);
+        let room = 2 * EACH as u32 * self.side * self.depth;
+        let start = Instant::now();
+        let launch = self.kernels.matmul(a, b, c, m, n, k, strips, room);
+        launch.launch(range)?.wait()?;
+        Ok(start.elapsed())
+    }
+}
+
+/// Compares the three in all `sizes`.
+///
+/// # Errors
+///
+/// Fails if the results differ, or if a device reports an error.
+pub fn run(sizes: &[Size]) -> Result<()> {
+    let queue = kernels::Module::best_device().and_then(|device| device.queue());
+    let queue = queue.map_err(Error::wrap)?;
+    println!("device    {}", queue.device());
+    let start = Instant::now();
+    let (matmul, time) = Matmul::tuned(&queue).map_err(Error::wrap)?;
+    println!(
+        "tuner     side {}, depth {}: {:.0} GFLOP/s; took {:.1} s",
+        matmul.side,
+        matmul.depth,
+        rate(TRIAL, time),
+        start.elapsed().as_secs_f64()
+    );
+    for size in sizes {
+        compare(&matmul, *size)?;
+    }
+    Ok(())
+}
+
+fn compare(matmul: &Matmul, size: Size) -> Result<()> {
+    let [m, k, n] = size;
+    let (a, b) = (numbers(&[m, k], 1)?, numbers(&[k, n], 2)?);
+    let [flat_a, flat_b] = [&a, &b].map(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
+    let (flat_a, flat_b) = (flat_a?, flat_b?);
+    let view = |shape, numbers| ArrayView2::from_shape(shape, numbers).map_err(Error::wrap);
+    let (view_a, view_b) = (view((m, k), &flat_a)?, view((k, n), &flat_b)?);
+    let upload = |numbers: &[f32]| matmul.queue.upload(numbers).map_err(Error::wrap);
+    let (device_a, device_b) = (upload(&flat_a)?, upload(&flat_b)?);
+    let mut c = matmul.queue.zeroed(m * n).map_err(Error::wrap)?;
+
+    let [mut on_device, mut by_candle, mut by_ndarray] = [Duration::MAX; 3];
+    let (mut exact, mut other) = (a.clone(), Array2::zeros((0, 0)));
+    for _ in 0..TURNS {
+        let time = matmul.multiply(&device_a, &device_b, &mut c, size);
+        on_device = on_device.min(time.map_err(Error::wrap)?);
+        let start = Instant::now();
+        exact = a.matmul(&b)?;
+        by_candle = by_candle.min(start.elapsed());
+        let start = Instant::now();
+        other = view_a.dot(&view_b);
+        by_ndarray = by_ndarray.min(start.elapsed());
+    }
+    let computed = matmul.queue.download(&c).map_err(Error::wrap)?;
+    let computed = Tensor::from_vec(computed, &[m, n], &Device::Cpu)?;
+    let other = Tensor::from_vec(other.into_raw_vec_and_offset().0, &[m, n], &Device::Cpu)?;
+
+    // Each adds k products that are at most a quarter, in another order.
+    let bound = f64::from(f32::EPSILON) * k as f64;
+    let difference = distance(&computed, &exact)?.max(distance(&other, &exact)?);
+    println!(
+        "{m} x {k} x {n}: device {:.0}, gemm {:.0}, matrixmultiply {:.0} GFLOP/s; agree up to {difference:.1e}",
+        rate(size, on_device),
+        rate(size, by_candle),
+        rate(size, by_ndarray)
+    );
+    if difference > bound {
+        candle_core::bail!("a difference of {difference:.1e}, more than {bound:.1e}");
+    }
+    Ok(())
+}
+
+/// Billions of additions and multiplications per second.
+fn rate(size: Size, time: Duration) -> f64 {
+    2.0 * size.iter().product::<usize>() as f64 / time.as_secs_f64() / 1e9
+}
