@@ -168,6 +168,15 @@ pub enum Error {
         /// The problem with the file.
         problem: String,
     },
+    /// `syclbin-clang` compiled a source, but did not record descriptions of its kernels, as this release does.
+    #[error("{} recorded no descriptions for {}, because it is from another release; run `{INSTALL_COMMAND}`, or remove \
+        it from SYCLBIN_CLANG", .program.display(), .source_file.display())]
+    OtherRelease {
+        /// The compiler.
+        program: PathBuf,
+        /// The source.
+        source_file: PathBuf,
+    },
     /// The file that [`Build::prebuilt`](crate::Build::prebuilt) names is unreadable or damaged.
     #[error("prebuilt file {} {problem}; regenerate it with `cargo syclbin build --commit` on a machine with a \
         compiler", .path.display())]

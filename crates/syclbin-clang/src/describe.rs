@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Describes kernels while they are compiled to SPIR-V. Debug information contains the declarations, and the header that
-//! DPC++ writes for host code contains the dimensions of function kernels. The same compile emits the code: afterwards,
-//! the debug information is removed.
+//! Describes kernels in the compile that emits their SPIR-V. Declarations come from debug information, which is
+//! stripped afterwards. The dimensions of function kernels come from the integration header, which DPC++ writes for
+//! host code.
 
 use syclbin::__private::debug_info::{DIMENSIONS, Described};
 use syclbin::__private::spirv;
@@ -9,10 +9,11 @@ use syclbin::{AbstractModule, Syclbin};
 
 use crate::{Failure, Result};
 
-/// The option that makes a process of this program leave the debug information, for the process that started it.
+/// The option that tells a child process to keep debug information, because its parent describes the kernels.
 pub(crate) const LATER: &str = "--describe-later";
 
-/// Returns the arguments that add descriptions to a compile with `arguments`. Clang writes its header to `header`.
+/// Returns the arguments to add to the user's `arguments`, so that the output can be described. Clang writes the
+/// integration header to the path `header`.
 pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
     let mut all = vec!["-g".to_owned()];
     // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
@@ -42,12 +43,12 @@ pub(crate) fn has_debug_info(arguments: &[String]) -> bool {
     last.is_some_and(|last| last != "-g0" && last != "-gline-tables-only")
 }
 
-/// Returns whether the library optimizes code that is compiled with `arguments`.
+/// Returns whether the library optimizes code for the user's `arguments`, before [`arguments`] adds to them.
 pub(crate) fn is_optimized(arguments: &[String]) -> bool {
     level(arguments) != "-O0" && !has_debug_info(arguments)
 }
 
-/// Notes in `module` the dimensions that the header gives for its function kernels, and 0 for a single task.
+/// Copies the dimensions of the function kernels in `module` from the integration header, with 0 for a single task.
 pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
     let mut kernels = header.split("getFunctionName() { return \"");
     kernels.next();
@@ -72,11 +73,7 @@ pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
 
 /// Returns what debug information says about the kernels and variables in `file`, whose modules come from one source.
 pub(crate) fn read(file: &Syclbin<'_>) -> Result<Described> {
-    let mut described = Described::default();
-    for module in &file.modules {
-        described.add(module).map_err(unreadable)?;
-    }
-    Ok(described)
+    Described::of(file).map_err(unreadable)
 }
 
 /// Records descriptions of the kernels and variables in `file`, and removes the debug information unless `arguments`
@@ -115,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn only_optimized_code_is_repaired() {
+    fn o0_and_debug_information_disable_optimization() {
         let is = |text: &str| is_optimized(&words(text));
         assert!(is("-O2") && is("-O0 -O3") && is("-O2 -gline-tables-only") && is("-DX"));
         assert!(!is("-O3 -O0") && !is("-O2 -g") && is("-g -g0"));
@@ -142,7 +139,7 @@ struct ext::oneapi::experimental::is_nd_range_kernel<__sycl_shim3(), 3> {"#;
     }
 
     #[test]
-    fn requested_debug_information_is_not_optimized() {
+    fn code_with_requested_debug_information_is_not_optimized() {
         let added = arguments(&words("-O3 -DX"), "h");
         let expected = "-g -fstandalone-debug -Xclang -fsycl-int-header=h -Xclang -O3";
         assert_eq!(added.join(" "), expected);

@@ -23,8 +23,9 @@ pub(crate) struct Step {
     /// The index of another step in the same run that compiles the same source. Messages that both produce are printed
     /// once.
     pub(crate) like: Option<usize>,
-    /// Whether the request can continue without the output of this step. A failure is then only a warning.
-    pub(crate) is_optional: bool,
+    /// The consequence of a failure, if the request can continue without the output of this step. A failure is then only
+    /// a warning.
+    pub(crate) if_it_fails: Option<&'static str>,
     /// The Intel GPU, if the step runs ocloc. ocloc prints errors to standard output, among irrelevant lines.
     pub(crate) gpu: Option<String>,
 }
@@ -100,7 +101,7 @@ impl Step {
 
     /// Warns that this step produced no output, with the reason. Prints nothing if `like` failed too, because the error
     /// is then in the source, and `like` reports it.
-    fn warn(&self, output: &Output, like: Option<&Output>) {
+    fn warn(&self, output: &Output, like: Option<&Output>, consequence: &str) {
         if like.is_some_and(|like| !like.status.success()) {
             return;
         }
@@ -115,7 +116,7 @@ impl Step {
         let reason = reason.trim().trim_start_matches("syclbin-clang: error: ");
         let _ = writeln!(
             std::io::stderr().lock(),
-            "syclbin-clang: warning: cannot compile {}: {reason}; other targets are not affected",
+            "syclbin-clang: warning: cannot compile {}: {reason}; {consequence}",
             self.subject
         );
     }
@@ -231,11 +232,13 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
             .like
             .and_then(|index| outputs.get(index)?.as_ref().ok());
         let finished = match output {
-            Ok(output) if step.is_optional && !output.status.success() => {
-                step.warn(output, like);
-                Ok(())
-            }
-            Ok(output) => step.finish(output, like, &mut std::io::stderr().lock()),
+            Ok(output) => match step.if_it_fails {
+                Some(consequence) if !output.status.success() => {
+                    step.warn(output, like, consequence);
+                    Ok(())
+                }
+                _ => step.finish(output, like, &mut std::io::stderr().lock()),
+            },
             Err(Failure::Own(text)) => own(text.clone()),
             Err(_) => Err(Failure::Reported(1)),
         };
@@ -255,7 +258,7 @@ mod tests {
             variables: vec![("WHERE", "a b".into())],
             subject: "k.cpp".into(),
             like: None,
-            is_optional: false,
+            if_it_fails: None,
             gpu: None,
         }
     }

@@ -34,7 +34,7 @@ void matmul(const float *a, const float *b, float *c, unsigned m, unsigned n, un
 
   float sum[EACH][EACH] = {};
   for (size_t start = 0; start < k; start += deep) {
-    // Beyond the edges of the matrices there are zeros, which add nothing.
+    // Pads the strips with zeros beyond the edges of the matrices.
     for (size_t row = y; row < square; row += edge)
       for (size_t column = x; column < deep; column += edge) {
         bool inside = top + row < m && start + column < k;

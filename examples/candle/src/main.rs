@@ -3,7 +3,7 @@
 //!
 //! - `candle [ROWS COLUMNS]`: a quantized matrix times a vector, as an operation of candle
 //! - `candle decoder [small]`: a decoder that generates tokens
-//! - `candle matmul [M K N]`: a matrix times a matrix, beside two crates
+//! - `candle matmul [M K N]`: a matrix times a matrix, compared with two crates
 
 mod decoder;
 mod generate;
@@ -45,7 +45,7 @@ fn run() -> Result<()> {
         ["matmul", m, k, n] => {
             let size = [m, k, n].map(|text| text.parse().ok().filter(|n| *n > 0));
             let [Some(m), Some(k), Some(n)] = size else {
-                candle_core::bail!("usage: candle matmul [M K N], three numbers from 1 on");
+                candle_core::bail!("usage: candle matmul [M K N], with positive integers");
             };
             return matmul::run(&[[m, k, n]]);
         }

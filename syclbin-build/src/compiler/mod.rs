@@ -106,8 +106,8 @@ impl Compiler {
         default_targets::arguments(&self.found, &cargo::env)
     }
 
-    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`] implicitly, and links SYCLBIN
-    /// files with `-fsycl-link`.
+    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`] implicitly, records
+    /// descriptions of kernels, and links SYCLBIN files with `-fsycl-link`.
     pub(crate) fn is_own(&self) -> bool {
         self.found.is_own()
     }

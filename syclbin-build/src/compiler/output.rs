@@ -7,7 +7,6 @@ use syclbin::__private::debug_info::Described;
 use syclbin::__private::{is_complete, record, spirv};
 use syclbin::property::set;
 use syclbin::{AbstractModule, PropertySet, Syclbin};
-use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::compiler::depfile;
 use crate::error::{Error, Result};
@@ -27,7 +26,7 @@ pub(crate) struct Compiled {
 /// The files that the compiles of a source write.
 pub(crate) struct Outputs {
     pub(crate) code: PathBuf,
-    /// The code with debug information. `syclbin-clang` reads it itself, and records descriptions in `code`.
+    /// The output of the compile with debug information. `None` for `syclbin-clang`, whose `code` is already described.
     pub(crate) described: Option<PathBuf>,
     pub(crate) dependencies: PathBuf,
 }
@@ -48,11 +47,19 @@ impl Outputs {
         source: &Path,
         diagnostics: String,
     ) -> Result<Compiled> {
-        self.read_as(diagnostics).map_err(|problem| Error::Output {
-            program: program.to_owned(),
-            source_file: source.to_owned(),
-            problem: problem.to_string(),
-        })
+        let (program, source_file) = (program.to_owned(), source.to_owned());
+        match self.read_as(diagnostics) {
+            Ok(compiled) if compiled.modules.iter().all(is_complete) => Ok(compiled),
+            Ok(_) => Err(Error::OtherRelease {
+                program,
+                source_file,
+            }),
+            Err(problem) => Err(Error::Output {
+                program,
+                source_file,
+                problem: problem.to_string(),
+            }),
+        }
     }
 
     fn read_as(&self, diagnostics: String) -> Result<Compiled, Box<dyn std::error::Error>> {
@@ -68,19 +75,10 @@ impl Outputs {
         let modules = code.modules.into_iter().map(AbstractModule::into_owned);
         let mut modules: Vec<_> = modules.collect();
         if let Some(path) = &self.described {
-            let mut described = Described::default();
-            for module in &syclbin::read::parse(&std::fs::read(path)?)?.modules {
-                described.add(module)?;
-            }
+            let described = Described::of(&syclbin::read::parse(&std::fs::read(path)?)?)?;
             for module in &mut modules {
                 record(module, &described)?;
             }
-        }
-        if !modules.iter().all(is_complete) {
-            let problem = format!(
-                "kernels have no description, so the compiler is from another release; run `{INSTALL_COMMAND}`"
-            );
-            return Err(problem.into());
         }
         Ok(Compiled {
             modules,

@@ -272,6 +272,21 @@ fn driver_that_ignores_the_option_is_unusable() {
 }
 
 #[test]
+fn syclbin_clang_of_another_release_is_an_error() {
+    let package = Package::new();
+    let fake = package.compiler("bin/clang++");
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'syclbin-clang 0.0.1' && exit 0\nexec '{}' \"$@\"\n",
+        fake.display()
+    );
+    let other = program(&package, "bin/syclbin-clang", &text);
+    let ran = unnamed(&package).env("SYCLBIN_CLANG", &other).run();
+    let expected =
+        "recorded no descriptions for kernels/vector_ops.cpp, because it is from another release";
+    assert!(ran.failed().contains(expected), "{ran:?}");
+}
+
+#[test]
 fn unusable_forced_compiler_fails_the_build() {
     let package = Package::new();
     install(&package);

@@ -69,9 +69,9 @@ pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     all
 }
 
-/// Where the library writes a file besides the code, such as the depfile. If the library cannot write it, it terminates
-/// the process, so a file of the user must not be the target. On Linux this is a file in memory, which cannot run into a full disk; elsewhere it
-/// is a temporary file.
+/// Receives a file that the library writes in addition to the code, such as the depfile. The library terminates the
+/// process if it cannot write the file, so it must not write to the user's path. On Linux this is a file in memory,
+/// which cannot run into a full disk; elsewhere it is a temporary file.
 pub(crate) struct Sink {
     pub(crate) path: String,
     /// Keeps the file until it has been read.

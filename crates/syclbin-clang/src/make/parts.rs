@@ -30,8 +30,8 @@ pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBu
     ]
 }
 
-/// Returns the kinds of code that each source is compiled to: SPIR-V (`None`), PTX, or both. SPIR-V that no target needs
-/// comes last: it describes the kernels.
+/// Returns the kinds of code that each source is compiled to: SPIR-V (`None`), and PTX if a target needs it. If no
+/// target needs SPIR-V, it comes last and is compiled only to describe the kernels.
 pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
         return Ok(vec![options.ptx]); // this process compiles to PTX on behalf of another
@@ -162,9 +162,10 @@ pub(crate) fn compile(
         }
     }
     let codes = codes(options)?;
-    let is_optional = |code: &Option<Ptx>| match code {
-        Some(_) => options.targets.ptx_is_optional(),
-        None => !options.targets.want_spirv(),
+    let if_it_fails = |code: &Option<Ptx>| match code {
+        Some(_) if options.targets.ptx_is_optional() => Some("other targets are not affected"),
+        None if !options.targets.want_spirv() => Some("the types of its parameters are inferred"),
+        _ => None,
     };
     let mut steps = Vec::new();
     for (index, _) in &sources {
@@ -172,7 +173,7 @@ pub(crate) fn compile(
         for code in &codes {
             let mut step = compile_step(options, inputs, *index, *code, folder)?;
             step.like = (steps.len() > first).then_some(first);
-            step.is_optional = is_optional(code);
+            step.if_it_fails = if_it_fails(code);
             steps.push(step);
         }
     }
@@ -206,7 +207,7 @@ pub(crate) fn compile(
         let mut described = Described::default();
         for code in &codes {
             let [output, depfile] = between(folder, index, *code);
-            if is_optional(code) && !output.is_file() {
+            if if_it_fails(code).is_some() && !output.is_file() {
                 continue; // its step has already warned
             }
             let mut part = link::read(&output, path.display().to_string())?;

@@ -6,8 +6,7 @@
 //! without a recorded signature, [`kernels`] infers one. The build infers signatures from these sources, and
 //! [`kernels`] from all but the first:
 //!
-//! 1. The debug information of a second compile: C++ [declarations](Declaration), structs, dimensions and
-//!    lines.
+//! 1. Debug information, before it is stripped: C++ [declarations](Declaration), structs, dimensions and lines.
 //! 2. The symbol: namespaces, template arguments and, unless the kernel is `extern "C"`, C++ types.
 //! 3. The code. SPIR-V contains the actual arguments, the layout of structs, and the pointers that are never
 //!    written through. PTX, used only if a module has no SPIR-V, contains the sizes of the arguments. The PTX

@@ -52,9 +52,9 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
     Ok(words::bytes(reachable(words, is_kept, &[])?))
 }
 
-/// Returns the module as the compiler emits it without debug information. Debug information keeps unused types, constants
-/// and variables in a module, and the capabilities that they require. These stay if the module contains an instruction
-/// that the grammar does not cover.
+/// Returns the module as if it had been compiled without debug information. Also removes the types, constants,
+/// variables and capabilities that only debug information needed, unless the module contains an instruction that the
+/// grammar does not cover.
 ///
 /// # Errors
 ///
@@ -210,7 +210,8 @@ impl<'w> Module<'w> {
         Ok(module)
     }
 
-    /// Returns whether a capability or extension is needed. A capability of a type is, if the type is in `live`.
+    /// Returns whether a capability or extension is needed. A capability for a type is needed only if `live` contains
+    /// such a type.
     fn needs(&self, instruction: &Instruction<'_>, live: &BTreeSet<u32>) -> bool {
         let (opcode, last) = match (instruction.opcode, instruction.operands) {
             (op::CAPABILITY, [CAPABILITY_GENERIC_POINTER]) => (op::TYPE_POINTER, STORAGE_GENERIC),

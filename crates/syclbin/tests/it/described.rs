@@ -23,9 +23,7 @@ fn file(name: &str) -> Syclbin<'static> {
 }
 
 fn describe(file: &Syclbin<'_>) -> Described {
-    let mut described = Described::default();
-    described.add(&file.modules[0]).unwrap();
-    described
+    Described::of(file).unwrap()
 }
 
 /// The same file with what debug information tells, as `syclbin-build` records it.
@@ -150,15 +148,14 @@ fn code_alone_gives_signatures_of_what_it_knows() {
 fn damaged_debug_information_does_not_panic() {
     let file = file("described");
     let code = &file.modules[0].images[0].bytes;
-    let mut module = file.modules[0].clone();
+    let mut other = file.clone();
     let mut read = 0;
     for at in (20..code.len()).step_by(499) {
         for change in [0x01, 0x80, 0xff] {
             let mut damaged = code.to_vec();
             damaged[at] ^= change;
-            module.images[0].bytes = damaged.into();
-            let mut described = Described::default();
-            if described.add(&module).is_ok() {
+            other.modules[0].images[0].bytes = damaged.into();
+            if let Ok(described) = Described::of(&other) {
                 let mut kernels = described.kernels.values();
                 read += usize::from(kernels.any(|kernel| kernel.parameters.is_some()));
             }

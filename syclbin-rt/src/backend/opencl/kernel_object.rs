@@ -393,7 +393,7 @@ impl KernelObject {
         unsafe { self.enqueue_within(&CallGuard::new(), queue, grid, after) }
     }
 
-    /// Enqueues the kernel without an event.
+    /// Enqueues the kernel without an event, as one of several commands before a flush.
     ///
     /// # Safety
     ///
@@ -407,8 +407,11 @@ impl KernelObject {
     ) -> Result<()> {
         let none = std::ptr::null_mut();
         // SAFETY: a null event is allowed; the caller guarantees the rest.
-        unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }
+        unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }?;
+        queue.flush_between();
+        Ok(())
     }
+
     pub(crate) fn suggested_local(
         &self,
         queue: &Queue,

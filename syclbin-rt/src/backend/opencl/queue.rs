@@ -21,6 +21,7 @@ pub(crate) struct Queue {
     options: QueueOptions,
     starts_by_itself: bool,
     ignores_failed_dependencies: bool,
+    waits_with_lock: bool,
     /// Reports failures of commands if the driver skips callbacks.
     pub(crate) failure_waiter: Option<Waiter<Event>>,
     pace: Pace,
@@ -170,6 +171,7 @@ impl Queue {
             // launch time.
             starts_by_itself: is_intel_cpu(facts),
             ignores_failed_dependencies: ignores_failed_dependencies(facts),
+            waits_with_lock: waits_with_lock(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
             pace: Pace::new(is_intel_cpu(facts)),
             context,
@@ -189,6 +191,15 @@ impl Queue {
     /// Records that a thread has waited for all commands.
     pub(crate) fn waited(&self) {
         self.pace.waited();
+    }
+
+    /// Flushes a command that others follow, if the driver requires that. [`DriverQueue::flush_after`] flushes the last
+    /// one.
+    pub(crate) fn flush_between(&self) {
+        if self.waits_with_lock {
+            // The command is already enqueued, so ignore a failed flush.
+            let _ = self.flush_now();
+        }
     }
 
     fn flush_now(&self) -> Result<()> {
@@ -262,12 +273,15 @@ impl DriverQueue for Queue {
 
     /// A driver may delay enqueued commands until a thread blocks or flushes (OpenCL 3.0, clFlush).
     fn flush_after(&self, commands: usize) -> Result<()> {
-        self.pace.count(&self.owned, commands);
-        if self.starts_by_itself {
+        let flushed = if self.starts_by_itself {
             Ok(())
         } else {
             self.flush_now()
-        }
+        };
+        // The flush comes first, because counting may wait. Another thread may hold the lock of the driver's queue
+        // until the new command ends (see `waits_with_lock`), and the wait needs that lock.
+        self.pace.count(&self.owned, commands);
+        flushed
     }
 
     /// The specification requires this flush even if [`DriverQueue::flush`] does nothing.

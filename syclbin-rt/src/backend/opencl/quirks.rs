@@ -19,6 +19,12 @@
 //!
 //! As on PoCL, a command never ends if an event in its wait list had already failed.
 //!
+//! A blocking copy or `clFinish` holds the lock of an in-order queue until the last command of the queue ends, even
+//! one that another thread has enqueued in the meantime and not flushed. If that thread then needs the lock, to enqueue
+//! another command or to wait for an event or release it, no thread of the queue ever continues. So each command is
+//! flushed at once. Only a driver that collects commands until a flush is affected: one for a GPU with its own memory,
+//! without direct submission.
+//!
 //! # PoCL (6.0 and 7.1)
 //!
 //! Up to version 6, PoCL skips the callback when a command fails, so a task that awaits the command would sleep
@@ -129,6 +135,12 @@ pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
 /// Returns whether commands run anyway, or never end, if an event that they wait for had already failed.
 pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
     is_pocl(facts) || facts.platform == "Intel(R) OpenCL Graphics"
+}
+
+/// Returns whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
+/// flushed.
+pub(crate) fn waits_with_lock(facts: &Facts) -> bool {
+    facts.platform == "Intel(R) OpenCL Graphics"
 }
 
 /// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.

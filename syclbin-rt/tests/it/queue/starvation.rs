@@ -5,9 +5,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use syclbin_rt::{Arg, Aspect, Launch, Queue, Result, SharedArray};
+use syclbin_rt::{Arg, Aspect, Buffer, Kernel, Launch, Queue, Result, SharedArray};
 
 use crate::common;
 
@@ -34,21 +35,29 @@ fn wait_in_all_ways(queue: &Queue) -> Result<()> {
     Ok(())
 }
 
+/// A launch over `LEN`, which writes as many elements of `out`.
+fn iota<'a>(kernel: &'a Result<Kernel>, out: &'a mut Buffer<f32>) -> Launch<'a, 3> {
+    let count = i32::try_from(LEN).expect("it is small");
+    let args = [Arg::scalar(0.0f32), Arg::write(out), Arg::scalar(count)];
+    Launch::new(kernel, &["start", "out", "count"], args)
+}
+
 fn launch_until(stop: &AtomicBool, queue: &Queue) -> Result<()> {
     let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
-    let mut out = queue.zeroed::<f32>(LEN)?;
-    let count = i32::try_from(LEN).expect("it is small");
+    let mut out = queue.zeroed(LEN)?;
     while !stop.load(Ordering::Relaxed) {
-        let args = [
-            Arg::scalar(0.0f32),
-            Arg::write(&mut out),
-            Arg::scalar(count),
-        ];
-        let launch = Launch::new(&kernel, &["start", "out", "count"], args);
         // SAFETY: it writes as many elements as there are.
-        drop(unsafe { launch.launch(LEN) }?);
+        drop(unsafe { iota(&kernel, &mut out).launch(LEN) }?);
     }
     Ok(())
+}
+
+/// Ends the process unless a message comes in time: the test would hang if the waits do.
+fn abort_without(end: &mpsc::Receiver<()>) {
+    if end.recv_timeout(Duration::from_secs(120)).is_err() {
+        eprintln!("waits did not end in 120 s");
+        std::process::abort();
+    }
 }
 
 fn waits_end_while_launching(queue: &Queue, launching: &Queue) -> Result<()> {
@@ -56,13 +65,7 @@ fn waits_end_while_launching(queue: &Queue, launching: &Queue) -> Result<()> {
     std::thread::scope(|threads| {
         let launcher = threads.spawn(|| launch_until(&stop, launching));
         let (ended, end) = mpsc::channel();
-        threads.spawn(move || {
-            // The test would hang if the waits do.
-            if end.recv_timeout(Duration::from_secs(120)).is_err() {
-                eprintln!("waits did not end in 120 s");
-                std::process::abort();
-            }
-        });
+        threads.spawn(move || abort_without(&end));
         // A panic must stop the other threads, too.
         let waited = catch_unwind(AssertUnwindSafe(|| wait_in_all_ways(queue)));
         stop.store(true, Ordering::Relaxed);
@@ -86,4 +89,52 @@ fn waits_end_while_another_queue_is_fed() -> Result<()> {
         return Ok(());
     };
     waits_end_while_launching(&queue, &queue.device().queue()?)
+}
+
+fn replay(queue: &Queue, times: usize) -> Result<()> {
+    let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
+    let mut out = queue.zeroed(LEN)?;
+    let mut recorder = queue.record();
+    for _ in 0..3 {
+        // SAFETY: it writes as many elements as there are.
+        unsafe { iota(&kernel, &mut out).record(&mut recorder, LEN) }?;
+    }
+    let recording = recorder.finish()?;
+    for _ in 0..times {
+        drop(recording.replay()?);
+    }
+    Ok(())
+}
+
+fn download(queue: &Queue, times: usize) -> Result<()> {
+    let buffer = queue.upload(&[1u32, 2, 3])?;
+    for _ in 0..times {
+        assert_eq!(queue.download(&buffer)?, [1, 2, 3]);
+    }
+    Ok(())
+}
+
+/// A blocking copy may wait for commands that another thread has not flushed, with a lock that this thread needs.
+#[test]
+fn copies_end_while_threads_replay() -> Result<()> {
+    const TIMES: usize = 100;
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let queue = &queue;
+    std::thread::scope(|threads| {
+        let (ended, end) = mpsc::channel();
+        threads.spawn(move || abort_without(&end));
+        let work = (0..8).map(|thread| {
+            threads.spawn(move || match thread % 2 {
+                0 => replay(queue, TIMES),
+                _ => download(queue, TIMES),
+            })
+        });
+        let work: Vec<_> = work.collect();
+        let mut results = work.into_iter().map(ScopedJoinHandle::join);
+        let result = results.try_for_each(|result| result.expect("it does not panic"));
+        let _ = ended.send(());
+        result
+    })
 }

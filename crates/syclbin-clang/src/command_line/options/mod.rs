@@ -71,7 +71,7 @@ pub(crate) struct Options {
     pub(crate) targets: Targets,
     /// The settings for compiling to PTX, set only in the child process: this program runs itself again for that step.
     pub(crate) ptx: Option<Ptx>,
-    /// Leaves the debug information of SPIR-V, set only in a child process: the parent process describes the kernels.
+    /// Whether to keep debug information in SPIR-V, set only in a child process: its parent describes the kernels.
     pub(crate) describes_later: bool,
     /// The action on LLVM bitcode. To compile bitcode, this program runs itself again.
     pub(crate) bitcode: Option<Bitcode>,

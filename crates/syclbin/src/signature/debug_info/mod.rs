@@ -16,7 +16,7 @@ use super::declared::Declared;
 use super::names::Definitions;
 use super::types::{Element, Type};
 use crate::error::Error;
-use crate::model::{AbstractModule, Image};
+use crate::model::{AbstractModule, Image, Syclbin};
 use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, newest first, and whether their member records omit the parent.
@@ -51,8 +51,8 @@ const MAX_DEPTH: usize = 32;
 /// The maximum number of functions that are inlined in each other. A longer chain is treated as a cycle.
 const MAX_INLINED: usize = 1024;
 
-/// The set in which `syclbin-clang` notes the number of dimensions of each function kernel, or 0 for a single task.
-/// Debug information does not contain it. [`record`](crate::__private::record) removes the set.
+/// A temporary property set: the number of dimensions of each function kernel, or 0 for a single task. `syclbin-clang`
+/// adds it, because debug information lacks these numbers. [`record`](crate::__private::record) removes it.
 pub const DIMENSIONS: &str = "SYCLBIN-RS/dimensions";
 
 /// Everything that signatures need from the debug information of a source file.
@@ -79,19 +79,22 @@ pub struct DescribedKernel {
 }
 
 impl Described {
-    /// Adds the debug information of the SPIR-V in `module`, if any. All added modules must come from the same source.
+    /// Reads the debug information of all SPIR-V in `file`, whose modules must come from the same source.
     ///
     /// # Errors
     ///
     /// Returns an error if an image is declared as SPIR-V but cannot be read.
-    pub fn add(&mut self, module: &AbstractModule<'_>) -> Result<(), Error> {
-        for code in module.images.iter().filter_map(Image::spirv) {
-            self.add_code(&Module::parse(code)?, module);
+    pub fn of(file: &Syclbin<'_>) -> Result<Self, Error> {
+        let mut described = Self::default();
+        for module in &file.modules {
+            for code in module.images.iter().filter_map(Image::spirv) {
+                described.add(&Module::parse(code)?, module);
+            }
         }
-        Ok(())
+        Ok(described)
     }
 
-    fn add_code(&mut self, module: &Module, of: &AbstractModule<'_>) {
+    fn add(&mut self, module: &Module, of: &AbstractModule<'_>) {
         let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
         let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {
             let set = module.instruction_set(name).filter(is_used)?;
@@ -249,8 +252,8 @@ impl<'m> DebugInfo<'m> {
         info
     }
 
-    /// Returns the function that contains an instruction in `scope`, if it is inlined. Of functions that are inlined in
-    /// each other, returns the one that the function in the code calls.
+    /// Returns the inlined function that an instruction in `scope` comes from, or `None` if it was not inlined. If
+    /// inlined calls are nested, returns the outermost function.
     fn inlined(&self, scope: &Extended) -> Option<u32> {
         let (mut scope, mut at) = (scope.operands.first()?, scope.operands.get(1)?);
         for _ in 0..MAX_INLINED {
