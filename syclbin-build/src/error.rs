@@ -168,7 +168,7 @@ pub enum Error {
         /// The problem with the file.
         problem: String,
     },
-    /// `syclbin-clang` compiled a source, but did not record descriptions of its kernels, as this release does.
+    /// `syclbin-clang` compiled a source file but, unlike the version from this release, did not record descriptions.
     #[error("{} recorded no descriptions for {}, because it is from another release; run `{INSTALL_COMMAND}`, or remove \
         it from SYCLBIN_CLANG", .program.display(), .source_file.display())]
     OtherRelease {

@@ -197,7 +197,7 @@ fn build(
                 return Ok((program, Origin::Cache));
             }
             Ok(None) => log::debug(format_args!(
-                "ignoring a cached program, because it is for another processor"
+                "ignoring a cached program, because it was compiled for a different processor"
             )),
             // Another driver wrote the entry.
             Err(error) => {

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
-use crate::command_line::depfile::{self, Kind, Sink};
+use crate::command_line::depfile::{self, Kind};
 use crate::command_line::targets::NVIDIA;
 use crate::describe;
+use crate::library::sink::Sink;
 use crate::library::{self, Code, DeviceImage, Source};
 use crate::lower::{self, signed_bools};
 use crate::make::write;

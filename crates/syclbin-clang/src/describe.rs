@@ -35,7 +35,7 @@ fn level(arguments: &[String]) -> &str {
     level.map_or("-O2", String::as_str)
 }
 
-/// Returns whether `arguments` request debug information.
+/// Returns whether `arguments` request debug information. The library emits none for `-gline-tables-only`.
 pub(crate) fn has_debug_info(arguments: &[String]) -> bool {
     let last = arguments
         .iter()

@@ -118,7 +118,7 @@ fn extent(dimensions: Option<u8>, in_group: bool) -> TokenStream {
     text.unwrap_or(&texts[1]).parse().unwrap_or_default()
 }
 
-/// Returns a zero, with every member of a struct.
+/// Returns an expression for the zero value of a type. Struct literals list every member.
 fn value(element: &Element, types: &Types<'_>) -> TokenStream {
     match element {
         Element::Scalar(of) | Element::Enum(Enum { of, .. })

@@ -56,25 +56,39 @@ pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
 /// The installer creates it last, so a directory without it is not a component.
 pub const MANIFEST: &str = "MANIFEST";
 
-/// The command that installs everything, for error messages.
-pub const INSTALL_COMMAND: &str = "cargo syclbin toolchain install";
+macro_rules! install_command {
+    () => {
+        "cargo syclbin toolchain install"
+    };
+}
 
-/// How to get a driver that runs kernels on this system's CPU, for error messages.
-pub const GET_CPU_DRIVER: &str = if cfg!(all(
+/// The command that installs everything, for error messages.
+pub const INSTALL_COMMAND: &str = install_command!();
+
+/// Whether [`INSTALL_COMMAND`] can install any component on this system.
+pub const HAS_COMPONENTS: bool = cfg!(all(
     target_arch = "x86_64",
     any(target_os = "linux", windows)
-)) {
-    "run `cargo syclbin toolchain install` to install a driver that runs kernels on the CPU"
+));
+
+/// How to get a driver that runs kernels on this system's CPU, for error messages.
+pub const GET_CPU_DRIVER: &str = if HAS_COMPONENTS {
+    concat!(
+        "run `",
+        install_command!(),
+        "` to install a driver that runs kernels on the CPU"
+    )
 } else {
     "install an OpenCL driver that accepts SPIR-V, such as PoCL for CPUs (Debian's package pocl-opencl-icd)"
 };
 
 /// How to get a compiler, or compiled kernels where none is available, for error messages.
-pub const GET_COMPILER: &str = if cfg!(all(
-    target_arch = "x86_64",
-    any(target_os = "linux", windows)
-)) {
-    "install one with `cargo syclbin toolchain install` (from the crate cargo-syclbin)"
+pub const GET_COMPILER: &str = if HAS_COMPONENTS {
+    concat!(
+        "install one with `",
+        install_command!(),
+        "` (from the crate cargo-syclbin)"
+    )
 } else {
     COMPILE_ON_LINUX
 };

@@ -34,12 +34,12 @@ pub struct UnsuitableDirectory {
 impl Component {
     /// Checks whether this component works in `directory`, which may not exist yet.
     ///
-    /// On Linux, Intel's CPU driver (2026.2) finds its own path in `/proc/self/maps`, but truncates it at the first
-    /// white space. It then loads libraries from the parent directory of the truncated path, where other users may be
+    /// On Linux, Intel's CPU driver (2026.2) looks up its own path in `/proc/self/maps`, but truncates it at the first
+    /// whitespace character. It then loads libraries from the parent directory of the truncated path, where other users may be
     /// able to write. A symbolic link does not help, because `/proc/self/maps` contains the resolved path.
     ///
-    /// On Windows, the same driver asks for its own path in the code page of the system, and then reads it as UTF-8.
-    /// Windows returns the path that loaded the driver, so a link with an ASCII path helps.
+    /// On Windows, the same driver queries its own path in the system code page, but decodes it as UTF-8. Windows
+    /// returns the path from which the driver was loaded, so loading it through a link with an ASCII path helps.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Component {
         } else {
             let path = resolved(directory);
             let bytes = path.as_os_str().as_encoded_bytes();
-            // White space according to C's `isspace`.
+            // Whitespace according to C's `isspace`.
             let has_white_space = bytes.iter().any(|byte| matches!(byte, b' ' | 9..=13));
             (path, !(cfg!(target_os = "linux") && has_white_space))
         };

@@ -64,7 +64,9 @@ pub(crate) fn hints(diagnostics: &str) -> String {
 
 fn missing_header(name: &str) -> String {
     let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    let remedy = if is(&["oneapi/dpl/", "oneapi/mkl", "mkl.h", "mkl_"]) {
+    // The component exists only for this system.
+    let has_component = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+    let remedy = if has_component && is(&["oneapi/dpl/", "oneapi/mkl", "mkl.h", "mkl_"]) {
         let component = Component::OneapiHeaders.name();
         format!("run `{INSTALL_COMMAND} --component {component}`")
     } else if is(&["dpct/"]) {

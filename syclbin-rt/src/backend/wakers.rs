@@ -24,7 +24,7 @@ pub(crate) fn wake(waker: Waker) {
 
 /// The threads that wait for a waker, or are about to.
 static IDLE: AtomicUsize = AtomicUsize::new(0);
-/// The number of idle threads that stay. More are left only after wakers have blocked.
+/// The maximum number of idle threads to keep. Further threads start only while wakers block.
 const KEPT: usize = 2;
 
 fn threads() -> Option<&'static Sender<Waker>> {

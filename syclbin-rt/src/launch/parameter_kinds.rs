@@ -53,7 +53,7 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
     };
     if let Some((given, ty)) = sizes {
         let s = if given == 1 { "" } else { "s" };
-        return format!("has {given} byte{s}, but the kernel expects {ty}");
+        return format!("is {given} byte{s} long, but the kernel expects {ty}");
     }
     let image;
     let given = match value {

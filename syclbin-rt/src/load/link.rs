@@ -16,7 +16,7 @@ use syclbin::__private::{listed, mangled};
 use crate::load::code::{self, Code};
 use crate::load::files::{Files, ImageIndex};
 
-/// The extension of devices with a built-in function for failed asserts.
+/// The extension that a device reports if its driver implements the assert-failure function.
 const ASSERT: &str = "cl_intel_devicelib_assert";
 
 /// Returns `start` and all images that it needs, directly or indirectly.

@@ -179,8 +179,8 @@ impl Module {
         ))
     }
 
-    /// Returns the device global `name`, which is its unique identifier (the mangled name) or its name in the code (the
-    /// plain name for a variable outside namespaces). `T` must have the layout of the C++ type. Builds all modules that
+    /// Returns the device global `name`: its unique identifier (the mangled name), or its symbol in the device code (the
+    /// plain name of a variable that is not in a namespace). `T` must have the layout of the C++ type. Builds all modules that
     /// contain the variable.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ const SANITIZER: &str = "compute-sanitizer";
 const SANITIZED: [&str; 3] = [
     "device::kernels::",
     "device::scratch::",
-    "device::structs::",
+    "device::types::structs::",
 ];
 
 pub(super) fn plan(commit: String, executables: &[Executable]) -> Plan {

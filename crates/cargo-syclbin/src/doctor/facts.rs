@@ -40,8 +40,8 @@ pub(super) struct Facts {
     pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size of the build cache, or why builds do not use one.
     pub(super) cache: String,
-    /// The newest directory of C++ headers.
-    pub(super) cpp_headers: Option<PathBuf>,
+    /// The newest directory of C++ headers, or the directory that contains none.
+    pub(super) cpp_headers: Result<PathBuf, PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,
     /// The newest installed component `cpu-device`.
@@ -82,7 +82,8 @@ impl Facts {
             Some(compiler) if cfg!(windows) => &compiler.folder,
             _ => Path::new("/"),
         };
-        let cpp_headers = headers(&root.join(HEADERS));
+        let directory = root.join(HEADERS);
+        let cpp_headers = headers(&directory).ok_or(directory);
         Self {
             unsupported: unsupported.err().map(|error| error.to_string()),
             trial,

@@ -128,15 +128,17 @@ fn compile(facts: &Facts) -> Vec<Item> {
     }
     if facts.unsupported.is_none() {
         items.push(match &facts.cpp_headers {
-            Some(folder) => note("C++ headers", folder.display()),
-            None => note("C++ headers", "none in /usr/include/c++"),
+            Ok(folder) => note("C++ headers", folder.display()),
+            Err(folder) => note("C++ headers", format!("none in {}", folder.display())),
         });
     }
     items.push(note("cache", &facts.cache));
     let remedy = match (is_installed, &facts.cpp_headers) {
         (false, _) => "set SYCLBIN_CLANG to another compiler that supports -fsyclbin",
-        (true, None) => "install g++: the compiler uses the system's C++ standard library",
-        (true, Some(_)) => "run `cargo syclbin toolchain install --force`",
+        (true, Err(_)) if !cfg!(windows) => {
+            "install g++: the compiler uses the system's C++ standard library"
+        }
+        (true, _) => "run `cargo syclbin toolchain install --force`",
     };
     items.extend(facts.trial.as_ref().map(|trial| {
         let outcome = match trial {

@@ -49,7 +49,7 @@ fn complete() -> Facts {
             file: Vec::new(),
         })),
         cache: "/cache/syclbin/kernels (3.1 MB)".to_owned(),
-        cpp_headers: Some(PathBuf::from("/usr/include/c++/12")),
+        cpp_headers: Ok(PathBuf::from("/usr/include/c++/12")),
         pip: Ok("/usr/bin/python3 -m pip (pip 23)".to_owned()),
         cpu_device: None,
         nvidia: None,
@@ -91,7 +91,7 @@ fn bare_machine_lists_every_missing_component() {
         skipped: vec![SKIPPED.to_owned()],
         compiler: None,
         trial: None,
-        cpp_headers: None,
+        cpp_headers: Err(PathBuf::from("/usr/include/c++")),
         pip: Err("`pip`: not found".to_owned()),
         devices: Err("no OpenCL library found".to_owned()),
         intel_gpu: Some(note("Intel GPU", "it has no driver").with_remedy("install it")),
@@ -117,7 +117,7 @@ const SKIPPED: &str = "CXX=g++ (/usr/bin/g++): g++ 12 does not support -fsyclbin
 fn configured_compiler_replaces_the_installed_compiler() {
     let mut facts = complete();
     facts.compiler = None;
-    facts.cpp_headers = None;
+    facts.cpp_headers = Err(PathBuf::from("/usr/include/c++"));
     let program = "/opt/dpcpp/clang++";
     let origin = Origin::Variable {
         name: "SYCLBIN_CLANG".to_owned(),
@@ -200,7 +200,7 @@ fn failed_trial_blames_missing_headers() {
         "exit status: 1\nfatal error: 'climits' not found".to_owned()
     ));
     assert!(remedies(&Report::of(&facts))[0].contains("--force"));
-    facts.cpp_headers = None;
+    facts.cpp_headers = Err(PathBuf::from("/usr/include/c++"));
     let report = Report::of(&facts);
     assert!(!report.compiles && report.runs);
     assert!(remedies(&report)[0].contains("install g++"));

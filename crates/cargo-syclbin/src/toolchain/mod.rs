@@ -35,9 +35,14 @@ use crate::error::{Error, Result};
 ///
 /// Fails if one of `components`, or every component, is unavailable for this system. The error suggests alternatives.
 pub fn pins_of(components: &[Component]) -> Result<Vec<ComponentPin>> {
-    let exists = |component: &Component| ALL.iter().any(|pin| pin.component == *component);
+    pins_among(ALL.clone(), components)
+}
+
+/// Like [`pins_of`], but for a system with the components `all`.
+fn pins_among(mut pins: Vec<ComponentPin>, components: &[Component]) -> Result<Vec<ComponentPin>> {
+    let exists = |component: &Component| pins.iter().any(|pin| pin.component == *component);
     let lacking = components.iter().find(|component| !exists(component));
-    if lacking.is_some() || ALL.is_empty() {
+    if lacking.is_some() || pins.is_empty() {
         return Err(Error::Platform(lacking.copied()));
     }
     let is_wanted = |component| match components {
@@ -48,7 +53,6 @@ pub fn pins_of(components: &[Component]) -> Result<Vec<ComponentPin>> {
         },
         named => named.contains(&component),
     };
-    let mut pins = ALL.clone();
     pins.retain(|pin| is_wanted(pin.component));
     Ok(pins)
 }
@@ -88,6 +92,27 @@ mod tests {
         assert!(text(Some(Component::CpuDevice)).contains(syclbin_toolchain::GET_CPU_DRIVER));
         assert!(text(Some(Component::Compiler)).contains("SYCLBIN_CLANG"));
         assert!(text(None).contains("on the CPU") && text(None).contains("SYCLBIN_CLANG"));
+    }
+
+    #[test]
+    fn unavailable_component_is_refused() {
+        let among = |os, arch, wanted: &[Component]| match pins_among(pins::of(os, arch), wanted) {
+            Ok(pins) => Ok(pins.iter().map(|pin| pin.component).collect::<Vec<_>>()),
+            Err(Error::Platform(lacking)) => Err(lacking),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(among("linux", "aarch64", &[]), Err(None));
+        let nvidia = [Component::Nvidia];
+        assert_eq!(
+            among("windows", "x86_64", &nvidia),
+            Err(Some(Component::Nvidia))
+        );
+        assert_eq!(among("linux", "x86_64", &nvidia), Ok(nvidia.to_vec()));
+        let default = [Component::Compiler, Component::CpuDevice];
+        assert_eq!(among("windows", "x86_64", &[]), Ok(default.to_vec()));
+        let on_linux = among("linux", "x86_64", &[]).unwrap();
+        assert!(!on_linux.contains(&Component::OneapiHeaders));
+        assert_eq!(ALL.is_empty(), !syclbin_toolchain::HAS_COMPONENTS);
     }
 
     #[test]

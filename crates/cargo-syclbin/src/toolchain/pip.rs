@@ -169,7 +169,7 @@ impl Pip {
     }
 }
 
-/// Returns the first line of a program's `--version` output, or why there is none.
+/// Returns the first line of a program's `--version` output, or the reason why there is none.
 fn version(command: &mut Command) -> std::result::Result<String, String> {
     let output = command.arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(|error| error.to_string())?;

@@ -9,6 +9,7 @@
 pub(crate) mod device_library;
 mod pinned;
 mod raw;
+pub(crate) mod sink;
 #[cfg(test)]
 mod tests;
 

@@ -202,40 +202,56 @@ pub(crate) fn compile(
     }
     let mut read = Vec::new();
     for (index, path) in sources {
-        let mut of_source = Vec::new();
-        let mut whole: Option<InputFile> = None;
-        let mut described = Described::default();
-        for code in &codes {
-            let [output, depfile] = between(folder, index, *code);
-            if if_it_fails(code).is_some() && !output.is_file() {
-                continue; // its step has already warned
-            }
-            let mut part = link::read(&output, path.display().to_string())?;
-            if code.is_none() {
-                described = describe::read(&part.file)?;
-                if !options.targets.want_spirv() {
-                    continue;
-                }
-            }
-            if let Some(spirv) = whole {
-                part.file = nvidia::merge(spirv.file, part.file);
-            }
-            whole = Some(part);
-            if options.depfile.is_some() {
-                let rule = std::fs::read_to_string(&depfile)
-                    .or_else(|error| own(format!("cannot read the depfile: {error}")))?;
-                of_source.extend(depfile::files(&rule));
-            }
-        }
-        if let Some(part) = &mut whole {
-            describe::record(&mut part.file, &described, &options.clang)?;
-        }
+        let name = path.display().to_string();
+        // A missing file is the output of an optional step, which has already warned.
+        let made = codes.iter().filter(|code| {
+            let [output, _] = between(folder, index, **code);
+            if_it_fails(code).is_none() || output.is_file()
+        });
+        let (part, of_source) = source(options, &name, made.copied(), |code| {
+            between(folder, index, code)
+        })?;
         read.push(of_source);
-        parts.extend(whole.map(|part| (index, part)));
+        parts.extend(part.map(|part| (index, part)));
     }
     parts.sort_by_key(|(index, _)| *index);
     let parts = parts.into_iter().map(|(_, part)| part).collect();
     Ok((objects::select(parts)?, read))
+}
+
+/// Reads what the steps of one source wrote for each of `codes`. Returns its modules, which SPIR-V describes even if no
+/// target needs it, and the files that were read.
+fn source(
+    options: &Options,
+    name: &str,
+    codes: impl Iterator<Item = Option<Ptx>>,
+    paths: impl Fn(Option<Ptx>) -> [PathBuf; 2],
+) -> Result<(Option<InputFile>, Vec<PathBuf>)> {
+    let (mut whole, mut described): (Option<InputFile>, _) = (None, Described::default());
+    let mut read = Vec::new();
+    for code in codes {
+        let [output, depfile] = paths(code);
+        let mut part = link::read(&output, name.to_owned())?;
+        if options.depfile.is_some() {
+            let rule = std::fs::read_to_string(&depfile)
+                .or_else(|error| own(format!("cannot read the depfile: {error}")))?;
+            read.extend(depfile::files(&rule));
+        }
+        if code.is_none() {
+            described = describe::read(&part.file)?;
+            if !options.targets.want_spirv() {
+                continue;
+            }
+        }
+        if let Some(spirv) = whole {
+            part.file = nvidia::merge(spirv.file, part.file);
+        }
+        whole = Some(part);
+    }
+    if let Some(part) = &mut whole {
+        describe::record(&mut part.file, &described, &options.clang)?;
+    }
+    Ok((whole, read))
 }
 
 /// Returns the paths of the bitcode and the modules of image number `image` in part number `number`.

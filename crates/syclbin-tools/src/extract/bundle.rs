@@ -219,7 +219,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         at = next;
     }
     match open {
-        Some((_, at, _)) => Err(fail(at, "an entry does not end")),
+        Some((_, at, _)) => Err(fail(at, "unterminated entry")),
         None => Ok(found),
     }
 }
@@ -314,6 +314,6 @@ mod tests {
     fn unterminated_text_bundle_entry_is_an_error() {
         let error = text(b"\n# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nx\n");
         let error = error.err().map(|error| alloc::format!("{error}"));
-        assert!(error.is_some_and(|text| text.contains("an entry does not end (at offset 0x1)")));
+        assert!(error.is_some_and(|text| text.contains("unterminated entry (at offset 0x1)")));
     }
 }

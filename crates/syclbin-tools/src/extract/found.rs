@@ -34,7 +34,7 @@ impl Found<'_, '_> {
         // Nested thin archives are rejected, because they could refer to each other.
         let Some(open) = self.open.take().filter(|_| slice.depth == 0) else {
             return Err(fail(ErrorKind::Unsupported(
-                "a thin archive contains only the names of its members; pass the objects, or create the archive again \
+                "a thin archive contains only the names of its members; pass the objects, or recreate the archive \
                  without the option T",
             )));
         };
@@ -52,7 +52,7 @@ impl Found<'_, '_> {
             if bytes.len() != member.size {
                 let (size, said) = (bytes.len(), member.size);
                 return Err(unusable(format!(
-                    "it has {size} bytes, but the archive records {said}; create the archive again"
+                    "it is {size} bytes long, but the archive records {said}; recreate the archive"
                 )));
             }
             self.left = offload::allowance(bytes.len());

@@ -45,7 +45,7 @@ impl MemoryMap {
         Self::default().filled(element, layouts)
     }
 
-    /// Returns the map of an element that represents a type in the code.
+    /// Returns the memory map of an element that was derived from a type in the compiled code.
     pub(super) fn of_code(element: &Element, layouts: &Layouts) -> Self {
         let empty = Self {
             is_code: true,

@@ -33,8 +33,8 @@ pub enum Type {
         /// record it.
         size: Option<u64>,
     },
-    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. The parameter consists of four
-    /// arguments in the code: the pointer, two ranges and an id.
+    /// `sycl::local_accessor`: memory that a work-group shares, sized at launch. The compiler passes it as four kernel
+    /// arguments: the pointer, two ranges and an id.
     LocalAccessor {
         /// The element type.
         element: Pointee,
@@ -42,8 +42,8 @@ pub enum Type {
         /// available.
         dimensions: Option<u8>,
     },
-    /// `sycl::accessor` for a buffer. The parameter consists of four arguments in the code: the pointer, the access
-    /// range, the memory range and the id where access begins.
+    /// `sycl::accessor` for a buffer. The compiler passes it as four kernel arguments: the pointer, the access range,
+    /// the memory range and the access offset.
     Accessor {
         /// The element type of the buffer.
         element: Pointee,

@@ -225,7 +225,7 @@ impl Queue {
         let context = &self.stream.context;
         let functions = context.enter()?;
         let mut can = 0;
-        // SAFETY: the driver reported both devices; one number is written.
+        // SAFETY: the driver reported both devices; the call writes one value through a valid pointer.
         let code = unsafe {
             let can_access = functions.cuDeviceCanAccessPeer.pass();
             can_access(&raw mut can, context.device.device, other.device.device)

@@ -61,7 +61,7 @@ impl Library {
         };
         gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
         let mut version = 0;
-        // SAFETY: one number is written.
+        // SAFETY: the call writes one value through a valid pointer.
         let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
         check("cuDriverGetVersion", code)?;
         let library: &'static Self = Box::leak(Box::new(Self {
@@ -146,7 +146,7 @@ impl Library {
         }
         let mut count = 0;
         if self.has_devices {
-            // SAFETY: one number is written.
+            // SAFETY: the call writes one value through a valid pointer.
             let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
             check("cuDeviceGetCount", code)?;
         }
@@ -190,7 +190,7 @@ impl Library {
 
 fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
     let (call, mut value) = ("cuDeviceGetAttribute", 0);
-    // SAFETY: the driver reported the device; one number is written.
+    // SAFETY: the device handle came from the driver; the call writes one value through a valid pointer.
     let code =
         unsafe { (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device) };
     check(call, code)?;
@@ -234,7 +234,7 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
         managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
         pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
-        // Host and device use the same pointers only with both attributes.
+        // The host and the device can share pointers only if both attributes are set.
         host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
     };

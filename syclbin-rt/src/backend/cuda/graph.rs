@@ -138,7 +138,7 @@ impl AnyGraph for Graph {
             "cuGraphAddMemcpyNode",
             |functions, graph, after, count, added| {
                 let add = functions.cuGraphAddMemcpyNode;
-                // SAFETY: graph and context are alive; both regions are inside memory of the context.
+                // SAFETY: the graph and the context are alive, and both regions lie within the context's memory.
                 Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node, context) })
             },
         )

@@ -160,7 +160,7 @@ fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
 
 fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -> Result<usize> {
     let mut value: c_int = 0;
-    // SAFETY: the kernel is alive; one number is written.
+    // SAFETY: the kernel is alive; the call writes one value through a valid pointer.
     unsafe { call!(context => cuFuncGetAttribute(&raw mut value, attribute, function)) }?;
     usize::try_from(value).map_err(|_| invalid("cuFuncGetAttribute"))
 }
@@ -217,7 +217,7 @@ fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Sl
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
-        // SAFETY: the kernel is alive; two numbers are written.
+        // SAFETY: the kernel is alive; the call writes two values through valid pointers.
         let code =
             unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
         match context.check(call, code) {

@@ -157,7 +157,7 @@ impl DriverProgram for Program {
             return Err(Failure::Missing { function, needs });
         };
         let mut found = 0;
-        // SAFETY: the module is loaded; one number is written.
+        // SAFETY: the module is loaded; the call writes one value through a valid pointer.
         let code = unsafe { (count.pass())(&raw mut found, self.handle) };
         self.context.check("cuModuleGetFunctionCount", code)?;
         let mut kernels = vec![std::ptr::null_mut(); found as usize];

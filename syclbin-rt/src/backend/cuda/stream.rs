@@ -40,7 +40,7 @@ impl Stream {
     pub(crate) fn new(context: Arc<Context>, priority: Priority) -> Result<Arc<Self>> {
         let (mut least, mut greatest) = (0, 0);
         let range = (&raw mut least, &raw mut greatest);
-        // SAFETY: the context is current; two numbers are written.
+        // SAFETY: the context is current; the call writes two values through valid pointers.
         unsafe { call!(context => cuCtxGetStreamPriorityRange(range.0, range.1)) }?;
         let number = match priority {
             Priority::Low => least,
@@ -283,7 +283,7 @@ impl Mark {
     /// timed.
     pub(crate) fn since(&self, earlier: &Self) -> Result<i64> {
         let mut milliseconds = 0.0f32;
-        // SAFETY: both events are alive and belong to the same context; one number is written.
+        // SAFETY: both events are alive and belong to the same context; the call writes one value through a valid pointer.
         unsafe {
             let time = &raw mut milliseconds;
             call!(self.context => cuEventElapsedTime(time, earlier.handle, self.handle))

@@ -296,7 +296,7 @@ pub(crate) struct Sampler {
     pub(crate) handle: cl_sampler,
 }
 
-// SAFETY: samplers may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: samplers may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Sampler {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Sampler {}

@@ -209,8 +209,8 @@ impl Memory {
         };
         let (flags, kind) = (CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION);
         let pointer = (&raw const region).cast();
-        // SAFETY: the object is alive and not itself a sub-buffer. The region is the descriptor that this kind of
-        // sub-buffer needs, and the driver rejects a region that is not inside the object.
+        // SAFETY: the object is alive and not itself a sub-buffer. `pointer` points to a `cl_buffer_region`, as `kind`
+        // requires. The driver rejects regions that extend past the object.
         let object = unsafe {
             create!(self.context.functions() => clCreateSubBuffer(whole, flags, kind, pointer))
         }?;

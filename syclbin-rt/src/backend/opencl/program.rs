@@ -129,7 +129,7 @@ impl Program {
         Self::link(context, &objects, options.unwrap_or_default())
     }
 
-    /// Builds native code. The caller must hold the lock of [`NATIVE`].
+    /// Builds a program from native code. The caller must hold the [`NATIVE`] lock.
     fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let (size, mut start, mut status) = (binary.len(), binary.as_ptr(), 0);
         // SAFETY: there is a single device, the context's. So there is one size, one pointer to that many bytes, which

@@ -121,6 +121,10 @@ fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
 
+fn is_intel_gpu_driver(facts: &Facts) -> bool {
+    facts.platform == "Intel(R) OpenCL Graphics"
+}
+
 /// Returns whether the driver is older than its major version `first`. A version without a number counts as new.
 fn is_before(facts: &Facts, first: u32) -> bool {
     let major = facts.driver_version.split('.').next().unwrap_or_default();
@@ -134,13 +138,13 @@ pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
 
 /// Returns whether commands run anyway, or never end, if an event that they wait for had already failed.
 pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
-    is_pocl(facts) || facts.platform == "Intel(R) OpenCL Graphics"
+    is_pocl(facts) || is_intel_gpu_driver(facts)
 }
 
 /// Returns whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
 /// flushed.
 pub(crate) fn waits_with_lock(facts: &Facts) -> bool {
-    facts.platform == "Intel(R) OpenCL Graphics"
+    is_intel_gpu_driver(facts)
 }
 
 /// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.

@@ -94,7 +94,7 @@ fn a_value_of_the_wrong_size_is_named() -> Result<()> {
         assert_eq!(
             message,
             format!(
-                "kernel kinetic: argument 0 (proto) has {size} bytes, but the kernel expects 48"
+                "kernel kinetic: argument 0 (proto) is {size} bytes long, but the kernel expects 48"
             )
         );
     }
@@ -387,7 +387,7 @@ fn an_argument_after_accessors_keeps_its_name() -> Result<()> {
     let message = launched.unwrap_err().to_string();
     // An id of two dimensions is too large for an accessor of one.
     assert!(
-        message.contains("argument 2 (out) has 16 bytes, but the kernel expects 8"),
+        message.contains("argument 2 (out) is 16 bytes long, but the kernel expects 8"),
         "{message}"
     );
     let args = [
@@ -557,7 +557,7 @@ fn kernel_handler_is_passed_as_null_pointer() -> Result<()> {
     let message = kinetic(&queue, Arg::kernel_handler()).unwrap_err();
     assert_eq!(
         message.to_string(),
-        "kernel kinetic: argument 0 (proto) has 8 bytes, but the kernel expects 48"
+        "kernel kinetic: argument 0 (proto) is 8 bytes long, but the kernel expects 48"
     );
     Ok(())
 }

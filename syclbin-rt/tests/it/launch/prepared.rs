@@ -140,7 +140,7 @@ fn refused_argument_leaves_prepared_launch_as_before() -> Result<()> {
     let error = prepared.change(Launch::new(&kernel, names, of_eight_bytes), 4);
     let error = error.unwrap_err();
     assert!(
-        problem(&error).contains(" bytes, but the kernel expects "),
+        problem(&error).contains(" bytes long, but the kernel expects "),
         "{error}"
     );
     // SAFETY: both buffers have four elements.

@@ -279,7 +279,7 @@ fn scalar_of_wrong_size_is_refused() -> Result<()> {
     let message = launched.unwrap_err().to_string();
     assert_eq!(
         message,
-        "kernel saxpy: argument 0 (a) has 8 bytes, but the kernel expects 4"
+        "kernel saxpy: argument 0 (a) is 8 bytes long, but the kernel expects 4"
     );
     saxpy(&kernel, 1.0, &x, &mut y, 1)?;
     assert_eq!(queue.download(&y)?, [2.0]);

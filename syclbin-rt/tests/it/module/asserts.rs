@@ -9,7 +9,7 @@ use syclbin_rt::{
 };
 
 use crate::common;
-use crate::queue::events::block_on;
+use crate::queue::events::futures::block_on;
 
 pub(crate) fn module(queue: &Queue) -> Result<Module> {
     common::load(queue, &common::testfile("made/asserts.syclbin"))

@@ -160,7 +160,8 @@ fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
     recorded
 }
 
-/// Returns the PTX with readers defined instead of declared, and with externally visible variables.
+/// Rewrites the PTX: replaces the declaration of each reader function with a definition, and makes the variables of
+/// the constants externally visible.
 fn write(
     text: &Text<'_>,
     readers: &BTreeMap<&str, Reader<'_>>,

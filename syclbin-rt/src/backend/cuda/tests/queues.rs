@@ -138,7 +138,7 @@ fn streams_have_the_priority_of_their_queue() -> Tested {
             return Ok(());
         };
         let stream = bench.queue.cuda()?.stream.handle.cast();
-        // SAFETY: the stream is alive; one number is written.
+        // SAFETY: the stream is alive; the call writes one value through a valid pointer.
         let status = unsafe { cudarc::driver::sys::cuStreamGetPriority(stream, number) };
         assert_eq!(status, cudarc::driver::sys::CUresult::CUDA_SUCCESS);
     }

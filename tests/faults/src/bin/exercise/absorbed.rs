@@ -35,9 +35,13 @@ pub(crate) fn is_kept(kind: &str) -> bool {
     matches!(kind, "UsmAllocation" | "Queue")
 }
 
-/// Whether objects of a kind are kept in a step that adopts memory: its owner is not dropped where no thread can wait.
-pub(crate) fn is_lent(kind: &str, step: &str) -> bool {
-    step == "share a queue and memory" && matches!(kind, "Memory" | "Context")
+/// How many references of a kind are kept if a call failed in `step`. A step that adopts memory does not drop the owner,
+/// and the context that it holds, where no thread can wait.
+pub(crate) fn lent(kind: &str, step: &str) -> u64 {
+    match (step, kind) {
+        ("share a queue and memory", "Memory" | "Context") => 2,
+        _ => 0,
+    }
 }
 
 /// The call, the steps (none: all of them), and the reason.

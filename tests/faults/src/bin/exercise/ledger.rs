@@ -112,9 +112,13 @@ impl<'c> Ledger<'c> {
             let before = self.before.live.get(kind).copied().unwrap_or_default();
             let left = count.saturating_sub(before);
             // Nothing waits for a device that is gone, and what may be in use is never freed.
-            let kept = matches!(self.expected, Expected::Onward { .. })
-                && (absorbed::is_kept(kind) || absorbed::is_lent(kind, &self.first.borrow()));
-            if left > absorbed::left(call, kind) && !kept {
+            let is_onward = matches!(self.expected, Expected::Onward { .. });
+            let lent = if is_onward {
+                absorbed::lent(kind, &self.first.borrow())
+            } else {
+                0
+            };
+            if left > absorbed::left(call, kind) + lent && !(is_onward && absorbed::is_kept(kind)) {
                 wrong.push(format!("{left} references to objects are left: {kind}"));
             }
         }

@@ -18,7 +18,7 @@
 //! | collision of specialization constants | `constants::*` |
 //! | native objects without imports; native objects that import, loaded only | `link::*`, `load::*` |
 //! | what a dump says of a simple kernel | `load::file_has_its_state_and_one_image` |
-//! | indirect access | `compiler::parameters` and `device::structs`: pointers inside of structs |
+//! | indirect access | `compiler::parameters` and `device::types::structs`: pointers inside of structs |
 //! | exceptions: bytes, states, devices | `refused::*`; damaged files: `syclbin-rt/tests/it/module/loading.rs` |
 //! | errors of compiling and linking | `compiler::linking`, `compiler::clang`, `syclbin-rt/tests/it/module/link.rs` |
 //! | malformed input of tools | `cargo-syclbin/tests/it/files` |

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Receives a file that the library writes besides the code.
+
+use crate::{Result, own};
+
+/// Receives a file that the library writes in addition to the code, such as the depfile. The library terminates the
+/// process if it cannot write the file, so it must not write to the user's path. On Linux this is a file in memory,
+/// which cannot run into a full disk; elsewhere it is a temporary file.
+pub(crate) struct Sink {
+    pub(crate) path: String,
+    /// Keeps the file until it has been read.
+    #[cfg(target_os = "linux")]
+    _file: std::fs::File,
+    #[cfg(not(target_os = "linux"))]
+    _file: tempfile::TempPath,
+}
+
+impl Sink {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn new() -> Result<Self> {
+        let file = rustix::fs::memfd_create("syclbin-clang", rustix::fs::MemfdFlags::CLOEXEC)
+            .or_else(|error| {
+                own(format!(
+                    "cannot allocate memory for a temporary file: {error}"
+                ))
+            })?;
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
+        Ok(Self {
+            path: format!("/proc/self/fd/{descriptor}"),
+            _file: file.into(),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn new() -> Result<Self> {
+        let file = tempfile::NamedTempFile::new()
+            .or_else(|error| own(format!("cannot create a temporary file: {error}")))?
+            .into_temp_path();
+        let path = file.display().to_string();
+        Ok(Self { path, _file: file })
+    }
+
+    pub(crate) fn finish(self) -> Result<String> {
+        match std::fs::read(&self.path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) => own(format!(
+                "cannot read a file of the compiler library: {error}"
+            )),
+        }
+    }
+}
