@@ -462,8 +462,9 @@ fn members_of_thin_archives_are_read() {
     });
     let error = error.unwrap_err().to_string();
     assert!(
-        error
-            .contains("cannot read member other.o: it has 336 bytes, but the archive records 1184"),
+        error.contains(
+            "cannot read member other.o: it is 336 bytes long, but the archive records 1184"
+        ),
         "{error}"
     );
 }

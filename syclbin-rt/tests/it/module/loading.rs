@@ -116,7 +116,7 @@ fn removed_argument_is_not_passed_on() -> Result<()> {
     let launched = unsafe { Launch::new(&kernel, names, args).launch(2) };
     let message = launched.unwrap_err().to_string();
     assert!(
-        message.contains("argument 3 (factor) has 8 bytes"),
+        message.contains("argument 3 (factor) is 8 bytes long"),
         "{message}"
     );
     let args = [Arg::write(&mut data), Arg::scalar(3i32)];
