@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Records a failed `assert` in a device variable, which the program reads when it waits for the kernel. Builds include
-// this header before each source. Code without asserts contains nothing from it.
+// this header before each source. It adds nothing to code without asserts.
 #pragma GCC system_header
 #if defined(__SYCL_DEVICE_ONLY__) && !defined(SYCLBIN_NATIVE_ASSERT) && !defined(SYCLBIN_ASSERT_HPP)
 #define SYCLBIN_ASSERT_HPP
@@ -73,7 +73,7 @@ __attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *conditio
 #else
 #define SYCLBIN_ITEM 0, 0, 0
 #endif
-// Inlined, because PoCL 6.0 crashes on calls to functions that read the id.
+// Inlined, because PoCL 6.0 crashes on calls to functions that read the global id.
 #define SYCLBIN_INLINED __attribute__((always_inline)) SYCLBIN_DEVICE
 #ifdef _LIBCPP_HAS_MUSL_LIBC
 #define SYCLBIN_LINE int // as musl declares it

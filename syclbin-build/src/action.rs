@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Chooses what a build does before anything is compiled: compile, check, commit, or use a prebuilt file.
+//! Chooses what a build does: compile the sources, check or commit the prebuilt file, or use it.
 
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ pub(crate) fn contents(request: &Request, paths: &Paths) -> Result<Vec<u8>> {
         }
         (None, Some(kept)) => match Compiler::find(request) {
             Err(none @ Error::NoCompiler { .. }) => return take(kept, none, request, paths),
-            // Other errors concern a compiler that the user named.
+            // Other errors concern an explicit setting, such as an unusable compiler in `SYCLBIN_CLANG`.
             compiler => compiler?,
         },
         (_, None) => Compiler::find(request)?,

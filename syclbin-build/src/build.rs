@@ -40,7 +40,7 @@ impl Build {
     /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. The pattern is relative to
     /// the directory of Cargo.toml, and must start with a directory. `*` and `?` match characters within a name, and
     /// `**` matches any number of directories. A matching file that another source includes is not treated as a source.
-    /// The build script runs again when a file appears below that directory.
+    /// The build script runs again when a file appears in the searched directories.
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -72,14 +72,14 @@ impl Build {
     /// By default, a failed `assert` is recorded, and the kernel continues. The next `Queue::wait`, `Queue::read`,
     /// `Queue::download` or `Event::wait` in `syclbin-rt` returns `ErrorKind::Assert`, with the condition, file, line,
     /// function and work-item. This needs no support from the driver, and also works for code that calls
-    /// `__assert_fail` itself. Sources without asserts compile to the same code either way. Define `NDEBUG` to remove
+    /// `__assert_fail` directly. Sources without asserts compile to the same code either way. Define `NDEBUG` to remove
     /// asserts.
     ///
     /// With `native_assert(true)`, **a failed assert aborts the process** before the kernel does anything else. The
     /// driver prints the condition, the file, the line and the work-item's ids to standard error, and aborts the
     /// program that launched the kernel. Such kernels need the extension `cl_intel_devicelib_assert`, which Intel's CPU
-    /// device supports. On a device without this extension, loading fails with an error that explains this. On CUDA,
-    /// the driver prints the condition, and every later call on the device fails.
+    /// device supports. On a device without this extension, loading fails with an error that names it. On CUDA, the
+    /// driver prints the condition, and every later call on the device fails.
     pub fn native_assert(self, yes: bool) -> Self {
         if yes {
             self.define("SYCLBIN_NATIVE_ASSERT", None)
@@ -88,12 +88,12 @@ impl Build {
         }
     }
 
-    /// Silences compiler warnings (`-Wno-everything`) if `yes` is `false`, for example in third-party sources. By
-    /// default, each of them becomes a Cargo warning. Headers in directories that are added with
+    /// Silences compiler warnings (`-Wno-everything`) if `yes` is `false`, for example for third-party sources. By
+    /// default, each compiler warning becomes a Cargo warning. Headers in a directory added with
     /// `.flag("-isystem").flag("include")` never cause warnings.
     ///
-    /// Unlike [`warnings`](https://docs.rs/cc/latest/cc/struct.Build.html#method.warnings) of crate `cc`, this method
-    /// never adds `-Wall` or `-Wextra`.
+    /// Unlike [`warnings`](https://docs.rs/cc/latest/cc/struct.Build.html#method.warnings) in the crate `cc`, this
+    /// method never adds `-Wall` or `-Wextra`.
     pub fn warnings(mut self, yes: bool) -> Self {
         const NONE: &str = "-Wno-everything";
         self.request.arguments.retain(|argument| argument != NONE);
@@ -108,8 +108,8 @@ impl Build {
 
     /// Compiles only for these targets (`-fsycl-targets`). One file contains the code for all of them.
     ///
-    /// By default, a build compiles for every target that is not specific to a device model. SPIR-V runs on every
-    /// OpenCL device that supports it. PTX runs on every NVIDIA GPU from sm_75 on. Builds include PTX if the component
+    /// By default, a build compiles for every target that is not specific to a device model: SPIR-V runs on OpenCL
+    /// devices, and PTX runs on NVIDIA GPUs of architecture sm_75 or newer. Builds include PTX if the component
     /// `nvidia` is installed for `syclbin-clang`. `cargo syclbin toolchain install` installs this component if the
     /// machine has an NVIDIA GPU. A separate process compiles the PTX in parallel with the SPIR-V; the [crate]
     /// documentation states the cost. If a source cannot be compiled to PTX, the build emits a warning and omits PTX
@@ -143,7 +143,7 @@ impl Build {
 
     /// Builds a file that a program links with other files at load time. The other files must define the functions and
     /// variables that this build's sources use but do not define. The file keeps all its `SYCL_EXTERNAL` definitions,
-    /// so that the other files can use them. Set this for all files that are linked together:
+    /// so that the other files can use them. Set this for all files that a program links together, as in
     /// `drawing::Module::builder(&queue).link(shapes::Module::FILE).load()`. By default, an undefined function or
     /// variable is an error.
     pub fn link_at_load(mut self, yes: bool) -> Self {
@@ -181,8 +181,8 @@ impl Build {
     /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`. Tells Cargo which
     /// files and variables the result depends on. Compiler warnings become Cargo warnings.
     ///
-    /// On an error, ends the build script. Cargo then shows clang's errors unchanged, followed by a line with the
-    /// remedy.
+    /// On an error, ends the build script. Cargo then shows clang's errors unchanged, followed by a message that
+    /// suggests a remedy.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Communicates with Cargo: reports each variable and file that a build depends on, and only once. A
+//! Communicates with Cargo: reports each variable and file that a build depends on, but only once. A
 //! [`Watch`](crate::Watch) compiles in [`silence`], because it runs in programs whose output Cargo does not read.
 
 use std::cell::RefCell;
@@ -39,8 +39,8 @@ pub(crate) fn env(name: &str) -> Option<OsString> {
     env_again(name)
 }
 
-/// Returns the value of an environment variable without reporting it to Cargo. Use this for variables that Cargo
-/// already tracks, or that do not affect the result.
+/// Returns the value of an environment variable without reporting it to Cargo, or `None` if it is unset or empty. Use
+/// this for variables that Cargo already tracks, or that do not affect the result.
 pub(crate) fn env_again(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
@@ -51,7 +51,7 @@ pub(crate) fn rerun_if_changed(path: &Path) {
     if is_silent() {
         return;
     }
-    // Sources share most headers, and Cargo would check a file once per mention.
+    // Reports each file only once: sources share most headers, and Cargo checks a file once per mention.
     static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
     if named.insert(path.to_owned()) {
@@ -59,8 +59,8 @@ pub(crate) fn rerun_if_changed(path: &Path) {
     }
 }
 
-/// Fails the build script with these lines as Cargo errors. The exit status is 0, because otherwise Cargo would print
-/// the script's whole output, which would bury the errors.
+/// Fails the build script, with each line of `text` as a Cargo error. The exit status is 0, because otherwise Cargo
+/// would print the script's whole output, which would bury the errors.
 pub(crate) fn fail(text: &str) -> ! {
     for line in lines(text) {
         println!("cargo::error={line}");

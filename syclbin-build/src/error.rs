@@ -23,7 +23,7 @@ pub enum Error {
         "`{0}` is not a valid name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
     )]
     Name(String),
-    /// [`Build::source`](crate::Build::source) was not called.
+    /// Neither [`Build::source`](crate::Build::source) nor [`Build::sources`](crate::Build::sources) was called.
     #[error("no source was given; add one with .source(\"kernels/NAME.cpp\")")]
     NoSource,
     /// `-fsycl-device-only` was passed to [`Build::flag`](crate::Build::flag). With this flag, compilers write LLVM
@@ -33,12 +33,13 @@ pub enum Error {
          because a build compiles only device code anyway"
     )]
     DeviceOnly,
-    /// A mistake in the tables of Cargo.toml. See [`Build::from_manifest`](crate::Build::from_manifest).
+    /// Cargo.toml cannot be read, or describes a build incorrectly. See
+    /// [`Build::from_manifest`](crate::Build::from_manifest).
     #[error("{}{} {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}:")))]
     Manifest {
         /// The path of Cargo.toml.
         path: PathBuf,
-        /// The number of the line with the mistake, starting at 1. `None` if the mistake has no line.
+        /// The line number of the mistake, starting at 1. `None` if the problem is not on a specific line.
         line: Option<usize>,
         /// The problem, and how to correct it.
         problem: String,
@@ -59,8 +60,8 @@ pub enum Error {
         /// The operating system's error.
         source: io::Error,
     },
-    /// A source or header changed while `cargo syclbin build --commit` compiled it, so the compiler may have read a
-    /// different version.
+    /// A source or header changed while `cargo syclbin build --commit` compiled it, so it is unknown which version the
+    /// compiler read.
     #[error("{} changed while it was being compiled; run the command again", .0.display())]
     Changed(PathBuf),
     /// The compiler that the user named is unusable.
@@ -68,9 +69,9 @@ pub enum Error {
     Unusable(Box<RejectedCandidate>),
     /// No usable compiler was found.
     #[error(
-        "no SYCL compiler was found in {}; {GET_COMPILER}, or set SYCLBIN_CLANG to a DPC++ \
+        "no SYCL compiler was found {}; {GET_COMPILER}, or set SYCLBIN_CLANG to a DPC++ \
          clang++ that supports -fsyclbin{}",
-        .home.as_ref().map_or_else(|| "PATH".to_owned(), |home| format!("{} or PATH", home.display())),
+        .home.as_ref().map_or_else(|| "on PATH".to_owned(), |home| format!("in {} or on PATH", home.display())),
         listed(.passed_over)
     )]
     NoCompiler {
@@ -135,7 +136,7 @@ pub enum Error {
         /// The diagnostics that the compiler wrote before it was stopped.
         diagnostics: String,
     },
-    /// Several sources were compiled, and some failed. [`Error::diagnostics`] returns the compiler's diagnostics.
+    /// Some of several sources failed to compile. [`Error::diagnostics`] returns the compiler's diagnostics.
     #[error("{}{summary}{}", each(.failures), hints(.diagnostics))]
     Sources {
         /// The error of each source that failed.
@@ -168,9 +169,9 @@ pub enum Error {
         /// The problem with the file.
         problem: String,
     },
-    /// `syclbin-clang` compiled a source file but, unlike the version from this release, did not record descriptions.
-    #[error("{} recorded no descriptions for {}, because it is from another release; run `{INSTALL_COMMAND}`, or remove \
-        it from SYCLBIN_CLANG", .program.display(), .source_file.display())]
+    /// `syclbin-clang` did not record kernel descriptions, because it is from another release.
+    #[error("{} recorded no kernel descriptions for {}, because it is from another release; run `{INSTALL_COMMAND}`, \
+        or remove it from SYCLBIN_CLANG", .program.display(), .source_file.display())]
     OtherRelease {
         /// The compiler.
         program: PathBuf,
@@ -201,7 +202,7 @@ pub enum Error {
          and please report this bug"
     )]
     Format(#[from] syclbin::write::Error),
-    /// A file or directory could not be written, or what was written to it could not be read.
+    /// A file or directory could not be written, or could not be read back.
     #[error("cannot write {}: {source}; check the permissions and the free space of its directory", .path.display())]
     Write {
         /// The file or directory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes files atomically: a file appears completely or not at all. Shared with `syclbin-clang`. Also encodes lists of
-//! paths and arguments, the content of notes and orders.
+//! Writes files atomically: a file appears completely or not at all. Shared with `syclbin-clang`. Also encodes the
+//! lists of paths and arguments in notes and orders.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};

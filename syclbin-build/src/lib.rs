@@ -40,9 +40,9 @@
 //! }
 //! ```
 //!
-//! More headers declare the rest: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
+//! Other headers declare more of SYCL: `<syclbin/math.hpp>`, `<syclbin/vector.hpp>`, `<syclbin/atomic.hpp>`,
 //! `<syclbin/group.hpp>`, `<syclbin/reduce.hpp>`, `<syclbin/local_memory.hpp>`, `<syclbin/constants.hpp>`,
-//! `<syclbin/printf.hpp>`. A build adds these headers to the search path of every compiler, after the directories of
+//! `<syclbin/printf.hpp>`. A build adds their directory to the compiler's search path, after the directories of
 //! [`Build::include`].
 //!
 //! # The compiler
@@ -54,7 +54,7 @@
 //! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Either forces a compiler: if it is unusable,
 //!    the build fails.
 //! 2. The C++ compiler that the crate `cc` would use: `CXX_<target>` (also with underscores), `HOST_CXX`, or
-//!    `TARGET_CXX` when cross-compiling, then `CXX`. When cross-compiling, the host's variables count too, because
+//!    `TARGET_CXX` when cross-compiling, then `CXX`. When cross-compiling, the host's variables are read too, because
 //!    kernels run on a device and any compiler can build them. A wrapper may precede the compiler (`ccache icpx`).
 //!    Unlike in `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its
 //!    flags are for the host processor.
@@ -109,8 +109,8 @@
 //!
 //! Sources may be whole programs, each with a `main`. If two sources contain kernels with the same name, or lambdas in
 //! functions with the same name, the names of their stubs begin with the source name: `heat.main` and `nbody.main` for
-//! `heat.cpp` and `nbody.cpp`. If the file names are also equal, the directory is added: `first_heat.main`. Native code
-//! cannot be renamed, so such kernels are left out if the file contains native code.
+//! `heat.cpp` and `nbody.cpp`. If the file names are also equal, the directory is added: `first_heat.main`. Kernels in
+//! native code cannot be renamed, so if the file contains native code, kernels with the same symbol are left out.
 //!
 //! A kernel is left out if no stub can be generated for it. The build warns with the number of such kernels, and
 //! `cargo syclbin list` shows the reason for each.
@@ -128,7 +128,7 @@
 //! kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead of 5.2 s with
 //! `<sycl/sycl.hpp>` (x86-64, November 2026). Cached kernels cost nothing.
 //!
-//! A compile times out after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors have colors if
+//! A compile times out after 600 seconds, or after the time in `SYCLBIN_COMPILE_SECONDS`. Errors are colored if
 //! `CARGO_TERM_COLOR` is `always`. Cargo captures the output of a build script, so the script cannot detect the
 //! terminal.
 //!
@@ -149,7 +149,8 @@
 //!
 //! - every file that was read: sources, headers and embedded files, byte by byte. Editing a comment triggers a
 //!   recompile, but touching a file does not;
-//! - the absence of files that would shadow a file that was read, or that `__has_include` or `__has_embed` looked for;
+//! - the absence of certain files: those that would shadow a file that was read, and those that `__has_include` or
+//!   `__has_embed` looked for;
 //! - the arguments, with paths as you wrote them. Two checkouts share results, unless an argument is an absolute path
 //!   or begins with `-g`;
 //! - the variables that compilers read (`CPATH` and others);
@@ -160,9 +161,9 @@
 //! The compiler's warnings are cached too, and printed again. A source is never cached in these cases:
 //!
 //! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or
-//!   `__has_include` of a macro;
-//! - an argument names another program, or a file that is not a header: `more.bc`, `@file`, plugins, modules,
-//!   profiles, targets other than `spir64` and `nvptx64-nvidia-cuda`;
+//!   `__has_include` with a macro;
+//! - an argument makes the compiler read a file that is not a header (`more.bc`, `@file`, plugins, modules, profiles),
+//!   or run another program (targets other than `spir64` and `nvptx64-nvidia-cuda`);
 //! - `CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS` or `__INTEL_POST_CFLAGS` is set;
 //! - a file changed or appeared while the compiler ran, or in the 10 ms before;
 //! - the compile failed.
@@ -171,15 +172,14 @@
 //! other users can write to is ignored, with a warning. A cache that cannot be read or written, or that another process
 //! keeps locked, does not fail the build.
 //!
-//! Each time the script has built a file, it removes the files that only earlier runs built. So `include_syclbin!` with
-//! a removed name is an error, instead of embedding outdated kernels. This requires that a single process builds all
-//! files in `OUT_DIR`.
+//! If the script no longer builds a file, `include_syclbin!` with its name is an error, instead of embedding outdated
+//! kernels. This requires that a single process builds all files in `OUT_DIR`.
 //!
 //! # Recompiling while a program runs
 //!
 //! `cargo syclbin watch` recompiles kernels each time a source or header is saved, and replaces the file from the last
-//! build. A program can do the same with [`Build::watch`], and load the new kernels with `load_file` of the generated
-//! module.
+//! build. A program can do the same with [`Build::watch`], and load the new kernels with the generated module's
+//! `load_file`.
 //!
 //! # Out of scope
 //!

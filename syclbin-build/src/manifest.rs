@@ -37,7 +37,7 @@ pub struct Manifest {
     path: PathBuf,
 }
 
-/// A file that Cargo.toml describes.
+/// A SYCLBIN file that Cargo.toml describes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Entry {
@@ -81,7 +81,7 @@ impl Build {
 }
 
 impl Manifest {
-    /// Compiles each file, like [`Build::compile`].
+    /// Builds every SYCLBIN file that Cargo.toml describes. On an error, ends the build script like [`Build::compile`].
     pub fn compile(self) {
         if let Err(error) = self.try_compile() {
             crate::build::fail(&error);
@@ -109,7 +109,7 @@ impl Manifest {
     }
 }
 
-/// Returns the files that the manifest at `path` describes, sorted by name, or `None` if it contains no
+/// Returns the SYCLBIN files that the manifest at `path` describes, sorted by name, or `None` if it does not contain
 /// `[package.metadata.syclbin]`.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs programs with a time limit, which also applies to their child processes, and collects their output in files.
-//! Shared with `syclbin-clang` and `cargo-syclbin`.
+//! Runs programs, and collects their output in files. A program that exceeds its time limit is stopped, on Linux
+//! together with the processes that it started. Shared with `syclbin-clang` and `cargo-syclbin`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,7 +13,7 @@ const MOST_SAID: u64 = 16 << 20;
 
 pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
 
-/// Returns a time limit: `value` in seconds, or `default` if it is not a positive number.
+/// Returns a time limit: `value` in seconds, or `default` if `value` is not a positive integer.
 #[must_use]
 pub fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
     value
@@ -53,8 +53,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`. Its output goes to files, because a pipe would stay open as long as any orphaned child process
-    /// runs.
+    /// Starts `command`. Redirect its output to files, because a pipe would stay open as long as any orphaned child
+    /// process runs.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Drop for Process {
 }
 
 /// Runs a program without input until it ends, and returns its output. Returns `None` if the program reached `limit`
-/// and was stopped, together with the processes that it started.
+/// and was [stopped](Process::stop).
 ///
 /// # Errors
 ///
@@ -201,7 +201,7 @@ mod tree {
     fn parent_of(process: u32) -> Option<u32> {
         let text = std::fs::read(format!("/proc/{process}/stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
-        // The format is `12 (name) S 7 ...`, and a name may contain spaces and parentheses.
+        // The format is `12 (name) S 7 ...`. The name may contain spaces and parentheses, so the last `)` ends it.
         let (_, after) = text.rsplit_once(')')?;
         after.split_whitespace().nth(1)?.parse().ok()
     }

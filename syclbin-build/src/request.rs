@@ -46,7 +46,7 @@ impl Request {
         Ok(())
     }
 
-    /// Returns the recorded triples, or otherwise those that Cargo passes to this build script.
+    /// Returns the recorded triples, or else those that Cargo passes to this build script.
     pub(crate) fn triples(&self) -> Triples {
         self.triples.clone().unwrap_or_else(|| Triples {
             target: std::env::var("TARGET").ok(),
@@ -69,7 +69,7 @@ impl Request {
         Ok(self)
     }
 
-    /// Checks that every source can be read and its path reported to Cargo, and makes Cargo track it.
+    /// Checks that every source can be read and that its path can be reported to Cargo. Makes Cargo track the sources.
     pub(crate) fn check_sources(&self) -> Result<()> {
         for path in &self.sources {
             if path.to_string_lossy().contains(['\n', '\r']) {

@@ -45,13 +45,14 @@ pub struct Watch {
     noted: Option<(PathBuf, String)>,
     /// The compiler of the last compile, unless it failed.
     compiler: Option<Compiler>,
-    /// The files that determine the result, in their state before the last compile.
+    /// The stamps of the files that determine the result, taken before the last compile.
     compiled: Option<Stamps>,
-    /// The state of these files at the last poll, if it differed from `compiled`.
+    /// The stamps of these files at the last poll, if they differed from `compiled`.
     seen: Option<Stamps>,
 }
 
-/// Each file with its stamp, a string that changes whenever the file changes.
+/// Each file with its stamp, a string that changes whenever the file changes. `None` stands for a missing file, or for
+/// one that may have changed during the compile.
 type Stamps = BTreeMap<PathBuf, Option<String>>;
 
 /// The result of a successful compile by a [`Watch`].
@@ -60,7 +61,7 @@ type Stamps = BTreeMap<PathBuf, Option<String>>;
 pub struct Recompiled {
     /// The compiler's warnings, one per line, or an empty string.
     pub warnings: String,
-    /// The files that the result depends on: sources, headers and parts of the compiler.
+    /// The sources and headers that the result depends on.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -156,7 +157,7 @@ impl Watch {
         result.map(|files| Recompiled { warnings, files })
     }
 
-    /// Compiles, and returns all files that the result depends on.
+    /// Compiles, and returns the sources and headers that the result depends on.
     fn try_compile(&mut self) -> Result<BTreeSet<PathBuf>> {
         self.read_note();
         self.request.check()?;
@@ -203,7 +204,8 @@ impl Watch {
         sources.chain(self.noted.as_ref().map(note)).collect()
     }
 
-    /// Returns the files whose change may fix `error`. The compiler lists no headers when it fails.
+    /// Returns the files whose change may fix `error`. A failed compile lists no headers, so they are taken from its
+    /// diagnostics.
     fn named_by(&self, error: &Error) -> BTreeSet<PathBuf> {
         let mut files = self.own_files();
         let text = diagnostics::plain(error.diagnostics());
@@ -221,7 +223,7 @@ impl Watch {
             let beside = files.iter().filter_map(|path| path.parent());
             let searched = self.request.arguments.iter();
             let searched = searched.filter_map(|argument| argument.to_str()?.strip_prefix("-I"));
-            // `Path::parent` returns an empty path for `a.cpp`.
+            // An empty path, which `Path::parent` returns for `a.cpp`, means the current directory.
             let here = |path: &Path| {
                 if path == Path::new("") {
                     ".".into()

@@ -31,14 +31,15 @@ use proc_macro::TokenStream;
 /// - the unsafe methods `load_file(path)` and `load_bytes(bytes)` of `Module::builder(&queue)`. They load another file
 ///   with the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a `syclbin_rt::Launch`,
-///   whose `launch(range)` runs it. The range must have as many dimensions as the kernel, which rustc checks. A C++
-///   namespace becomes a Rust module with a struct `Kernels`, and a field with the name of the namespace:
+///   whose `launch(range)` runs the kernel. The range must have as many dimensions as the kernel, which rustc checks. A
+///   C++ namespace becomes a Rust module with a struct `Kernels`, and a field named after the namespace:
 ///   `module.fill.iota(0.0, &mut out, n)`,
-/// - a struct for every struct that a kernel takes,
+/// - a Rust struct for every C++ struct that a kernel takes,
 /// - a builder for specialization constants (`Module::builder(&queue).radius(3).load()`),
 /// - a method for every device global (`module.table()?.write(&[1, 2, 3, 4])`),
 /// - a builder method that links other files whose functions the kernels import
 ///   (`Module::builder(&queue).link(shapes::Module::FILE).load()`),
+/// - `kernels::KERNELS`, which describes each kernel that has a function,
 /// - `kernels::SYCLBIN`, the bytes of the file, aligned to 8 bytes.
 ///
 /// `cargo syclbin expand FILE` prints the generated code.
@@ -95,7 +96,7 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// It is an error if two structs in one file share a name but differ in layout.
+/// If two structs in one file share a name but differ in layout, kernels that take either of them are left out.
 ///
 /// # Names
 ///

@@ -6,9 +6,11 @@
 //!
 //! | memory | tensor device | data pointer |
 //! |---|---|---|
-//! | buffer or array on CUDA | `kDLCUDA`, device number | address |
+//! | buffer on CUDA | `kDLCUDA`, device number | address |
 //! | buffer on OpenCL | `kDLOpenCL`, 0 | `cl_mem` |
 //! | buffer over unified shared memory on OpenCL | `kDLOneAPI`, 0 | address |
+//!
+//! On CUDA, buffers can also wrap `kDLCUDAManaged` and `kDLCUDAHost` tensors.
 #![allow(unsafe_code, reason = "tensors are foreign pointers")]
 
 use std::ffi::c_void;
@@ -26,7 +28,7 @@ use crate::native::{DeviceHandle, MemoryHandle};
 use crate::queue::Queue;
 
 /// A tensor that owns foreign memory and may be dropped on any thread.
-struct Owner(#[allow(dead_code, reason = "dropped last")] DLPackTensor);
+struct Owner(#[allow(dead_code, reason = "stored only to be dropped")] DLPackTensor);
 
 // SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. It is used for
 // nothing else.
@@ -161,7 +163,8 @@ unsafe extern "C" fn release<T: Pod>(tensor: *mut DLManagedTensorVersioned) {
     drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Exported<T>>()) });
 }
 
-/// Returns the memory handle and the shape of a tensor, if a buffer can share its memory.
+/// Returns the memory handle and the shape of a tensor. Fails with the reason if no buffer on `queue` can share the
+/// tensor's memory.
 fn checked<T: Pod + GetDLPackDataType>(
     queue: &Queue,
     tensor: &DLPackTensor,

@@ -49,13 +49,15 @@ pub enum ErrorKind {
     StubMismatch,
     /// The file contains no kernel, device global or specialization constant with this name.
     NotFound,
-    /// The device cannot run the code. [`Error::reasons`] contains the reason for each image or kernel.
+    /// The device cannot run the code. [`Error::reasons`] contains the reason for each image, module or kernel that the
+    /// device cannot run.
     Unavailable,
-    /// The arguments or the range of a launch are invalid, or violate the kernel's contract. The driver was not called.
+    /// The arguments or the range of a launch are invalid, or violate the kernel's contract. The kernel did not run.
+    /// With `SYCLBIN_GUARD`, also returned if the kernel ran and accessed memory outside a buffer.
     Launch,
-    /// An argument of another function is invalid, such as a size, a device, or a state.
+    /// A function other than a launch received an invalid argument, such as a size, a device, or a state.
     InvalidArgument,
-    /// The host cannot map memory that a prepared launch or a recording can change at any time.
+    /// The memory cannot be mapped or exported, because a prepared launch or a recording uses it.
     MemoryInUse,
     /// The host does not have enough memory, or the size exceeds the address space.
     OutOfMemory,
@@ -74,8 +76,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns why each device, image or kernel was rejected, or how a file differs from the generated stubs. Empty
-    /// for all other errors.
+    /// Returns the items that the message lists: why each device, image, module or kernel was rejected, where drivers
+    /// were searched, or how a file differs from the generated stubs. Empty for all other errors.
     #[must_use]
     pub fn reasons(&self) -> &[String] {
         match &self.0.details {
@@ -159,7 +161,7 @@ impl Error {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// Creates the error for memory that the host currently cannot map.
+    /// Creates the error for memory that a prepared launch or a recording uses.
     pub(crate) fn in_use() -> Self {
         let message = "a prepared launch or a recording uses this memory; drop that launch or \
             recording first, or download the memory instead";
@@ -186,16 +188,20 @@ impl Error {
                     Details::Code(number),
                 )
             }
-            Failure::Rejected(_) | Failure::Missing { .. } => (
+            Failure::Rejected(_) | Failure::Strayed(_) | Failure::Missing { .. } => (
                 format!("{action} failed on {device}: {failure}"),
                 Details::None,
             ),
         };
-        Self::with_details(ErrorKind::Driver, &message, details)
+        let kind = match failure {
+            Failure::Strayed(_) => ErrorKind::Launch,
+            _ => ErrorKind::Driver,
+        };
+        Self::with_details(kind, &message, details)
     }
 }
 
-/// Returns the remedy for an error that ends a CUDA context.
+/// Returns the remedy for an error that ends a CUDA context, or an empty string for other errors.
 fn remedy(code: Code) -> &'static str {
     if code.ends_context() {
         "; the CUDA context of this process and everything in it are lost: restart the program"
@@ -227,7 +233,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Writes only the message, because this is what `unwrap` and a failing `main` print.
+    /// Writes only the message, because `unwrap` and a failing `main` print the debug output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
     }

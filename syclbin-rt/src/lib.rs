@@ -177,9 +177,11 @@
 //! - `OPENCL_DYLIB_PATH` lists OpenCL libraries, separated by `;`. They are searched after NVIDIA's driver and before
 //!   the system's OpenCL loader; [`Device::all`] documents the order.
 //! - `SYCLBIN_HOME` is the directory where `cargo syclbin toolchain install` installs the CPU driver. If it is not set,
-//!   a program uses the directory it was built with.
-//! - `SYCLBIN_CACHE` sets the cache directory for code that drivers compile; `off` disables the cache. By default, the
-//!   code is cached in the toolchain's home directory.
+//!   a program searches the default directory and then, except on Windows, the directory it was built with.
+//! - `SYCLBIN_CACHE` sets the cache directory for code that drivers compile, as an absolute path; `off` disables the
+//!   cache. By default, the code is cached in the toolchain's home directory.
+//! - `SYCLBIN_GUARD` makes a launch fail if its kernel accesses memory beyond the end (`end`) or before the start
+//!   (`start`) of a buffer. Works on Linux with Intel's CPU device or PoCL. Each launch then waits for its kernel.
 //! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see
 //!   [`trace`].
 //!

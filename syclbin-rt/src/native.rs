@@ -6,7 +6,8 @@
 //! pointers and numbers: cast them to the other library's types.
 //!
 //! **Out:** the method `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid
-//! as long as the object that returned it. It is not a new reference, so do not release it.
+//! as long as the object that returned it; an event's handle is valid as long as its [`NativeEvent`]. A handle is not a
+//! new reference, so do not release it.
 //!
 //! **In:** [`Queue::from_native`], [`Queue::buffer_from_native`] and [`Queue::barrier_after_native`].
 //!
@@ -86,7 +87,7 @@ impl Queue {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
         let raw = raw.map_err(device.failed("taking over a queue"))?;
-        Ok(Self::of_raw(device, raw))
+        Self::of_raw(device, raw)
     }
 
     /// Creates a buffer over `len` elements of memory that another library allocated. `owner` is dropped once the
@@ -94,14 +95,15 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the driver reports that the memory belongs to another context or has fewer bytes.
+    /// Fails if the driver reports that the memory belongs to another context or is too small, or if the size exceeds
+    /// the address space.
     ///
     /// # Safety
     ///
     /// - The memory must belong to the context of this queue and contain `len` elements of `T`, starting at the handle.
     /// - The memory must stay alive as long as `owner`.
     /// - While the buffer exists, other libraries must access the memory only as Rust's borrowing rules would allow.
-    ///   Events order the commands of other queues.
+    ///   Use events to order commands on other queues.
     pub unsafe fn buffer_from_native<T: Pod, O: Send + Sync + 'static>(
         &self,
         handle: MemoryHandle,

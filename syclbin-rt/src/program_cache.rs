@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program cache, through which each program is built only once per device and set of constant values, within a
-//! process and across processes.
+//! The program cache, which avoids building the same program again, even in another process.
 //!
 //! The key of a program covers everything that determines its code: images, options, constants, device, driver, and the
-//! environment variables that drivers read. Modules with device globals do not share programs, because each module has
-//! its own variables.
+//! environment variables that drivers read. Modules with device globals share cache entries but not loaded programs,
+//! because each module has its own variables.
 
 #[cfg(test)]
 #[path = "program_cache_tests.rs"]
@@ -28,8 +27,8 @@ use crate::backend::{Context, Program, Source, WeakProgram};
 use crate::log;
 use crate::trace::{self, Class};
 
-/// The environment variable that configures the cache: `off` disables the cache, and a path replaces the default
-/// directory.
+/// The environment variable that configures the cache: `off` disables the cache, and an absolute path replaces the
+/// default directory.
 const VARIABLE: &str = "SYCLBIN_CACHE";
 const DIRECTORY: &str = "programs";
 /// The maximum total size of all entries, in bytes.
@@ -43,11 +42,12 @@ pub(crate) type Key = [u8; 32];
 pub(crate) struct Cache(Store);
 
 impl Cache {
-    /// Returns the cache that the environment configures, or `None` if it disables caching.
+    /// Returns the cache that the environment configures. Returns `None` if caching is disabled, or if there is no
+    /// usable directory.
     pub(crate) fn of_environment() -> Option<Self> {
         let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             Some(off) if off == "off" => return None,
-            // A relative path would resolve differently in each working directory.
+            // A relative path disables the cache, because it would resolve differently in each working directory.
             Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
             None => {
                 let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
@@ -138,7 +138,8 @@ fn find_or_build(
         return build(context, modules, &key, cache);
     }
     let slot = slot((context.address(), key));
-    // Taken before the slot's lock, because an exiting thread may load the same program.
+    // Created before the slot is locked, so that this thread does not sleep at the closed gate while it holds a lock
+    // that the exiting thread may need.
     let _guard = CallGuard::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A live program keeps its context alive, so no other context has the same address.
@@ -181,8 +182,8 @@ fn build(
     let Some(cache) = cache else {
         return Ok((compile(context, modules)?, Origin::Built));
     };
-    // A program without a variant was built before the process loaded native code from a file. Any process that
-    // accepts such a program can use it.
+    // A key without a variant belongs to a program that was built before its process loaded native code from a file.
+    // Any process that accepts such a program can use it, so this key is tried first.
     let variant = context.variant();
     let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
     for key in keys {
@@ -199,7 +200,6 @@ fn build(
             Ok(None) => log::debug(format_args!(
                 "ignoring a cached program, because it was compiled for a different processor"
             )),
-            // Another driver wrote the entry.
             Err(error) => {
                 log::warn(format_args!(
                     "recompiling a cached program, because the driver rejected it: {error}"
@@ -300,8 +300,8 @@ fn features_for(kind: DeviceKind) -> Option<String> {
     (kind == DeviceKind::Cpu).then(features)
 }
 
-/// Returns the processor's features. Virtual machines with the same processor name may differ in their features, and
-/// several machines may share a home directory.
+/// Returns the processor's features. They are part of the key, because several machines may share a home directory, and
+/// virtual machines with the same processor name may differ in their features.
 fn features() -> String {
     #[cfg(target_arch = "x86_64")]
     {
@@ -320,7 +320,7 @@ fn features() -> String {
     String::new()
 }
 
-/// Prefixes of variables that affect the code from Intel's CPU and GPU drivers, PoCL, and Mesa with its LLVM.
+/// Prefixes of environment variables that affect the code that Intel's CPU and GPU drivers, PoCL and Mesa generate.
 /// Intel's GPU assembler reads `VISA_` variables; newer debug keys of Intel's GPU driver start with `NEO_`.
 const PREFIXES: &[&str] = &[
     "CL_CONFIG_",

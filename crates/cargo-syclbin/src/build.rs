@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin build`: writes or checks the compiled files that are stored beside their sources.
 //!
-//! Only build scripts define the sources of each file, so this command has Cargo run the build scripts, and passes
+//! Only the build scripts know the sources of each file, so this command has Cargo run the build scripts, and passes
 //! orders to them.
 
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> Result<bool> {
         },
         packages: folders.map(Into::into).collect(),
     };
-    // A new directory name each time makes Cargo rerun build scripts that it considers fresh.
+    // A new directory name each time makes Cargo rerun build scripts that it would otherwise consider fresh.
     let failed = |cause| Error::Save(std::env::temp_dir(), cause);
     let folder = tempfile::tempdir().map_err(failed)?;
     orders.write(folder.path()).map_err(failed)?;
@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let output = output.map_err(|cause| Error::Cargo(cargo().into(), cause))?;
     let mut reports =
         Report::collect(folder.path()).map_err(|cause| Error::Read(folder.path().into(), cause))?;
-    // Each build script that ran has left a report.
+    // During a check, each build script that ran has left a report.
     let reported: BTreeSet<_> = reports.iter().map(|one| one.package.clone()).collect();
     let is_incomplete = reported.len() < packages.len();
     reports.retain(|report| report.outcome != Outcome::NoPrebuilt);

@@ -32,7 +32,7 @@ pub enum Error {
     )]
     NotExecutable(PathBuf),
 
-    /// The component is not available for this system. `None` means that no component is.
+    /// The component is not available for this system. `None` if no component is available.
     #[error("{}", unavailable(*.0))]
     Platform(Option<Component>),
 
@@ -43,10 +43,7 @@ pub enum Error {
     )]
     NoDriver(PathBuf),
 
-    #[error(
-        "cannot determine the path of this program ({0}), so syclbin-clang, which is beside it, cannot be found; \
-         start this program by its full path"
-    )]
+    #[error("cannot determine the path of this program: {0}; start it by its full path")]
     NoProgram(io::Error),
 
     #[error("cannot start this program again for a trial: {0}; free memory or end other processes")]
@@ -78,8 +75,8 @@ pub enum Error {
     MissingWheels(PathBuf, String),
 
     #[error(
-        "{} has {found}, but the pinned wheel has {expected}; the file is truncated or from another build: delete it and \
-         fetch it again; if it is still wrong, do not trust its source",
+        "{} contains {found}, but the pinned wheel contains {expected}; the file is truncated or from another build: \
+         delete it and fetch it again; if it is still wrong, do not trust its source",
         file.display()
     )]
     WrongWheel {
@@ -112,7 +109,7 @@ pub enum Error {
     )]
     NotInstalled(PathBuf, Component),
 
-    /// `remedy` names the apparent format of the file, or a command that reports more.
+    /// `remedy` describes the apparent format of the file, or suggests a command for it.
     #[error("{}: {cause}; {remedy}", file.display())]
     NotSyclbin {
         file: PathBuf,
@@ -124,7 +121,7 @@ pub enum Error {
     #[error("{}: {}", .0.display(), .1)]
     Format(PathBuf, Box<dyn std::error::Error + Send + Sync>),
 
-    /// The string says what the images lack, in one or more lines.
+    /// The string explains why the images cannot be packaged, in one or more lines.
     #[error("cannot package the images of {} as SYCLBIN:\n  {}", .0.display(), .1)]
     LeftOut(PathBuf, String),
 
@@ -140,7 +137,7 @@ pub enum Error {
     #[error("cannot write {}: {}", .0.display(), .1)]
     Save(PathBuf, io::Error),
 
-    /// `include_syclbin!` would reject the file for these reasons.
+    /// `include_syclbin!` would reject the file or the items, for these reasons.
     #[error("cannot generate Rust code from {}: {}", .0.display(), lines(.1))]
     Expand(PathBuf, Vec<String>),
 
@@ -162,6 +159,9 @@ pub enum Error {
     /// Sources cannot be compiled, or the kernel description in a Cargo.toml is invalid.
     #[error(transparent)]
     Build(syclbin_build::Error),
+
+    #[error("cannot start {}: {}", .0.display(), .1)]
+    Start(PathBuf, io::Error),
 
     #[error("cannot run {}: {}; set CARGO to the path of Cargo", .0.display(), .1)]
     Cargo(PathBuf, io::Error),

@@ -115,14 +115,15 @@ impl ExtractedImage {
             written: None,
             skipped: match (&image.offload_kind, image.content) {
                 (OffloadKind::Host, _) => Some("host code"),
-                (_, Content::Empty) => Some("the file is empty"),
+                (_, Content::Empty) => Some("the image is empty"),
                 _ => None,
             },
         }
     }
 }
 
-/// Parses the path of an output file or directory. Rejects `-`, because standard output receives the report.
+/// Creates a parser for the path of an output file or directory. It rejects `-`, because standard output receives the
+/// report.
 fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         if path == Path::new("-") {
@@ -137,8 +138,8 @@ fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, cannot contain device images or is damaged. It also fails if an output file exists
-/// or cannot be written.
+/// Fails if the file cannot be read, cannot contain device images or is damaged. It also fails if no image can be
+/// packaged as SYCLBIN, an output file exists and `force` is not set, or an output file cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
     let input = Input::container(&options.file)?;
     let folder = options.file.parent().unwrap_or(Path::new(""));
@@ -249,7 +250,7 @@ fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String {
     name
 }
 
-/// Replaces characters that are special to a file system or a shell.
+/// Replaces characters that are special to a file system or a shell, and truncates long text.
 fn clean(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let text: String = text
@@ -257,7 +258,7 @@ fn clean(text: &str) -> String {
         .take(LONGEST)
         .map(|c| if plain(c) { c } else { '_' })
         .collect();
-    // Avoids `..`, hidden files, and names that look like an option.
+    // Prevent `..`, hidden files, and names that look like options.
     text.replace("..", "__")
         .trim_start_matches(['.', '-'])
         .trim_end_matches('.')

@@ -44,8 +44,8 @@ impl Input {
         Ok(input)
     }
 
-    /// Reads a file that may contain device images, or standard input for `-`. Of any other file, however large, reads
-    /// the first bytes, which suffice for the error message.
+    /// Reads a file that may contain device images, or standard input for `-`. For other formats, reads only the first
+    /// bytes of the file, which suffice for the error message.
     ///
     /// # Errors
     ///
@@ -84,11 +84,11 @@ impl Input {
         self.path.to_string_lossy().into_owned()
     }
 
-    /// Parses the file as SYCLBIN, and returns its frame and its contents.
+    /// Parses the file as SYCLBIN, and returns both a view of its records and the model of its contents.
     ///
     /// # Errors
     ///
-    /// Fails if the file is damaged, or has another format. The error names the apparent format.
+    /// Fails if the file is damaged or in a different format. The error suggests a remedy.
     pub fn syclbin(&self) -> Result<(File<'_>, Syclbin<'_>)> {
         let read = File::parse(&self.bytes).and_then(|file| {
             let model = file.to_model()?;

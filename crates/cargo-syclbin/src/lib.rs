@@ -8,7 +8,7 @@
 //! cargo syclbin doctor                reports what this machine can compile and run, and what is missing
 //! cargo syclbin doctor FILE           reports how a driver handles the kernels of a file
 //! cargo syclbin new NAME              creates a program with a kernel
-//! cargo syclbin init                  adds a kernel to the crate of this directory
+//! cargo syclbin init                  adds a kernel to the crate in this directory
 //! cargo syclbin build --commit        writes the compiled files that are stored beside their sources
 //! cargo syclbin build --check         reports which of those files are stale
 //! cargo syclbin list                  lists every SYCLBIN file that a workspace builds
@@ -17,6 +17,7 @@
 //! cargo syclbin verify FILE...        reports the errors in SYCLBIN files
 //! cargo syclbin convert FILE -o OUT   rewrites a file in another container
 //! cargo syclbin stubs FILE            prints the generated signatures and structs, one per line
+//! cargo syclbin guard COMMAND         runs a command so that out-of-bounds accesses by kernels are errors
 //! cargo syclbin expand FILE           prints the Rust code that include_syclbin! generates
 //! cargo syclbin extract FILE          extracts device code from objects, executables, archives and bundles
 //! cargo syclbin pack --image=... -o OUT   packs images into an OffloadBinary, a SYCLBIN file or an object
@@ -25,15 +26,16 @@
 //! | module | contents |
 //! |---|---|
 //! | [`toolchain`] | installed components: pins, wheels, the manifest, install, list, remove |
-//! | [`doctor`] | facts about the machine, the report on them, and the report on how a driver handles a file |
+//! | [`doctor`] | the report on this machine, and the report on how a driver handles a file |
 //! | [`inspect`] | a report on a file, as text or JSON |
-//! | [`verify`], [`convert`], [`expand`], [`extract`], [`pack`] | the other commands for single files |
+//! | [`verify`], [`convert`], [`expand`], [`extract`], [`pack`] | the other commands for files |
 //! | [`build`] | compiled files stored beside their sources, written by a workspace's build scripts |
 //! | [`list`] | the SYCLBIN files that a workspace builds |
 //! | [`watch`] | the files that build scripts compile, recompiled each time a source or header is saved |
+//! | [`guard`] | a command, run so that out-of-bounds accesses by kernels are errors |
 //! | [`project`] | the files of a new program, or of kernels in an existing crate |
 //! | [`workspace`] | the packages of a workspace, as reported by Cargo |
-//! | [`input`] | an input file of a command |
+//! | [`input`] | the input file of a command |
 //! | [`ui`] | output for the user |
 //! | [`error`] | errors, each with a remedy |
 //!
@@ -47,6 +49,7 @@ pub mod doctor;
 pub mod error;
 pub mod expand;
 pub mod extract;
+pub mod guard;
 pub mod input;
 pub mod inspect;
 pub mod list;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin list`: lists every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
 //!
-//! Only build scripts define what they compile, and only Cargo defines where they write. So this command has Cargo
-//! run stale scripts, and reads each script's output directory from Cargo's messages.
+//! Only the build scripts know what they compile, and only Cargo knows where they write. So this command has Cargo run
+//! stale scripts, and reads each script's output directory from Cargo's messages.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ pub struct Options {
     pub format: Format,
 }
 
-/// All files, as in the JSON output that `schema/list.schema.json` describes.
+/// The list of files. It serializes to the JSON that `schema/list.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// Whether every build script ran. If not, the list may be incomplete.
+    /// Whether Cargo succeeded and every build script ran. If not, the list may be incomplete.
     pub complete: bool,
     /// The files, sorted by package and name.
     pub files: Vec<Listed>,
@@ -46,7 +46,7 @@ pub struct Report {
 pub struct Listed {
     /// The name of the package.
     pub package: String,
-    /// The name of the file in `include_syclbin!`.
+    /// The name by which `include_syclbin!` refers to the file.
     pub name: String,
     /// `up to date` or `not built`.
     pub state: &'static str,
@@ -82,7 +82,7 @@ pub struct LeftOut {
 pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;
-    // Cargo takes longer, so report mistakes in Cargo.toml first.
+    // Running Cargo takes longer, so report mistakes in Cargo.toml first.
     let read = |package: &&Package| manifest::read(package.manifest_path.as_std_path());
     let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
     let described = described.map_err(Error::Build)?;

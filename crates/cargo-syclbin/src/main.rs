@@ -23,7 +23,7 @@ use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list};
 use cargo_syclbin::ui::{Terminal, answer, complain, one_of};
 use cargo_syclbin::{
-    build, convert, doctor, expand, extract, inspect, list as files, pack, verify, watch,
+    build, convert, doctor, expand, extract, guard, inspect, list as files, pack, verify, watch,
 };
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
@@ -47,8 +47,8 @@ enum Command {
     Doctor(doctor::Options),
     /// Create a program with a kernel, a build script and a workflow for GitHub Actions
     ///
-    /// The program is a package in a new directory of that name, like those that `cargo new` creates. The package
-    /// depends on syclbin-rt and syclbin-build. With --from, it has a draft of each launch instead of the example.
+    /// The program is a package in a new directory with the same name, as with `cargo new`. The package depends on
+    /// syclbin-rt and syclbin-build. With --from, it contains a draft of each launch instead of the example.
     New(new::Options),
     /// Add a kernel to the crate in this directory
     ///
@@ -71,6 +71,12 @@ enum Command {
     /// from the build script, and replaces the compiled files in OUT_DIR. A running program can load the new files
     /// with syclbin-rt's `WatchedFile`. If compilation fails, the previous file remains. Stop with Ctrl-C.
     Watch(watch::Options),
+    /// Run a command so that out-of-bounds accesses by kernels are errors: `cargo syclbin guard cargo test`
+    ///
+    /// Runs the command twice on the CPU device: each buffer first ends, and then starts at a page that kernels cannot
+    /// access. A launch whose kernel accesses such a page returns an error that names the kernel, the argument and the
+    /// byte. Launches wait for their kernels, so the program is slower. Requires Linux. Exits with 1 if a run fails.
+    Guard(guard::Options),
     /// Show the kernels and images of a SYCLBIN file, and what they need from a device
     Inspect(inspect::Options),
     /// Check SYCLBIN files, and report every problem
@@ -97,7 +103,7 @@ enum Command {
 
 #[derive(Subcommand)]
 enum Toolchain {
-    /// Fetch and install components; installed components are only checked
+    /// Fetch and install components; components that are already installed are only checked
     ///
     /// The wheels are pinned by SHA-256 and fetched with your own pip, so your index, proxy and
     /// certificates apply. Set SYCLBIN_PIP to use another pip: the path of a program, or a command such as
@@ -124,8 +130,8 @@ enum Toolchain {
 
 #[derive(Args)]
 struct Install {
-    /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia where there is an
-    /// NVIDIA GPU]
+    /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia if there is an NVIDIA
+    /// GPU]
     #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
     components: Vec<Component>,
     /// Use the wheels in this directory instead of fetching them
@@ -189,6 +195,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Build(options) => return build::run(&options),
         Command::List(options) => return files::run(&options),
         Command::Watch(options) => watch::run(&options)?,
+        Command::Guard(options) => return guard::run(&options),
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return verify::run(&options),
         Command::Convert(options) => convert::run(&options)?,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The child process of `cargo syclbin doctor FILE`. It loads a file module by module, and a driver may crash it.
+//! The child processes of `cargo syclbin doctor`, which a driver may crash: one loads a file module by module, the
+//! other runs the trial kernel.
 
 use std::error::Error;
 use std::io::{self, Read as _, Write as _};
@@ -16,7 +17,7 @@ use syclbin_rt::{Arg, Device, ImageChoice, Module, Queue};
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written.
+/// Fails if standard input cannot be read or standard output cannot be written to.
 pub(crate) fn run(module: usize, kernel: usize) -> io::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
@@ -81,7 +82,7 @@ fn divided<'a>(file: &Syclbin<'a>, index: usize) -> (Syclbin<'a>, Syclbin<'a>) {
     (alone, others)
 }
 
-/// Returns the image choice for module `index`, if the device can use an image.
+/// Returns the image choice for module `index`, if the device can use one of its images.
 fn image(module: &Module, index: usize) -> Option<ImageChoice> {
     let mut choices = module.images();
     choices.find(|choice| choice.module() == index && choice.image().is_some())
@@ -157,7 +158,7 @@ pub(crate) fn trial() -> String {
 fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let choice = Device::choose_for(bytes)?;
     let queue = choice.device().queue()?;
-    // SAFETY: the doctor's compiler has just made the file, or it was shipped with this program.
+    // SAFETY: the doctor has just compiled the file, or it was shipped with this program.
     let module = unsafe { Module::load(&queue, bytes)? };
     let mut out = queue.upload(&[0i32])?;
     let arguments = [Arg::write(&mut out)];

@@ -16,12 +16,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// The style of text that needs the user's attention.
 pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
-/// Prints an answer. Colours appear on a terminal unless NO_COLOR is set, and elsewhere if CLICOLOR_FORCE is set. It
-/// is not an error if a reader such as `head` closes the pipe early.
+/// Prints an answer. Colors appear on a terminal unless NO_COLOR is set, and elsewhere if CLICOLOR_FORCE is set. It is
+/// not an error if a reader such as `head` closes the pipe early.
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub fn answer(text: &str) -> io::Result<()> {
     print(anstream::stdout().lock(), text.as_bytes())
 }
@@ -30,7 +30,7 @@ pub fn answer(text: &str) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub fn answer_bytes(bytes: &[u8]) -> io::Result<()> {
     print(io::stdout().lock(), bytes)
 }
@@ -52,7 +52,7 @@ pub fn complain(text: impl fmt::Display) {
     }
 }
 
-/// Prints a compiler's diagnostics on standard error, unchanged. Colours appear on a terminal only.
+/// Prints a compiler's diagnostics on standard error. Colors appear under the same conditions as in [`answer`].
 pub fn pass_on(diagnostics: &str) {
     let _ = write!(anstream::stderr().lock(), "{diagnostics}");
 }
@@ -80,7 +80,7 @@ fn json(answer: &impl serde::Serialize) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub fn show<R: serde::Serialize>(
     format: Format,
     report: &R,
@@ -117,7 +117,7 @@ impl Page {
         let _ = writeln!(self.text, "{line}");
     }
 
-    /// Adds `lines`, and gives all of them the same indentation.
+    /// Adds `lines`, all with the same indentation.
     pub(crate) fn list(&mut self, lines: &str) {
         for line in lines.lines() {
             self.line(format_args!("    {}", line.trim_start()));
@@ -135,7 +135,7 @@ pub enum Format {
     Json,
 }
 
-/// Parses an option value that must be one of `names`.
+/// Creates a parser for an option value that must be one of `names`.
 pub fn one_of<T: Clone + Send + Sync + 'static>(
     names: impl IntoIterator<Item = &'static str>,
     from_name: fn(&str) -> Option<T>,
@@ -144,8 +144,8 @@ pub fn one_of<T: Clone + Send + Sync + 'static>(
         .try_map(move |name| from_name(&name).ok_or_else(|| format!("unknown name {name}")))
 }
 
-/// The version of every JSON format. New fields keep the version. Removing, renaming or redefining a field increments
-/// it.
+/// The version of every JSON format. Adding a field does not change the version. Removing, renaming or redefining a
+/// field increments it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Receives progress updates from a long-running operation.
@@ -236,11 +236,11 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// The same as [`Escaped`], but very long text is truncated.
+/// Like [`Escaped`], but very long text is truncated.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a>(pub &'a str);
 
-/// The maximum number of characters in a [`Shown`] text.
+/// The number of characters after which [`Shown`] truncates a text.
 const SHOWN: usize = 200;
 
 impl fmt::Display for Shown<'_> {

@@ -31,14 +31,14 @@ pub struct Options {
     pub deny: Option<Deny>,
 }
 
-/// Findings that also count as errors.
+/// The findings to treat as errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deny {
     /// Valid content that some reader or runtime does not expect
     Warnings,
 }
 
-/// The findings of all files, as in the JSON output that `schema/verify.schema.json` describes.
+/// The findings for all files. Serializes to the JSON that `schema/verify.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// See [`SCHEMA_VERSION`].
@@ -49,7 +49,7 @@ pub struct Report {
     pub files: Vec<FileReport>,
 }
 
-/// The findings of a file.
+/// The findings for one file.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
     /// The path as given.
@@ -65,7 +65,7 @@ pub struct FileReport {
 ///
 /// # Errors
 ///
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub fn run(options: &Options) -> Result<bool> {
     let files = options.files.iter().map(|path| {
         let (unreadable, findings) = match Input::read(path) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin watch`: recompiles the files that build scripts compile, each time a source or header is saved.
 //!
-//! This command polls the files, because polling works on every file system. The compiler lists about ten files, so a
-//! poll takes less than a millisecond.
+//! This command polls the files, because polling works on every file system. A poll takes less than a millisecond,
+//! because a compilation depends on only about ten files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ struct Watched {
     watch: Watch,
 }
 
-/// Compiles until the user ends the program.
+/// Recompiles changed files until the user ends the program.
 ///
 /// # Errors
 ///
@@ -59,12 +59,12 @@ pub fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// Returns all files that the build scripts of the workspace have built.
+/// Returns all files that the workspace's build scripts have built.
 fn built(workspace: &Workspace, cargo: &[OsString]) -> Result<Vec<Watched>> {
     let mut files = Vec::new();
     for package in workspace.building()? {
-        // Building several packages together may enable other features, and so change OUT_DIR compared with `cargo
-        // run`. Errors in Rust code do not matter here: the programs may already be running.
+        // Build each package separately: building several together may enable other features, and so change OUT_DIR
+        // compared with `cargo run`. Errors in Rust code do not matter here: the programs may already be running.
         let (folders, _) = workspace.run_build_scripts(&[package], cargo)?;
         let directory = package.manifest_path.parent();
         let (Some(out_dir), Some(directory)) = (folders.get(&package.id), directory) else {

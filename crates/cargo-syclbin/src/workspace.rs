@@ -60,7 +60,7 @@ impl Workspace {
         Ok(Self { metadata, names })
     }
 
-    /// Returns the packages whose build scripts use `syclbin-build`.
+    /// Returns the selected packages whose build scripts use `syclbin-build`.
     ///
     /// # Errors
     ///

@@ -26,8 +26,8 @@ pub(crate) struct Compiled {
     pub(crate) read: Vec<PathBuf>,
 }
 
-/// Compiles `source` with `arguments` for clang. Warnings go to standard error. SPIR-V contains debug information for
-/// [`describe::read`].
+/// Compiles `source` with clang's `arguments`. Warnings go to standard error. SPIR-V keeps the debug information that
+/// [`describe::read`] needs.
 pub(crate) fn compile(
     source: &Path,
     mut arguments: Vec<String>,
@@ -86,7 +86,7 @@ pub(crate) fn compile(
     Ok(Compiled { file, read })
 }
 
-/// Compiles the LLVM bitcode of the input `name` with `arguments` for clang.
+/// Compiles the LLVM bitcode at `path`, which comes from the input `name`, with clang's `arguments`.
 pub(crate) fn compile_bitcode(
     path: &Path,
     name: &str,
@@ -134,8 +134,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .or_else(|error| own(format!("cannot read source '{}': {error}", path.display())))
 }
 
-/// Lowers the specialization constants in a module's PTX. Also adds the constants and the exports to the module's
-/// properties, because the library reports both only for SPIR-V.
+/// Lowers the specialization constants in a module's PTX, and returns the result. Adds the constants to the module's
+/// properties and, unless `state` is executable, the exports, which the library reports only for SPIR-V.
 fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
@@ -184,7 +184,8 @@ const NOT_TAKEN: [&str; 2] = [
     "' is not supported for SYCL runtime compilation",
 ];
 
-/// Removes the library's own words from a failure. An unsupported option gets a message of this program.
+/// Removes the library's own text from clang's diagnostics. Replaces its message about an unsupported option with one
+/// that names a remedy.
 fn explained(failure: Failure) -> Failure {
     let Failure::Diagnostics(log) = failure else {
         return failure;
@@ -209,7 +210,8 @@ fn diagnostics(log: &str) -> String {
     details.strip_prefix('\t').unwrap_or(details).into()
 }
 
-/// Creates an abstract module from each image, with the properties that the library returned.
+/// Creates an abstract module from each image, with the properties that the library returned, and lowers its
+/// specialization constants.
 fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {
@@ -252,7 +254,7 @@ mod tests {
         let log = "Invalid arguments\nDetailed information:\n\tOption '-undef' is not supported for SYCL \
                    runtime compilation\n";
         let Failure::Own(text) = explained(Failure::Diagnostics(log.into())) else {
-            panic!("these are not clang's words");
+            panic!("expected a message from this program");
         };
         assert!(
             text.starts_with("option '-undef' is not supported"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Describes kernels in the compile that emits their SPIR-V. Declarations come from debug information, which is
-//! stripped afterwards. The dimensions of function kernels come from the integration header, which DPC++ writes for
-//! host code.
+//! Describes kernels as part of the compile that emits their SPIR-V. Declarations come from debug information, which is
+//! then stripped unless the user requested it. The dimensions of function kernels come from the integration header,
+//! which DPC++ writes for host code.
 
 use syclbin::__private::debug_info::{DIMENSIONS, Described};
 use syclbin::__private::spirv;
@@ -27,7 +27,7 @@ pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
     all
 }
 
-/// Returns the optimization level.
+/// Returns the last optimization level in `arguments`, or the default `-O2`.
 fn level(arguments: &[String]) -> &str {
     let level = arguments
         .iter()
@@ -43,12 +43,13 @@ pub(crate) fn has_debug_info(arguments: &[String]) -> bool {
     last.is_some_and(|last| last != "-g0" && last != "-gline-tables-only")
 }
 
-/// Returns whether the library optimizes code for the user's `arguments`, before [`arguments`] adds to them.
+/// Returns whether the library optimizes code for the user's `arguments`. They must not yet include those from
+/// [`arguments`], which always contain `-g`.
 pub(crate) fn is_optimized(arguments: &[String]) -> bool {
     level(arguments) != "-O0" && !has_debug_info(arguments)
 }
 
-/// Copies the dimensions of the function kernels in `module` from the integration header, with 0 for a single task.
+/// Copies the dimensions of function kernels from the integration header to `module`. A single task has 0 dimensions.
 pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
     let mut kernels = header.split("getFunctionName() { return \"");
     kernels.next();
@@ -71,7 +72,8 @@ pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
     }
 }
 
-/// Returns what debug information says about the kernels and variables in `file`, whose modules come from one source.
+/// Reads the descriptions of the kernels and variables in `file` from its debug information. All modules of `file` must
+/// come from one source.
 pub(crate) fn read(file: &Syclbin<'_>) -> Result<Described> {
     Described::of(file).map_err(unreadable)
 }

@@ -2,16 +2,18 @@
 //! `syclbin-clang`: a drop-in replacement for `clang++ -fsycl -fsyclbin`, based on DPC++'s compiler library.
 //!
 //! It accepts clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file.
-//! It exits with clang's exit code, and passes clang's diagnostics unchanged to standard error. The compiler library
-//! contains 250 MB of LLVM and may crash. A crash terminates only this process.
+//! It uses clang's exit codes, and passes clang's diagnostics unchanged to standard error. The compiler library
+//! contains 250 MB of LLVM and may crash, so it runs in this process instead of in the process of a caller.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `command_line` | parses options, and selects those for the library |
-//! | `make` | creates the requested files, in `steps` |
+//! | `make` | creates the requested files |
+//! | `steps` | runs the processes that a request needs, in parallel |
 //! | `compile` | compiles a source to modules |
+//! | `describe` | records the declarations and dimensions of kernels |
 //! | `library` | finds, checks and calls the compiler library; contains all unsafe code |
-//! | `lower` | lowers specialization constants, which the library leaves unfinished |
+//! | `lower` | lowers specialization constants, because the library does not, and repairs signed conversions |
 //! | `link` | joins the modules of all inputs into one file without undefined imports |
 //! | `native` | compiles SPIR-V and PTX to native code for processors and GPUs |
 //! | `nvidia` | compiles sources to PTX for NVIDIA GPUs |
@@ -70,7 +72,7 @@ fn run() -> Result<()> {
 }
 
 fn print(text: &str) {
-    // Not an error: the reader may have closed the pipe.
+    // A failed write is not an error: the reader may have closed the pipe.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 

@@ -20,13 +20,14 @@ pub(crate) struct Step {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// The source or module that the step processes, for messages.
     pub(crate) subject: String,
-    /// The index of another step in the same run that compiles the same source. Messages that both produce are printed
-    /// once.
+    /// The index of an earlier step that compiles the same source. If both steps produce the same messages, these are
+    /// printed once.
     pub(crate) like: Option<usize>,
-    /// The consequence of a failure, if the request can continue without the output of this step. A failure is then only
-    /// a warning.
+    /// The consequence of a failure, if the request can continue without the output of this step. The failure is then
+    /// only a warning.
     pub(crate) if_it_fails: Option<&'static str>,
-    /// The Intel GPU, if the step runs ocloc. ocloc prints errors to standard output, among irrelevant lines.
+    /// The Intel GPU, if the step runs ocloc. Such a step has a time limit, and its messages are filtered from standard
+    /// output, where ocloc prints them among irrelevant lines.
     pub(crate) gpu: Option<String>,
 }
 
@@ -121,8 +122,8 @@ impl Step {
         );
     }
 
-    /// Copies the messages in `output` to `stderr`, and returns an error if the step failed. Omits messages that `like`
-    /// already printed. If `like` failed, the error is in the source, and all messages are omitted.
+    /// Copies the messages in `output` to `stderr`, and returns an error if the step failed. Omits the messages if
+    /// `like` produced the same ones, or if `like` failed, because the error is then in the source.
     fn finish(
         &self,
         output: &Output,
@@ -132,7 +133,7 @@ impl Step {
         let words = |output: &Output| {
             let mut words = output.stderr.clone();
             if self.is_own() {
-                // The library prints some messages directly instead of to its log.
+                // The library prints some notes directly instead of writing them to its log, so they are removed here.
                 words = without_notes(&String::from_utf8_lossy(&words)).into_bytes();
             }
             if let Some(gpu) = &self.gpu {
@@ -178,7 +179,7 @@ impl Step {
     }
 }
 
-/// Clang's exit code after one of its processes crashed.
+/// The exit code if a step crashed, the same as clang's.
 pub(crate) const CRASHED: u8 = 254;
 
 fn quoted(word: &str) -> String {
@@ -193,7 +194,7 @@ fn quoted(word: &str) -> String {
     quoted
 }
 
-/// Runs all steps, with as many in parallel as there are processors. Messages appear in the order of the steps. A
+/// Runs all steps, at most as many at a time as there are processors. Messages appear in the order of the steps. A
 /// failed step does not stop the others.
 ///
 /// # Errors

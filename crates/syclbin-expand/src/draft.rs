@@ -11,7 +11,8 @@ use crate::stub::{Stub, written_name};
 use crate::types::structs::{self, Member};
 use crate::types::{TypePath, Types, number};
 
-/// Returns a launch of each kernel, in a comment. Module `kernels` is loaded as `kernels` on a queue `queue`.
+/// Returns a launch of each kernel, in a comment. The code assumes a variable `queue`, and a variable `kernels` that
+/// holds the module `kernels`, loaded for that queue.
 pub(crate) fn launches(mut plan: Plan<'_>) -> Vec<String> {
     for path in plan.types.paths.values_mut() {
         if let TypePath::Generated(path) = path {
@@ -87,7 +88,7 @@ fn launch(path: &str, stub: &Stub<'_>, types: &Types<'_>) -> String {
     text + "*/\n"
 }
 
-/// Returns memory or a value of this type, or `None` if the function has no such parameter.
+/// Returns an expression for a placeholder of this type, or `None` if the function has no such parameter.
 fn placeholder(ty: &Type, types: &Types<'_>) -> Option<TokenStream> {
     let element = match ty.pointee() {
         Some(Pointee::Element(element)) => types.of(element, 0),
@@ -107,7 +108,7 @@ fn placeholder(ty: &Type, types: &Types<'_>) -> Option<TokenStream> {
     })
 }
 
-/// Returns a range of 1024 work-items, or of 64 for a work-group.
+/// Returns a range of 1024 work-items, or of 64 work-items for a work-group.
 fn extent(dimensions: Option<u8>, in_group: bool) -> TokenStream {
     let texts = if in_group {
         ["()", "64", "[8, 8]", "[4, 4, 4]"]

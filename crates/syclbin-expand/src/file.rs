@@ -125,7 +125,8 @@ pub(crate) fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the message for a missing file, with a list of the existing files.
+/// Returns the message for a file that cannot be read. If build.rs should have built the file, the message lists the
+/// files that it did build.
 fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     if text.ends_with(".syclbin") {
         return format!(

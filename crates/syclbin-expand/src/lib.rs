@@ -13,7 +13,7 @@
 //! | `plan` | the names and types of the kernels, and the mistakes in the items |
 //! | `module` | the generated module, from the plan |
 //!
-//! The parts of the generated module:
+//! The parts of the generated module, and output for tools:
 //!
 //! | module | contents |
 //! |---|---|

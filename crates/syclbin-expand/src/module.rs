@@ -124,7 +124,7 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
     let build_kernels_doc = doc::paragraphs([
         "Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the symbols.".into(),
         "# Errors".into(),
-        "Fails if some of them do not exist or cannot run on the device; the error lists all reasons.".into(),
+        "Fails if any of them does not exist or cannot run on the device; the error lists all reasons.".into(),
     ]);
     let best_doc = doc::comment(&format!(
         "Returns the best device of this machine that `{file_name}` has code for: a GPU if possible, otherwise a \
@@ -196,9 +196,11 @@ struct Contents {
     constructor: TokenStream,
     /// The field that stores the loaded module. Only the file's struct and structs with device globals need it.
     module: Option<Ident>,
-    /// Items next to the struct: C++ structs, traits for left-out kernels, and modules for namespaces.
+    /// The Rust definitions of C++ structs.
     structs: TokenStream,
+    /// The module with a trait for each left-out kernel.
     left_out: TokenStream,
+    /// The modules for inner namespaces.
     modules: TokenStream,
 }
 

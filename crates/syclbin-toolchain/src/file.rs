@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opens files without blocking, and checks them once they are open.
 //!
-//! Opening a FIFO blocks until another process writes to it, and a path may refer to a different file when it is looked
-//! up again. So files are opened without blocking, and kind, owner and mode are read from the open file.
+//! Opening a FIFO blocks until another process opens its other end, and a path may refer to a different file when it is
+//! looked up again. So files are opened without blocking, and kind, owner and mode are read from the open file.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
@@ -10,7 +10,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The number of bytes that [`read_if`] passes to its caller's check.
+/// The maximum number of bytes that [`read_if`] passes to its caller's check.
 const START: u64 = 4096;
 
 /// Opens a regular file for reading. Follows symbolic links.
@@ -95,7 +95,7 @@ pub fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> io::Result<Ve
     Ok(bytes)
 }
 
-/// The maximum lag of the clock with which operating systems timestamp files.
+/// The maximum lag of the clock that operating systems use for file timestamps.
 pub const TICK: Duration = Duration::from_millis(10);
 
 /// Returns a string that changes whenever a file or directory is changed or replaced, or `None` if its metadata is
@@ -139,7 +139,7 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
 
 /// Returns the first executable file called `name` in the directories of `search`, a value of `PATH`.
 ///
-/// Like a shell, does not search for a `name` that contains a directory.
+/// Like a shell, treats a `name` that contains a directory as a path, and does not search for it.
 #[must_use]
 pub fn find_program(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(name).components().count() > 1 {

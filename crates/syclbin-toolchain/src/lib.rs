@@ -6,18 +6,18 @@
 //!
 //! ```text
 //! HOME/                      $SYCLBIN_HOME, else "syclbin" in the platform's cache directory
-//!   compiler/2026.2.0/       one directory per component and version, created by a rename
+//!   compiler/2026.2.0/       one directory per component and version, renamed into place
 //!     MANIFEST               marks the installation as complete
 //!     bin/syclbin-clang      the compiler driver
 //!     lib/libsycl-jit.so     the compiler library that it calls; on Windows bin/sycl-jit.dll
-//!     usr/include            the headers of a C and a C++ library, only on Windows
+//!     usr/include            C and C++ library headers; only on Windows
 //!   cpu-device/2026.2.0/
 //!     MANIFEST
 //!     lib/libintelocl.so     an OpenCL driver that exports the whole API, without a loader
 //!   nvidia/13.5.37/          if there is an NVIDIA GPU, or on request
 //!     MANIFEST
 //!     bin/ptxas              compiles PTX to native code
-//!     bin/nvlink             links native code of several modules
+//!     bin/nvlink             links the native code of several modules
 //!     nvvm/libdevice/libdevice.10.bc   mathematics library for NVIDIA GPUs
 //!   oneapi-headers/2026.2.0/   on request
 //!     MANIFEST
@@ -27,8 +27,8 @@
 //! Next to the components are the directories `kernels` and `programs`, in which `syclbin-build` and `syclbin-rt` cache
 //! compiled code. The feature `store` provides the code that both caches share.
 //!
-//! This crate does not start processes or read environment variables. The caller does both, because a build script must
-//! tell Cargo about every variable that it reads. The crate writes only to cache stores.
+//! This crate does not start processes. The caller reads `SYCLBIN_HOME`, and [`Home::locate`] also depends on the other
+//! [`VARIABLES`]. A build script must tell Cargo about all of them. The crate writes only to cache stores.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
@@ -51,9 +51,9 @@ pub const HOME_VARIABLE: &str = "SYCLBIN_HOME";
 /// The environment variables that determine where [`Home::locate`] looks. Build scripts must report them to Cargo.
 pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
 
-/// The file that marks an installation as complete, in the directory of each component.
+/// The file that marks an installation as complete, in the directory of each installed version.
 ///
-/// The installer creates it last, so a directory without it is not a component.
+/// The installer creates it last, so a directory without it is not a complete installation.
 pub const MANIFEST: &str = "MANIFEST";
 
 macro_rules! install_command {
@@ -62,7 +62,7 @@ macro_rules! install_command {
     };
 }
 
-/// The command that installs everything, for error messages.
+/// The command that installs the toolchain, for error messages.
 pub const INSTALL_COMMAND: &str = install_command!();
 
 /// Whether [`INSTALL_COMMAND`] can install any component on this system.
@@ -93,7 +93,8 @@ pub const GET_COMPILER: &str = if HAS_COMPONENTS {
     COMPILE_ON_LINUX
 };
 
-/// How to get compiled kernels where a component is not available, for error messages.
+/// How to get compiled kernels where a component is not available, for error messages. This is the start of a list,
+/// which the message continues with ", or".
 pub const COMPILE_ON_LINUX: &str = "compile the program on x86-64 Linux with `cargo build --target`, commit the file \
      that `cargo syclbin build --commit` writes there";
 
@@ -104,7 +105,7 @@ pub enum Component {
     Compiler,
     /// An OpenCL driver that runs kernels on the CPU.
     CpuDevice,
-    /// The additional files for compiling to NVIDIA GPUs.
+    /// The additional files for compiling kernels for NVIDIA GPUs.
     Nvidia,
     /// The headers of oneDPL and oneMKL, which many SYCL programs include.
     OneapiHeaders,
@@ -139,8 +140,8 @@ impl Component {
             .find(|component| component.name() == name)
     }
 
-    /// Returns the file or directory that the rest of the project uses, relative to the component's directory: the
-    /// compiler program, the CPU device's shared library, NVIDIA's assembler, or the include directory.
+    /// Returns the file or directory that the rest of the project uses, relative to the directory of the installed
+    /// version: the compiler program, the CPU device's shared library, NVIDIA's assembler, or the include directory.
     #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
@@ -154,7 +155,7 @@ impl Component {
     }
 }
 
-/// The compiler library, relative to the directory of [`Component::Compiler`].
+/// The path of the compiler library in an installation of [`Component::Compiler`].
 ///
 /// On Linux, its parent directory must be called `lib`, because the library looks for other libraries in
 /// `$ORIGIN/../lib`.
@@ -164,11 +165,11 @@ pub const COMPILER_LIBRARY: &str = if cfg!(windows) {
     "lib/libsycl-jit.so"
 };
 
-/// The mathematics library that code for NVIDIA GPUs calls, relative to the directory of [`Component::Nvidia`]. That
-/// directory is laid out like a CUDA installation.
+/// The path of the mathematics library for NVIDIA GPUs in an installation of [`Component::Nvidia`], which is laid out
+/// like a CUDA installation.
 pub const CUDA_MATHEMATICS: &str = "nvvm/libdevice/libdevice.10.bc";
 
-/// The home directory cannot be determined.
+/// The reason why the home directory cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoHome {
     /// `SYCLBIN_HOME` is not set, and the platform has no known cache directory.
@@ -283,7 +284,7 @@ impl Installed {
     /// Returns the file or directory that the rest of the project uses; see [`Component::entry`].
     #[must_use]
     pub fn entry(&self) -> PathBuf {
-        // Windows loads a library only if its path has backslashes, which `components` inserts.
+        // Windows loads a library only from a path with backslashes, which `components` inserts.
         let path = self.folder.join(self.component.entry());
         path.components().collect()
     }

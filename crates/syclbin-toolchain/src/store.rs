@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! DIRECTORY/           mode 0700; ignored if others can write to it
-//!   NAME.KIND          an entry, mode 0600: a mark, the SHA-256 of its name and content, the content
+//!   HASH.KIND          an entry, mode 0600: a mark, the SHA-256 of its name and content, the content
 //!   lock               locked by the process that writes
 //!   new                an entry while it is being written
 //!   size               the recorded size of all entries
@@ -32,7 +32,7 @@ const HEADER: usize = MARK.len() + 32;
 const DIGITS: usize = 64;
 /// The time to wait for another writer. It is short, so that a suspended process does not block all others.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// An entry's time of use is updated at most this often.
+/// The time of an entry's last use is updated at most this often.
 const FRESH: Duration = Duration::from_secs(3600);
 
 /// A directory of entries.
@@ -84,7 +84,7 @@ impl Store {
         let now = SystemTime::now();
         let used = metadata.modified().ok()?;
         if now.duration_since(used).is_ok_and(|since| since > FRESH) {
-            // Windows does not set the time of a file that is open only for reading.
+            // Windows cannot set the time of a file that is open only for reading.
             let writable = file::open_own(&path, File::options().append(true));
             let _ = writable.and_then(|file| file.set_modified(now));
         }
@@ -161,7 +161,7 @@ impl Store {
     /// Replaces a file atomically. The caller holds the lock.
     fn replace(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let new = self.directory.join("new");
-        // A file from a killed process would keep its old mode.
+        // If a killed process left the file behind, `create_new` would fail.
         let _ = fs::remove_file(&new);
         let mut options = File::options();
         options.write(true).create_new(true);
@@ -175,8 +175,8 @@ impl Store {
         replaced.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
-    /// Adds `added` bytes to the recorded size, and removes entries if the size exceeds the limit. Entries are counted
-    /// only in that case, or if the record cannot be read. The caller holds the lock.
+    /// Adds `added` bytes to the recorded size, and removes entries if the size exceeds the limit. Adds up the actual
+    /// sizes only in that case, or if the record cannot be read. The caller holds the lock.
     fn keep_within_limit(&self, added: u64) -> io::Result<()> {
         let note = self.directory.join("size");
         let noted = open_private(&note).and_then(|file| read_all(&file));

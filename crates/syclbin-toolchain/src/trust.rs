@@ -49,8 +49,8 @@ fn belongs_to(own: Option<u32>, owner: u32) -> bool {
 }
 
 /// Always trusts a file, because the standard library cannot read the owner or the access list of a file on Windows.
-/// Therefore, Windows only uses directories that the user named, or that are in the user's profile. By default, other
-/// users cannot write to the profile.
+/// Therefore, only directories that the user named, or that are in the user's profile, are used on Windows. By default,
+/// other users cannot write to the profile.
 #[cfg(not(unix))]
 fn is_closed(_metadata: &Metadata, _writers: u32) -> bool {
     true

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Component, HOME_VARIABLE};
 
-/// Intel's mistake, and the paths that avoid it.
+/// The defect of Intel's driver, and the kind of path that avoids it.
 const PROBLEM: [&str; 2] = if cfg!(windows) {
     [
         "misreads paths with non-ASCII characters and does not find its libraries",
@@ -35,8 +35,8 @@ impl Component {
     /// Checks whether this component works in `directory`, which may not exist yet.
     ///
     /// On Linux, Intel's CPU driver (2026.2) looks up its own path in `/proc/self/maps`, but truncates it at the first
-    /// whitespace character. It then loads libraries from the parent directory of the truncated path, where other users may be
-    /// able to write. A symbolic link does not help, because `/proc/self/maps` contains the resolved path.
+    /// whitespace character. It then loads libraries from the parent directory of the truncated path, where other users
+    /// may be able to write. A symbolic link does not help, because `/proc/self/maps` contains the resolved path.
     ///
     /// On Windows, the same driver queries its own path in the system code page, but decodes it as UTF-8. Windows
     /// returns the path from which the driver was loaded, so loading it through a link with an ASCII path helps.

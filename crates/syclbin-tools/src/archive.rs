@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads the members of `ar` archives in GNU, BSD and Microsoft format.
 //!
-//! This module does not use the crate `object`, which scans the rest of the long-name table for the end of each
-//! member's name. A hostile table would make that quadratic.
+//! This module does not use the `object` crate, which searches the rest of the long-name table for the end of each
+//! member's name. On a hostile table, that takes quadratic time.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -19,14 +19,14 @@ pub(crate) struct Member<'a> {
     pub(crate) name: String,
     /// Empty in a thin archive.
     pub(crate) bytes: &'a [u8],
-    /// The recorded size, even if the archive does not contain the bytes.
+    /// The size in the member's header, even if the archive does not contain the bytes.
     pub(crate) size: usize,
 }
 
 /// The maximum length of a member's path in a thin archive, in bytes.
 const PATH_LIMIT: usize = 4096;
 
-/// Returns the files in the archive `bytes`, without its symbol and name tables. A thin archive contains only tables
+/// Returns the members of the archive `bytes`, except its symbol and name tables. A thin archive contains only tables
 /// and member headers.
 pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
             .get(at..at + HEADER_SIZE)
             .ok_or_else(|| fail("a member header is truncated"))?;
         if header[58..] != *b"`\n" {
-            return Err(fail("a member has no header"));
+            return Err(fail("a member header is malformed"));
         }
         let size = number(&header[48..58])
             .ok_or_else(|| fail("a member's size is not a decimal number"))?;
@@ -102,7 +102,8 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
 /// The maximum length of a section or member name that is shown or compared, in bytes.
 pub(crate) const NAME_LIMIT: usize = 256;
 
-/// Returns a name from a file, as text of bounded length.
+/// Decodes a name from a file for display. Truncates it to [`NAME_LIMIT`] bytes, and replaces control characters and
+/// invalid UTF-8.
 pub(crate) fn shown(name: &[u8]) -> String {
     let name = &name[..name.len().min(NAME_LIMIT)];
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operations on SYCLBIN files, for compilers and tools. Programs that only run kernels do not need this crate.
 //!
-//! - [`verify`]: finds every error in a file,
+//! - [`verify`]: reports the errors and inconsistencies in a file,
 //! - `extract`: extracts device images from objects, executables, archives and bundles,
 //! - `native`: reads the register, spill and memory usage of each kernel from native Intel and NVIDIA code.
 //!
@@ -56,8 +56,8 @@ pub mod __private {
         }
     }
 
-    /// The source directory of this crate. `syclbin-build` hashes the code there, because it caches results of this
-    /// code.
+    /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
+    /// the directory in its cache keys.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
     /// Links SPIR-V ahead of time.

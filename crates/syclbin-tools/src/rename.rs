@@ -65,7 +65,7 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
     for set in sets.iter() {
         renamed.insert_set(set.name().to_string());
         for (key, value) in set.iter() {
-            // Keys for the sizes of a kernel have the form `SYMBOL@SIZE`.
+            // A kernel's size properties have keys such as `SYMBOL@reqd_work_group_size`.
             let (symbol, size) = match key.rsplit_once('@') {
                 Some((symbol, _)) => (symbol, &key[symbol.len()..]),
                 None => (key, ""),
@@ -104,7 +104,7 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
         match text.and_then(|(text, after)| Some((names.get(&text)?, after))) {
             Some((name, after)) => {
                 let parts = [&operands[..before], &literal(name), after];
-                // An instruction has at most 65,535 words.
+                // An instruction is at most 65,535 words long.
                 if parts.iter().map(|part| part.len()).sum::<usize>() >= usize::from(u16::MAX) {
                     return Err(words::error(at, "a kernel name is too long"));
                 }

@@ -9,9 +9,9 @@ use core::str::FromStr;
 
 /// A device architecture, identified by its number in the SYCL extension `sycl_ext_oneapi_device_architecture`.
 ///
-/// The number has 16 hexadecimal digits: two for the [family](Family), four zeros, eight for the architecture and
-/// two for a variant. For Intel GPUs, the eight digits are the hardware IP version. The variant encodes a suffix, such
-/// as the `a` in `sm_90a`, and is zero if the name has no suffix. Unknown numbers are preserved.
+/// The number consists of 16 hexadecimal digits: two for the [family](Family), four zeros, eight for the architecture
+/// and two for a variant. For Intel GPUs, the eight digits are the hardware IP version. The variant encodes a suffix,
+/// such as the `a` in `sm_90a`, and is zero if the name has no suffix. Unknown numbers are preserved.
 ///
 /// Files store architectures as text, in a spelling that depends on the writer. The compiler writes `pvc`, `sm_90`
 /// or `gfx90a`. The reference runtime writes `intel_gpu_pvc`. [`FromStr`] accepts both spellings and all aliases.
@@ -42,7 +42,7 @@ pub enum Family {
     AmdGpu,
     /// A CPU.
     Cpu,
-    /// The architecture `unknown`.
+    /// The family of [`Architecture::UNKNOWN`].
     Unknown,
     /// An unknown family, identified by its number.
     Other(u8),
@@ -87,9 +87,9 @@ impl Architecture {
             .map(|(id, ..)| Self(*id))
     }
 
-    /// Returns the architectures that `name` covers. The name of an Intel GPU family, such as `intel_gpu_bmg`, covers
-    /// every member of the family: each architecture whose name starts with the family name and `_`. An unknown name
-    /// covers nothing.
+    /// Returns the architectures that `name` covers. The name of an architecture covers only that architecture. The
+    /// name of an Intel GPU family, such as `intel_gpu_bmg`, covers every member of the family: each architecture with
+    /// a name or alias that starts with the family name and `_`. An unknown name covers nothing.
     ///
     /// ```
     /// use syclbin::Architecture;

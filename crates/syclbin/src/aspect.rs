@@ -8,7 +8,7 @@ use core::str::FromStr;
 /// A device capability, identified by its number in SYCL's `aspect` enumeration. Numbers are never reused, so an
 /// unknown number comes from a newer compiler.
 ///
-/// The table covers the aspects 0 to 99 of DPC++ 2026.2. `Display` writes the name, or `aspect 123` for an
+/// The constants cover aspects 0 to 99, as defined by DPC++ 2026.2. `Display` writes the name, or `aspect 123` for an
 /// unknown number. [`FromStr`] accepts both.
 ///
 /// ```
@@ -148,7 +148,7 @@ aspects! {
 }
 
 impl Aspect {
-    /// Returns the number in SYCL's `aspect` enumeration, which files store.
+    /// Returns the number in SYCL's `aspect` enumeration, as stored in files.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0

@@ -7,7 +7,7 @@ use crate::ptx;
 use crate::raw::{offload_binary, v1};
 use crate::spirv::words::MAGIC_BYTES;
 
-/// The first bytes of clang's offload bundles.
+/// The first bytes of a binary offload bundle, as clang writes it.
 pub const BUNDLE_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 /// The first bytes of a compressed offload bundle.
 pub const COMPRESSED_BUNDLE_MAGIC: &[u8] = b"CCOB";
@@ -31,7 +31,7 @@ pub enum Content {
     Ptx,
     /// A CUDA fat binary: PTX and native code for several architectures.
     CudaFatbin,
-    /// An offload bundle, HIP's fat binary format.
+    /// A binary offload bundle, which is also HIP's fat binary format.
     ClangBundle,
     /// A compressed offload bundle.
     CompressedBundle,
@@ -39,7 +39,7 @@ pub enum Content {
     Syclbin,
     /// An OffloadBinary.
     OffloadBinary,
-    /// An `ar` archive. Intel's offline compiler writes one if it compiles for several devices.
+    /// An `ar` archive. Intel's offline compiler writes one when it compiles for several devices.
     Archive,
     /// Zstd-compressed content. Clang writes it with the option `--offload-compress`.
     Zstd,
@@ -103,7 +103,7 @@ impl fmt::Display for Content {
     }
 }
 
-/// The container format of a SYCLBIN file. The contents are the same in every container.
+/// The container format of a SYCLBIN file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Container {
@@ -115,8 +115,8 @@ pub enum Container {
     /// Version 1 in a version 2 OffloadBinary. The reference runtime writes this form, and has been able to load it
     /// since 2026.2.
     OffloadBinary2,
-    /// Version 2: a version 2 OffloadBinary with an entry for each module and image. This is a draft that no
-    /// released runtime loads.
+    /// Version 2: a version 2 OffloadBinary with separate entries for the file's metadata, each module and each image.
+    /// Version 2 is a draft that no released runtime loads.
     Version2,
     /// Bare device images in OffloadBinaries, without SYCLBIN, as LLVM's own SYCL compiler (`clang-sycl-linker`)
     /// writes them. This crate can only read this form, and derives the metadata from the code.

@@ -20,14 +20,14 @@ struct Fault {
     offset: u64,
 }
 
-/// The kind of a read error.
+/// The kind of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The file does not start with the expected magic number.
     #[error("not {expected}: it begins with {found}")]
     Magic {
-        /// The container whose magic was expected.
+        /// The expected format, such as `an OffloadBinary`.
         expected: &'static str,
         /// The first bytes, in hexadecimal.
         found: String,
@@ -111,7 +111,7 @@ pub enum ErrorKind {
         /// The first bytes, in hexadecimal.
         found: String,
     },
-    /// An inconsistent object file, executable or archive.
+    /// A malformed object file, executable, archive or bitcode file, or an archive member that cannot be read.
     #[error("{0}")]
     Object(String),
     /// A malformed offload bundle.
@@ -126,7 +126,7 @@ pub enum ErrorKind {
     /// Malformed PTX.
     #[error("the PTX is malformed: {0}")]
     Ptx(&'static str),
-    /// Malformed native code for CUDA.
+    /// A malformed cubin or CUDA fat binary.
     #[error("the CUDA code is malformed: {0}")]
     Cuda(&'static str),
 }
@@ -165,7 +165,7 @@ impl Error {
         }))
     }
 
-    /// Returns the same error for a record that starts at `offset` in a larger file.
+    /// Returns the same error, with the record name `record`, for a larger file that contains the input at `offset`.
     #[doc(hidden)]
     pub fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
         let mut moved = self.moved(offset);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Decodes the record that a failed `assert` in device code leaves for the host. The header `syclbin_assert.hpp` of
-//! `syclbin-build` writes the record.
+//! Decodes the record that a failed `assert` in device code leaves for the host. The device code in `syclbin-build`'s
+//! header `syclbin_assert.hpp` writes the record.
 
 use alloc::string::String;
 

@@ -30,7 +30,7 @@
 //! - [`metadata`]: typed access to each property set. [`Aspect`] and [`architecture`] map the numbers of aspects and
 //!   architectures to names.
 //! - [`signature`]: kernel parameters, derived from symbol names, SPIR-V and debug information.
-//! - [`ptx`] and [`cubin`]: NVIDIA's assembly text and native code.
+//! - [`ptx`] and [`cubin`]: NVIDIA's assembly language and native code.
 //! - [`merge()`]: combines files with the same kernels, compiled for different devices, into one file.
 //! - [`offload`]: OffloadBinary files with any content. [`Content`] detects the content of an image.
 //!
@@ -38,10 +38,10 @@
 //!
 //! `SPECIFICATION.md` in the repository lists each part of the formats with its implementation and a test. Unknown
 //! property sets, keys, kinds and states survive a round trip. Unknown versions of SYCLBIN and OffloadBinary are
-//! rejected with [`ErrorKind::Version`].
+//! rejected.
 //!
-//! How drivers compile the code is out of scope. To verify files, link their SPIR-V, or extract device images
-//! from other containers, use the crate `syclbin-tools`.
+//! How drivers compile the code is out of scope. To verify files, or to extract device images from other containers,
+//! use the crate `syclbin-tools`.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -38,7 +38,8 @@ pub fn ranges(numbers: impl IntoIterator<Item = usize>) -> String {
     joined(ranges, ", ", " and ")
 }
 
-/// Joins the first items, and appends the number of the others. Each item comes with the number that it counts for.
+/// Joins the first items, and appends how many more follow. Each item is paired with its weight in that count, because
+/// a range stands for several numbers.
 fn joined(
     mut items: impl Iterator<Item = (impl Display, usize)>,
     separator: &str,

@@ -32,9 +32,10 @@ pub enum MergeError {
 
 /// Merges files with the same kernels, saved for different devices, into one file for all these devices.
 ///
-/// Modules with the same kernels and properties are combined into one module with all their native images, without
-/// duplicates. Other modules stay separate. The set [`NATIVE_CODE`](set::NATIVE_CODE), which names the device
-/// that native code was compiled for, moves from each module to its native images.
+/// Modules with equal kernels, properties and IR images are combined into one module that contains all their native
+/// images, without duplicates. Other modules stay separate. The set [`NATIVE_CODE`](set::NATIVE_CODE), which names the
+/// device that native code was compiled for, moves from each module to its native images. Strings and foreign entries
+/// in the wrapper are kept only from the first file.
 ///
 /// ```
 /// use syclbin::{AbstractModule, Image, State, Syclbin, merge};

@@ -70,8 +70,8 @@ pub struct Syclbin<'a> {
     pub modules: Vec<AbstractModule<'a>>,
     /// Strings in the wrapper that have no meaning in SYCLBIN.
     pub strings: Strings<'a>,
-    /// Entries in the wrapper that do not belong to SYCLBIN. They are preserved if the file is written to a
-    /// container that can hold them.
+    /// Entries in the wrapper that do not belong to SYCLBIN. Writing the file fails if the container cannot hold
+    /// them.
     pub foreign: Vec<Entry<'a>>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Syclbin<'a> {
         self.global.read(set::GLOBAL, key::STATE).ok()?
     }
 
-    /// Converts the file to an owned file.
+    /// Converts the file into one that owns all its data.
     #[must_use]
     pub fn into_owned(self) -> Syclbin<'static> {
         Syclbin {
@@ -119,15 +119,14 @@ impl<'a> Syclbin<'a> {
 pub struct AbstractModule<'a> {
     /// The metadata that a runtime needs to launch the kernels.
     pub metadata: PropertySets<'a>,
-    /// The code. When read from version 1, IR images precede native images, because the format stores them
-    /// separately.
+    /// The images. In a module that was read from a file, IR images precede native images.
     pub images: Vec<Image<'a>>,
     /// Strings in the module's entry that have no meaning in SYCLBIN. Only version 2 stores them.
     pub strings: Strings<'a>,
 }
 
 impl<'a> AbstractModule<'a> {
-    /// Converts the module to an owned module.
+    /// Converts the module into one that owns all its data.
     #[must_use]
     pub fn into_owned(self) -> AbstractModule<'static> {
         AbstractModule {
@@ -182,7 +181,8 @@ pub struct Image<'a> {
     pub metadata: PropertySets<'a>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
-    /// Strings in the image's entry that have no meaning in SYCLBIN. Only version 2 stores them.
+    /// Strings in the image's entry that have no meaning in SYCLBIN. Only version 2 and
+    /// [`Container::Images`](crate::Container::Images) store them.
     pub strings: Strings<'a>,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Converts the image to an owned image.
+    /// Converts the image into one that owns all its data.
     #[must_use]
     pub fn into_owned(self) -> Image<'static> {
         Image {

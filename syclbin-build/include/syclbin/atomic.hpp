@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// sycl::atomic_ref, sycl::atomic_fence, and sycl::multi_ptr, a pointer with an address space.
+// sycl::atomic_ref, sycl::atomic_fence, and sycl::multi_ptr (a pointer with an address space).
 #pragma once
 
 #include <syclbin/kernel.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The minimum that a kernel needs. Including this header takes about a sixth of the compile time of
-// <sycl/sycl.hpp>.
+// The minimum that a kernel needs. This header compiles in about a sixth of the time that <sycl/sycl.hpp>
+// takes.
 //
 //   #include <syclbin/kernel.hpp>
 //
@@ -13,9 +13,9 @@
 // From SYCL: id, range, item, nd_item, group, sub_group, nd_item::barrier, half, marray; kernel
 //            properties and SYCL_EXT_ONEAPI_FUNCTION_PROPERTY; ext::oneapi::this_work_item
 // Our own:   the macros that begin with SYCLBIN_, and the namespace syclbin, which contains short aliases
-//            of SYCL names; both names are equivalent
+//            for SYCL names
 //
-// Everything else is in separate headers, because each adds to the compile time:
+// Other features are in separate headers, because each adds to the compile time:
 //
 //   <syclbin/vector.hpp>        vec with its operators and swizzles: float4, int2 ...
 //   <syclbin/math.hpp>          SYCL's built-in functions: sqrt, fma, clamp, dot, popcount ...
@@ -26,8 +26,8 @@
 //   <syclbin/constants.hpp>     specialization_id, kernel_handler
 //   <syclbin/printf.hpp>        printf
 //
-// Anything else (accessors, samplers, streams, USM functions, queues) is in <sycl/sycl.hpp>. If you include
-// it too, in any order, these headers add no compile time.
+// The rest of SYCL (accessors, samplers, streams, USM functions, queues) is in <sycl/sycl.hpp>. If you
+// include it too, in any order, these headers add no compile time.
 #pragma once
 
 #ifndef __has_include
@@ -50,9 +50,9 @@
 #error "these SYCL headers do not support free-function kernels; use DPC++ 2025.2 or newer, and compile with -fsycl"
 #endif
 
-// Declares the following function as a kernel over a range of DIMENSIONS dimensions (1, 2 or 3). The
+// Declares the following function as a kernel over a range with DIMENSIONS dimensions (1, 2 or 3). The
 // symbol is the function name without its namespace, so each name can be used only once. For templates
-// and overloads, write SYCLBIN_PROPERTY(nd_range_kernel<1>) without `extern "C"`.
+// and overloads, use SYCLBIN_PROPERTY(nd_range_kernel<1>) instead, without `extern "C"`.
 #define SYCLBIN_KERNEL(DIMENSIONS) extern "C" SYCLBIN_PROPERTY(nd_range_kernel<DIMENSIONS>)
 
 // Adds a property of sycl::ext::oneapi::experimental to a kernel, after SYCLBIN_KERNEL. Use one macro per

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// syclbin::printf prints from a kernel if the device supports it. The format and the arguments of `%s` must
-// be string literals. Use it for debugging: the driver decides when the output appears.
+// syclbin::printf prints from a kernel if the device supports it. The format string and the arguments for
+// `%s` must be string literals. Use it for debugging: the driver decides when the output appears.
 #pragma once
 
 #include <syclbin/kernel.hpp>

@@ -8,9 +8,10 @@
 //     syclbin::reduce(n, value, 0.0f, sycl::plus<>(), results, finished);
 //   }
 //
-// The launch decides how many work-groups share the range. `results` needs one element per work-group;
-// `finished` is a single counter, initially 0. Afterwards, results[0] is the result, the other elements are intermediate results, and
-// `finished` is 0 again, for the next launch. Concurrent launches need memory of their own.
+// The size of the launch determines how many work-groups share the range. `results` needs one element per
+// work-group; `finished` points to a single counter, initially 0. Afterwards, results[0] contains the result,
+// the other elements contain intermediate results, and the counter is 0 again for the next launch. Concurrent
+// launches need separate buffers.
 #pragma once
 
 #include <syclbin/atomic.hpp>
@@ -24,10 +25,10 @@
 
 namespace syclbin {
 // Combines value(0) to value(n - 1) with `operation`, which must be associative and commutative:
-// sycl::plus<>(), sycl::minimum<>(), sycl::maximum<>(), or a function of yours. `identity` is the result for
-// an empty range; combining it with a value must return the value. T is a number or a struct without
+// sycl::plus<>(), sycl::minimum<>(), sycl::maximum<>(), or your own function. `identity` is the result for an
+// empty range; combining it with a value must return the value. T must be a number or a struct without
 // constructors. All work-items of the launch must call this function. The order of the operations depends only
-// on `n` and the number and size of work-groups, so floating-point sums are reproducible on one device.
+// on `n` and the number and size of work-groups, so floating-point sums are reproducible on a given device.
 template <typename T, typename Value, typename Operation>
 __attribute__((always_inline)) inline void reduce(size_t n, Value value, T identity, Operation operation,
                                                   T *results, unsigned *finished) {
@@ -36,8 +37,8 @@ __attribute__((always_inline)) inline void reduce(size_t n, Value value, T ident
   size_t local = item.get_local_id(0), size = item.get_local_range(0);
   size_t own = item.get_group(0), groups = item.get_group_range(0);
 
-  // Each work-group combines a contiguous part of the range, which CPUs prefetch. The first loop has the same
-  // bounds for all work-items, so compilers vectorize it, and several loads are under way at once.
+  // Each work-group combines a contiguous part of the range, so that CPUs can prefetch it. The first loop has
+  // the same bounds for all work-items, so that compilers can vectorize it and several loads are in flight.
   constexpr size_t AT_ONCE = 4;
   T values[AT_ONCE];
   for (T &each : values) each = identity;
@@ -49,8 +50,8 @@ __attribute__((always_inline)) inline void reduce(size_t n, Value value, T ident
   for (size_t i = begin + local; i < end; i += size) values[0] = operation(values[0], value(i));
   for (size_t k = 1; k < AT_ONCE; ++k) values[0] = operation(values[0], values[k]);
 
-  // rusticl has no reduce_over_group, and sub-groups are optional in OpenCL, so this is a tree in work-group
-  // memory. Work-items of a group of more than SLOTS take turns.
+  // rusticl does not support reduce_over_group, and sub-groups are optional in OpenCL, so this is a tree
+  // reduction in work-group memory. If a group is larger than SLOTS, its work-items take turns.
   constexpr size_t SLOTS = 64;
   T(&slots)[SLOTS] = *::sycl::ext::oneapi::group_local_memory_for_overwrite<T[SLOTS]>(group);
   auto combine = [&](T mine) {
@@ -66,8 +67,8 @@ __attribute__((always_inline)) inline void reduce(size_t n, Value value, T ident
   };
   combine(values[0]);
 
-  // The last work-group to finish combines the results of all. This needs neither floating-point nor 64-bit
-  // atomics, and works for every type.
+  // The last work-group to finish combines the results of all work-groups. This needs neither floating-point
+  // nor 64-bit atomics, and works for every type.
   bool &is_last = *::sycl::ext::oneapi::group_local_memory_for_overwrite<bool>(group);
   if (local == 0) {
     results[own] = slots[0];

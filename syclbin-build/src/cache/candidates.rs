@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn headers_are_found_in_every_folder() {
         let root = tempfile::tempdir().unwrap();
-        // The parents of these directories are candidates, too.
+        // The parents of these directories are also searched.
         let at = |name: &str| root.path().join("in/here").join(name);
         for name in [
             "usr/include/sys/a.hpp",

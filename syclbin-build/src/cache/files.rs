@@ -53,7 +53,7 @@ impl Files {
     /// Returns the names in a directory, or `None` if it exists but cannot be listed.
     pub(crate) fn listing(&mut self, folder: &Path) -> Option<Rc<BTreeSet<OsString>>> {
         let list = || {
-            // `Path::parent` returns an empty path for `a.cpp`.
+            // An empty path, which `Path::parent` returns for `a.cpp`, means the current directory.
             let is_current = folder.as_os_str().is_empty();
             let names = match std::fs::read_dir(if is_current { Path::new(".") } else { folder }) {
                 Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
@@ -83,8 +83,8 @@ impl Files {
         })
     }
 
-    /// Returns whether the file's last change precedes `moment`. After a later change, a compiler that started at that
-    /// moment may have read either version.
+    /// Returns whether the file's last change precedes `moment` by more than a clock tick. After a later change, a
+    /// compiler that started at that moment may have read either version.
     pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
         self.state(path)
             .is_some_and(|state| state.changed + TICK < moment)
@@ -93,7 +93,7 @@ impl Files {
     fn state(&mut self, path: &Path) -> Option<&State> {
         let look = || {
             let metadata = path.metadata().ok()?;
-            // A link may have been redirected to another file.
+            // The link's own change counts too, because a symbolic link may now point to a different file.
             let link = path.symlink_metadata().ok()?;
             Some(State {
                 stamp: stamp_of(&metadata)?,

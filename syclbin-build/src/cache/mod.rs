@@ -51,8 +51,8 @@ pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 /// The default size limit of the cache, in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
-/// Returns the cache directory: `named`, the value of [`SYCLBIN_CACHE`](CACHE_VARIABLE), or by default `kernels` in
-/// `home`. Returns `None` if the cache is disabled, or if neither is known.
+/// Returns the cache directory: `named` (the value of [`SYCLBIN_CACHE`](CACHE_VARIABLE)), or by default `kernels` in
+/// `home`. Returns `None` if the cache is disabled, or if both arguments are `None`.
 ///
 /// # Errors
 ///
@@ -106,10 +106,10 @@ pub(crate) struct Pending {
 }
 
 impl Cache {
-    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` if there is no cache, or if
-    /// the results depend on inputs that this crate cannot track.
+    /// Opens the cache for sources that `compiler` compiles with `flags`. Returns `None` if the cache is disabled or
+    /// unusable, or if the results depend on inputs that this crate cannot track.
     pub(crate) fn open(compiler: &Compiler, flags: &[OsString]) -> Option<Self> {
-        // Reported to Cargo, so that the script runs again when the cache is turned off.
+        // Cargo tracks this variable, so the script runs again when the cache is turned off.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
         let folder = match folder(named.as_deref(), home.ok().as_ref()) {
@@ -142,8 +142,8 @@ impl Cache {
         })
     }
 
-    /// Returns the cached result for `source`. If there is none, the error contains the key for caching the result of
-    /// compiling the source, or `None` if that result cannot be cached.
+    /// Returns the cached result for `source`. If there is none, the error contains the key under which to cache the
+    /// new result, or `None` if that result cannot be cached.
     pub(crate) fn look_up(&mut self, source: &Path) -> Result<Compiled, Option<Pending>> {
         let contents = self.before.contents(source);
         let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
@@ -182,8 +182,7 @@ impl Cache {
         let Some(bytes) = encode_result(compiled) else {
             return;
         };
-        // The result is written before the manifest that lists it, because a listed result that does not exist is
-        // useless.
+        // The result is written before the manifest that lists it, so that the manifest never lists a missing result.
         self.store.write(&result_name(&record.id), &bytes);
         self.store.update(&manifest_name(&pending.key), |old| {
             let mut manifest = old.and_then(decoded).unwrap_or_default();
@@ -205,7 +204,7 @@ impl Cache {
         }
     }
 
-    /// Returns the inputs that `compiled` depends on, or `None` if they cannot be determined.
+    /// Returns the inputs that `compiled` depends on, or `None` if one changed or they cannot be determined.
     fn record(
         &self,
         pending: &Pending,
@@ -221,7 +220,8 @@ impl Cache {
             read.push(after.read(path.to_owned())?);
         }
         let candidates = self.setting.candidates(&read, &asked, after);
-        // If a file changed or appeared while the compiler ran, the compiler may have read either version.
+        // If a file changed or appeared while the compiler ran, the compiler may have read either version, so the
+        // result is not cached.
         let read_paths = read.iter().map(|read| &read.path);
         let mut all = read_paths.chain(&candidates);
         let is_settled = all.all(|path| after.is_older(path, pending.started));

@@ -34,7 +34,7 @@ const MAKERS: [&str; 3] = [
 ];
 
 /// Directories of the system's GCC installations, with a subdirectory for each version. Clang uses the newest version's
-/// headers.
+/// headers, so the versions are part of the cache key.
 const GCC_FOLDERS: [&str; 3] = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/include/c++"];
 
 /// The header directories that are searched last.
@@ -63,7 +63,7 @@ impl Setting {
         let parts = compiler.parts().iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
-            // A part may be a directory, and need not exist.
+            // A part may be a directory. A missing part counts as an empty stamp.
             field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {
@@ -90,7 +90,7 @@ impl Setting {
             }
         }
         for text in &arguments {
-            // A macro may test for a file, or expand to the current time.
+            // A macro that tests for a file, or expands to the current time, disables the cache.
             files::asked(text).filter(BTreeSet::is_empty)?;
             // The location of this crate's headers must not affect the key. Their contents are hashed for each source
             // that reads them.
@@ -155,7 +155,7 @@ fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update(bytes);
 }
 
-/// Files that Cargo adds to crates from a registry, and to vendored crates.
+/// Files that Cargo adds to registry crates and vendored crates.
 const RELEASED: [&str; 2] = [".cargo-ok", ".cargo-checksum.json"];
 
 /// Returns a hash that changes whenever the code of these crates changes. Released crates are skipped, because their
@@ -211,7 +211,7 @@ mod tests {
         let one = of();
         std::fs::write(folder.path().join("src/lib.rs"), "").unwrap();
         assert_ne!(of(), one);
-        // The version identifies the code of a release, wherever it is.
+        // The version identifies the code of a released crate, regardless of its location.
         for name in RELEASED {
             std::fs::write(folder.path().join(name), "").unwrap();
             assert_eq!(of(), code(&[]), "{name}");

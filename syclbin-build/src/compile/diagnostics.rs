@@ -7,9 +7,9 @@ use std::path::Path;
 
 use syclbin_toolchain::{Component, INSTALL_COMMAND};
 
-/// Returns whether diagnostics should have colors. Cargo captures standard error, and prints it unchanged when a build
-/// fails. So the script cannot detect the terminal, and uses colors only if the user forces them. Warnings never have
-/// colors, because they pass through Cargo.
+/// Returns whether the compiler should color its errors: if `CARGO_TERM_COLOR` forces colors, or if standard error is a
+/// terminal and the environment does not disable colors. Cargo captures a build script's standard error, so only the
+/// variable enables colors there. Warnings are never colored, because they pass through Cargo.
 pub(crate) fn has_colour() -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -64,7 +64,7 @@ pub(crate) fn hints(diagnostics: &str) -> String {
 
 fn missing_header(name: &str) -> String {
     let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    // The component exists only for this system.
+    // The component is available only for x86-64 Linux.
     let has_component = cfg!(all(target_os = "linux", target_arch = "x86_64"));
     let remedy = if has_component && is(&["oneapi/dpl/", "oneapi/mkl", "mkl.h", "mkl_"]) {
         let component = Component::OneapiHeaders.name();
@@ -151,7 +151,8 @@ enum Kind {
 struct One {
     kind: Kind,
     text: String,
-    /// The byte offset of the message in `text`, after the include stack. The stack differs between sources.
+    /// The byte offset of the message in `text`, after the include stack. The stack differs between sources, so
+    /// duplicates are found without it.
     place: usize,
 }
 
@@ -161,11 +162,11 @@ impl One {
     }
 }
 
-/// Splits clang's output into diagnostics. Removes clang's own counts ("2 errors generated."), because they include the
+/// Splits clang's output into diagnostics. Removes clang's own counts ("2 errors generated."), because they include
 /// duplicates.
 fn split(said: &str) -> Vec<One> {
     let mut all: Vec<One> = Vec::new();
-    // Whether the last diagnostic consists only of an include stack so far, and its message follows.
+    // Whether the last diagnostic so far contains only an include stack, which precedes its message.
     let mut waits = false;
     for line in said.split_inclusive('\n') {
         let bare = plain(line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs compilations in parallel, one per token, each with a time limit. Diagnostics are never lost.
+//! Runs compilations in parallel, one per token, each with a time limit.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -31,7 +31,8 @@ pub(crate) struct Job {
     pub(crate) only_with: Option<usize>,
 }
 
-/// The outcome of a job: its diagnostics, or the error. `None` if the job was skipped.
+/// The outcome of a job: its diagnostics, or the error. `None` if the job was skipped or stopped, because the job that
+/// it depends on failed.
 pub(crate) type JobResult = Option<Result<String>>;
 
 /// Runs the jobs in parallel. A failed job affects only the jobs that depend on it (`only_with`).
@@ -161,7 +162,7 @@ impl Running {
     }
 }
 
-/// Returns a shell command that reproduces the compilation, whatever the current directory. The command writes to the
+/// Returns a shell command that reproduces the compilation from any directory. The command writes its output to the
 /// directory of Cargo.toml, because the build's working directory is deleted.
 fn line_to_repeat(compiler: &Compiler, job: &Job) -> String {
     let output = OsStr::new("crash.syclbin");
@@ -206,7 +207,7 @@ mod tests {
     fn unreadable_compiler_log_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("a.log");
-        // For writing only, so that reading it fails.
+        // `create` opens the file only for writing, so reading it fails.
         let stderr = std::fs::File::create(&log).unwrap();
         let command = std::process::Command::new("true");
         let mut running = Running {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Combines the modules of all sources into one file. Links them ahead of time on request, or because native code cannot
-//! be linked later.
+//! Combines the modules of all sources into one file. Links them ahead of time on request, or if they contain native
+//! code, which cannot be linked later.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -22,12 +22,13 @@ use crate::request::Request;
 
 type Module = AbstractModule<'static>;
 
-/// Combines the modules of `compiled`, whose sources are `sources`. A module that cannot be linked ahead of time stays
-/// unchanged, with a warning.
+/// Combines the modules of `compiled`. `sources` contains the source of each element. A module that cannot be linked
+/// ahead of time stays unchanged, and causes a warning.
 ///
 /// # Errors
 ///
-/// Fails if device code uses a symbol that no source defines, unless the file is linked with others at load time.
+/// Fails if device code uses a symbol that no source defines, unless the file is linked with others at load time. Also
+/// fails if the compiler cannot link native code.
 pub(crate) fn link(
     compiled: Vec<Compiled>,
     sources: &[&Path],
@@ -90,7 +91,7 @@ fn check(modules: &[Module], sources: &[&Path]) -> Result<(), Vec<Undefined>> {
     let mut undefined: BTreeMap<&str, BTreeSet<&Path>> = BTreeMap::new();
     for (module, source) in modules.iter().zip(sources) {
         for symbol in imports(module) {
-            // The device library does not count: the device determines which variant is linked.
+            // Skip the device library's symbols, because the device determines which variant is linked.
             if !exported.contains(symbol) && Import::of(symbol) == Import::Symbol {
                 undefined.entry(symbol).or_default().insert(source);
             }
@@ -105,8 +106,8 @@ fn check(modules: &[Module], sources: &[&Path]) -> Result<(), Vec<Undefined>> {
     if each.is_empty() { Ok(()) } else { Err(each) }
 }
 
-/// Makes the compiler link the modules and compile them to native code again. The native code from a single source
-/// lacks the functions that other sources define.
+/// Links the modules with the compiler, and compiles them to native code again, because the native code for a single
+/// source lacks the functions that other sources define.
 fn compile_natively(
     modules: Vec<Module>,
     compiler: &Compiler,

@@ -91,8 +91,8 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     flags
 }
 
-/// Warns once if this is a release build, which will skip NVIDIA GPUs. The build machine may have none, but its users
-/// may.
+/// Warns once that a release build will contain no code for NVIDIA GPUs. Users of the program may have such a GPU even
+/// if the build machine does not.
 fn warn_without_nvidia(compiler: &Compiler) {
     static ONCE: Once = Once::new();
     if cargo::env_again("PROFILE").is_some_and(|profile| profile == "release") {
@@ -108,7 +108,7 @@ fn warn_without_nvidia(compiler: &Compiler) {
         ONCE.call_once(|| {
             cargo::warning(&format!(
                 "this release build contains no code for NVIDIA GPUs; {remedy} to compile for them, or set \
-                 {variable}=spir64 to build without it"
+                 {variable}=spir64 to silence this warning"
             ));
         });
     }
@@ -147,7 +147,7 @@ fn compile_each(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// The flags of the second compile.
+/// Additional flags for the second compile, which produces debug information.
 const DEBUG_FLAGS: [&str; 3] = [
     "-g",
     // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
@@ -182,7 +182,7 @@ fn run(
             only_with: None,
         };
         let debug = output.described.as_ref().map(|described| Job {
-            // This information is read only from SPIR-V, so the targets are omitted.
+            // Debug information is read only from SPIR-V, so the targets are omitted.
             flags: { default_targets::split(flags).0.into_iter() }
                 .chain(DEBUG_FLAGS.map(OsString::from))
                 .collect(),
@@ -215,8 +215,8 @@ fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 
-/// Removes every source that was found only through a pattern and that another source includes, even if it does not
-/// compile on its own.
+/// Removes each source that only a pattern matched and that another source includes, even if it does not compile on its
+/// own.
 fn without_included<'s>(
     mut sources: Vec<(&'s Path, Result<Compiled>)>,
     request: &Request,

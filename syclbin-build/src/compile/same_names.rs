@@ -15,8 +15,8 @@ use crate::compiler::output::{Compiled, exports};
 /// element of `compiled`.
 ///
 /// If two sources contain functions with the same name, all lambdas in these functions are renamed, so that a stub's
-/// name depends only on its own source. Symbols in native code cannot be renamed, so kernels with the same name are
-/// left out there, with a reason.
+/// name depends only on its own source. Symbols in native code cannot be renamed, so if a source is compiled to native
+/// code, its kernels that share a symbol with another source are left out, with a reason.
 pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
     let kernels: Vec<BTreeSet<String>> = compiled.iter().map(kernels_of).collect();
     let mut owners: BTreeMap<Shared<'_>, BTreeSet<usize>> = BTreeMap::new();
@@ -167,7 +167,7 @@ mod tests {
         );
     }
 
-    /// Returns the kernel names of two sources with these kernels, and the names that are left out.
+    /// Resolves two sources with one kernel each. Returns the resulting names, and the reasons for left-out kernels.
     fn resolved(symbols: [&str; 2], is_native: bool) -> (Vec<String>, Vec<String>) {
         let mut both = symbols.map(|symbol| {
             let mut module = AbstractModule::default();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Limits the number of parallel compilers by tokens from Cargo's jobserver, or otherwise by `NUM_JOBS` or the number
-//! of cores.
+//! Limits the number of parallel compilers with tokens from Cargo's jobserver. Without a jobserver, the limit is
+//! `NUM_JOBS`, or else the number of cores.
 //!
 //! The crate `jobserver` is not used, because its `Client::from_env` is unsafe: it takes ownership of file descriptors
 //! by number. This module reopens the descriptors by path instead.
@@ -111,7 +111,7 @@ mod unix {
 
     use rustix::fs::OFlags;
 
-    /// A pipe that contains a byte for every token.
+    /// A pipe that contains one byte for each available token.
     pub(super) struct Pipe {
         read: File,
         write: File,
@@ -129,7 +129,7 @@ mod unix {
                 }
             };
             let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
-            // The other end may be closed at the moment, and a blocking open would wait for it.
+            // The other end may be closed at the moment, and a blocking `open` would wait for it.
             let read = OpenOptions::new()
                 .read(true)
                 .custom_flags(no_wait)
@@ -157,14 +157,14 @@ mod unix {
         }
 
         pub(super) fn give_back(&mut self, token: u8) {
-            // The token came from the pipe, so the pipe has space for it. If the pipe is gone, no process waits for it.
+            // The token came from the pipe, so the pipe has space for it. If the pipe is gone, no process waits for
+            // tokens.
             let _ = self.write.write_all(&[token]);
         }
     }
 
-    /// Returns the path of an open file of this process. On Linux, opening such a path creates a new open file. Other
-    /// systems duplicate the existing open file, so taking a token could block forever. On those systems, this returns
-    /// `None`.
+    /// Returns a path for reopening one of this process's file descriptors. On Linux, the reopened file has its own
+    /// flags. Returns `None` on other systems: they duplicate the descriptor, so taking a token could block forever.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
         cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))

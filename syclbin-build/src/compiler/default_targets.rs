@@ -20,8 +20,8 @@ pub(crate) const TARGETS: &str = "-fsycl-targets=";
 /// The target for PTX, which covers every supported NVIDIA GPU.
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
-/// Returns the arguments for the default targets of `found`: the targets in `SYCLBIN_TARGETS`, or otherwise SPIR-V, and
-/// also PTX if the component `nvidia` is installed for `syclbin-clang`.
+/// Returns the arguments for the default targets of `found`: the targets in `SYCLBIN_TARGETS`, or else SPIR-V, plus PTX
+/// if the component `nvidia` is installed for `syclbin-clang`.
 ///
 /// `variable` returns the value of an environment variable.
 pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads and writes depfiles: makefile rules in which a compiler lists the files that it read (`-MD -MF`).
 //!
-//! Shared with `syclbin-clang`, which removes the headers that are built into the compiler library.
+//! Shared with `syclbin-clang`, which removes the compiler library's built-in headers from its depfiles.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Returns the prerequisites of all rules in `text`, in order. Decodes the escapes that clang and gcc write: `\ `,
-/// `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line. On Windows, the result has `/` between directories.
+/// `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line. On Windows, replaces `\` in the paths with `/`.
 #[must_use]
 pub fn prerequisites(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -53,7 +53,7 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Returns the compiler that `request` names, or otherwise the first that [`Search`] finds. Makes Cargo track
+    /// Returns the compiler that `request` names, or else the first that [`Search`] finds. Makes Cargo track
     /// everything that affects the choice.
     pub(crate) fn find(request: &Request) -> Result<Self> {
         for variable in variables() {

@@ -23,16 +23,16 @@ pub(crate) struct Compiled {
     pub(crate) is_of_use: bool,
 }
 
-/// The files that the compiles of a source write.
+/// The output files for one source.
 pub(crate) struct Outputs {
     pub(crate) code: PathBuf,
-    /// The output of the compile with debug information. `None` for `syclbin-clang`, whose `code` is already described.
+    /// The output of the compile with debug information. `None` for `syclbin-clang`, whose `code` describes kernels.
     pub(crate) described: Option<PathBuf>,
     pub(crate) dependencies: PathBuf,
 }
 
 impl Outputs {
-    /// Returns the files for one source. Each source needs its own directory, so that outputs are never confused.
+    /// Returns the files for one source. Each source needs its own directory, because the file names are the same.
     pub(crate) fn in_folder(work: &Path, describes_itself: bool) -> Self {
         Self {
             code: work.join("code.syclbin"),

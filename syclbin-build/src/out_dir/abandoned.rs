@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Hides the files that a build script no longer builds. The script's next run removes the hidden files.
 //!
-//! A script builds one file after another, and does not announce the last. So before the first file, all files of the
-//! previous run are moved to a separate directory. A file is moved back when the run reaches it. Moving preserves the
-//! modification time, so Cargo does not recompile the crates that embed the file. After an error, the script's remaining
-//! files are unknown, so all files are moved back.
+//! A script builds one file after another, and does not announce which is the last. So before the first file, all files
+//! of the previous run are moved to a separate directory. A file is moved back when the script builds it. Moving
+//! preserves the modification time, so Cargo does not recompile the crates that embed the file. After an error, it is
+//! unknown which files the script would still have built, so all files are moved back.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let mut ours = ours();
     let files = listing::directory(out_dir);
     if ours.insert(files.clone()) {
-        // The previous run did not reach these files.
+        // The previous run did not build these files.
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
         set_aside(&files)?;
     }

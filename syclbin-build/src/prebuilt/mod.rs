@@ -89,8 +89,8 @@ pub(crate) fn begin() -> SystemTime {
     now
 }
 
-/// Records the sources of `file`, which was compiled after `begun`. `files` are paths from the compiler, relative to
-/// the directory `root`.
+/// Records the sources of `file`, which was compiled after `begun`. `files` are paths from the compiler, absolute or
+/// relative to the directory `root`.
 ///
 /// The files are read after the compiler read them, so a file that changed in between is an error. Otherwise, the
 /// record would pair old kernels with new sources.
@@ -115,7 +115,7 @@ pub(crate) fn record(
         // The times are read after the bytes, so that no change in between goes unnoticed.
         let metadata = path.metadata().map_err(unreadable)?;
         let now = SystemTime::now();
-        // A time in the future was set by a user or comes from another clock.
+        // A time in the future is ignored, because it was set by a user or comes from another clock.
         if changed(&metadata).is_some_and(|time| begun < time && time <= now) {
             return Err(Error::Changed(path.clone()));
         }
@@ -137,9 +137,9 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
     hash.finalize()
 }
 
-/// Returns the name of a file in the package directory, or of a file named relative to that directory, such as
-/// `../shared/k.hpp`. Returns `None` for compiler and system headers, which differ between machines, and for files that
-/// a build script wrote.
+/// Returns the path of a file relative to the package directory, if the file is in that directory or `path` is
+/// relative, such as `../shared/k.hpp`. Returns `None` for compiler and system headers, which differ between machines,
+/// and for files that a build script wrote.
 fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     let whole = std::path::absolute(root.join(path)).ok()?;
     if whole.starts_with(out_dir) {
@@ -166,7 +166,8 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
 /// Returns an argument in a form that is the same on all machines.
 pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String {
     let mut text = argument.to_string_lossy().into_owned();
-    // `CARGO_MANIFEST_DIR` may contain symbolic links, but the current directory never does.
+    // Replaces both spellings of the package directory: `CARGO_MANIFEST_DIR` may contain symbolic links, but the
+    // current directory never does.
     let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
     let root = [Some(root), spelled.as_deref()];
     // OUT_DIR comes first, because it is usually inside the package.
@@ -182,8 +183,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces the given directory with `name` in each path that refers to this directory or into it. `/p` matches neither
-/// `/p2` nor `/home/p`.
+/// Replaces a directory with `name` in each path to it or inside it. `/p` matches neither `/p2` nor `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {
@@ -195,7 +195,8 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(folder) {
         replaced.push_str(before);
-        // An option such as `-I` may directly precede a path.
+        // An option such as `-I` may directly precede a path, so only a separator shows that the match starts within
+        // a longer path.
         let begins = replaced
             .rsplit(ends_path)
             .next()

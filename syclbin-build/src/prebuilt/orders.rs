@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Orders from `cargo syclbin build` to build scripts about prebuilt files, and the scripts' reports.
 //!
-//! An environment variable names a directory with the orders. Each [`Build`](crate::Build) with a prebuilt file writes
-//! a report there. Every `cargo syclbin build` uses a new directory, so that Cargo runs the scripts again.
+//! An environment variable names a directory with the orders. The build scripts write their reports to this directory.
+//! Every `cargo syclbin build` uses a new directory, so that Cargo runs the scripts again.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -40,7 +40,7 @@ pub struct Orders {
 pub struct Report {
     /// The directory of the package.
     pub package: PathBuf,
-    /// The file, relative to the package directory.
+    /// The prebuilt file, relative to the package directory. Empty for [`Outcome::NoPrebuilt`].
     pub file: PathBuf,
     /// The state of the file after the order.
     pub outcome: Outcome,
@@ -84,7 +84,7 @@ impl Orders {
             "check" => Order::Check,
             _ => return None,
         };
-        // With symbolic links, several paths may lead to one directory.
+        // Compares canonical paths, because symbolic links may give a directory several paths.
         let package = package.canonicalize().ok()?;
         words
             .any(|word| {

@@ -24,7 +24,7 @@ const WRAPPERS: [&str; 7] = [
     "kache",
 ];
 
-/// A place to search. Returns its candidates, best first, without probing them.
+/// A function that returns the candidates in one place, best first, without probing them.
 type Place = fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>;
 
 pub(super) const PLACES: [Place; 4] = [in_variables, installed, on_path, by_default];
@@ -114,7 +114,7 @@ pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<Str
     names
 }
 
-/// Returns the compilers in `root/bin`. oneAPI's `clang++` is one directory deeper.
+/// Returns the compilers in `root/bin`, and in `root/bin/compiler`, which contains oneAPI's `clang++`.
 fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let folders = ["bin", "bin/compiler"];
     let programs = NAMES
@@ -123,7 +123,7 @@ fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     existing(programs, origin)
 }
 
-/// Returns the compilers in `root/compiler/VERSION/bin`: `latest` first, then by version.
+/// Returns the compilers in `root/compiler/VERSION/bin`: `latest` first, then from the newest to the oldest version.
 fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let entries = std::fs::read_dir(root.join("compiler"))
         .into_iter()
@@ -146,7 +146,7 @@ fn program(name: &str) -> String {
 }
 
 impl Search<'_> {
-    /// Parses the value of `CXX` like the crate `cc`: a path, or otherwise a program with arguments. If the program is
+    /// Parses the value of `CXX` like the crate `cc`: as a path, or else as a program with arguments. If the program is
     /// a known wrapper, the first argument is the compiler.
     fn command_line(&self, name: String, value: &OsStr) -> Option<Candidate> {
         let text = value.to_string_lossy();

@@ -67,7 +67,7 @@ pub enum Origin {
         /// The installed version.
         version: String,
     },
-    /// It is in a directory of `PATH`.
+    /// It is in a directory on `PATH`.
     Path,
     /// It is in oneAPI's default directory.
     Default,
@@ -176,12 +176,13 @@ impl fmt::Display for RejectedCandidate {
 pub struct SearchResult {
     /// The compiler, or the reason why there is none.
     pub taken: Result<Detected>,
-    /// The candidates that were rejected before it.
+    /// The candidates that were rejected before a compiler was chosen or the search gave up.
     pub passed_over: Vec<RejectedCandidate>,
 }
 
 impl Search<'_> {
-    /// Finds the first candidate that supports `-fsyclbin`. Does not probe later candidates.
+    /// Finds the first candidate that supports `-fsyclbin`. Does not probe later candidates. If `forced` or
+    /// `SYCLBIN_CLANG` names a compiler, it is the only candidate.
     #[must_use]
     pub fn run(&self, forced: Option<&Path>) -> SearchResult {
         let mut passed_over = Vec::new();
@@ -213,7 +214,7 @@ impl Search<'_> {
         let mut seen: Vec<Candidate> = Vec::new();
         for candidates in PLACES {
             for candidate in candidates(self)? {
-                // `PATH` usually contains the directory that a variable names.
+                // Skips duplicates: `PATH` usually contains the directory that a variable names.
                 if seen.iter().any(|one| one.is_same_program(&candidate)) {
                     continue;
                 }

@@ -25,7 +25,7 @@ pub enum Problem {
         /// The time limit.
         limit: Duration,
     },
-    /// It crashed, or did not print its version.
+    /// It crashed, or exited with an error when asked for its version.
     Failed {
         /// The arguments of the probe.
         question: &'static str,
@@ -116,7 +116,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     let Some(version) = first_line(&said.stdout) else {
         return Err(Problem::NoVersion);
     };
-    // `syclbin-clang` always supports the option, and its older versions do not support `-###`.
+    // `syclbin-clang` is not probed further: it always supports `-fsyclbin`, and its older versions lack `-###`.
     if version.starts_with("syclbin-clang ") {
         return Ok(version);
     }

@@ -139,7 +139,7 @@ pub mod kernels {
         ///
         /// # Errors
         ///
-        /// Fails if some of them do not exist or cannot run on the device; the error lists all
+        /// Fails if any of them does not exist or cannot run on the device; the error lists all
         /// reasons.
         pub fn build_kernels<'n>(
             &self,
@@ -289,8 +289,8 @@ pub mod kernels {
     ///
     /// 48 bytes, aligned to 16 on the device.
     ///
-    /// The file records neither the names of all members nor which integers are signed, so they
-    /// are treated as signed.
+    /// The file records neither the names of all members nor which integers are signed, so all
+    /// integers are treated as signed.
     #[derive(
         Clone,
         Copy,
@@ -312,7 +312,7 @@ pub mod kernels {
         pub field3: [f32; 4],
     }
     impl ::core::default::Default for Particle {
-        /// All bytes are zero.
+        /// Returns a value whose bytes are all zero.
         fn default() -> Self {
             ::syclbin_rt::bytemuck::Zeroable::zeroed()
         }
@@ -334,8 +334,8 @@ pub mod kernels {
     ///
     /// 16 bytes, aligned to 8 on the device.
     ///
-    /// The file records neither the names of all members nor which integers are signed, so they
-    /// are treated as signed.
+    /// The file records neither the names of all members nor which integers are signed, so all
+    /// integers are treated as signed.
     #[derive(
         Clone,
         Copy,
@@ -355,7 +355,7 @@ pub mod kernels {
         pub _padding12: ::syclbin_rt::Padding<4>,
     }
     impl ::core::default::Default for Span {
-        /// All bytes are zero.
+        /// Returns a value whose bytes are all zero.
         fn default() -> Self {
             ::syclbin_rt::bytemuck::Zeroable::zeroed()
         }

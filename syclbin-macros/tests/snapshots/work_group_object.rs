@@ -148,7 +148,7 @@ pub mod kernels {
         ///
         /// # Errors
         ///
-        /// Fails if some of them do not exist or cannot run on the device; the error lists all
+        /// Fails if any of them does not exist or cannot run on the device; the error lists all
         /// reasons.
         pub fn build_kernels<'n>(
             &self,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The traits for devices and contexts, and the loading of driver libraries. A library stays loaded until the process
+//! Defines the traits for devices and contexts, and loads driver libraries. A library stays loaded until the process
 //! ends.
 
 use std::any::Any;
@@ -36,7 +36,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the driver is not installed or too old.
+    /// Fails if the driver is not installed, is too old or cannot be initialized, or if this crate was built without
+    /// the `cuda` feature.
     pub(crate) fn cuda() -> Result<Self, LibraryError> {
         #[cfg(feature = "cuda")]
         return cuda::device::Library::load().map(Self::Cuda);
@@ -56,7 +57,7 @@ impl Library {
     }
 }
 
-/// A device of a loaded library, which lives until the process ends.
+/// A device of a loaded library. It lives until the process ends.
 pub(crate) type Device = &'static dyn DriverDevice;
 
 pub(crate) trait DriverDevice: Send + Sync {
@@ -71,7 +72,7 @@ pub(crate) trait DriverDevice: Send + Sync {
 
     fn native(&self) -> DeviceHandle;
 
-    /// Returns the position of a sub-device among its parent's parts, or `None` for a root device.
+    /// Returns the position of a part among all parts of its parent, or `None` for a whole device.
     fn part(&self) -> Option<PartPosition> {
         None
     }
@@ -100,7 +101,7 @@ pub(crate) trait DriverDevice: Send + Sync {
     /// and its events.
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<Queue>;
 
-    /// Returns a copy of the device that simulates a driver without functions for variables.
+    /// Returns a copy of the device that simulates a driver without functions to access program variables.
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
         None
@@ -148,7 +149,7 @@ pub(crate) trait Builds {
     /// Modules may import symbols only from each other, and no symbol may be defined twice.
     fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError>;
 
-    /// Builds native code from a file. The code already contains the values of its specialization constants.
+    /// Builds native code from a SYCLBIN file. The code already contains the values of its specialization constants.
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError>;
 
     /// Builds native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None` if this
@@ -164,13 +165,14 @@ pub(crate) trait Builds {
         false
     }
 
-    /// Returns the state of this process that affects the driver's code, as part of the cache key.
+    /// Returns the process-wide state that affects the code that the driver generates, for use in the cache key.
     fn variant(&self) -> Option<[u8; 4]> {
         None
     }
 
-    /// Returns the variant of `code`, which this process compiled. Returns `None` if other processes of that
-    /// variant would compile different code.
+    /// Returns the variant to cache `code` under, which this process compiled; the inner `None` stands for no variant.
+    /// Returns the outer `None` if the code must not be cached, because other processes with that variant would compile
+    /// different code.
     fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
         Some(None)
     }
@@ -187,7 +189,7 @@ pub(crate) fn downcast<T: Send + Sync + 'static>(
     object.downcast().map_err(|_| Failure::FOREIGN)
 }
 
-/// The live queues of a context. Dropped queues may still be listed.
+/// The queues of a context. Entries of dropped queues remain until the next registration.
 pub(crate) struct LiveQueues<Q>(Mutex<Vec<Weak<Q>>>);
 
 impl<Q> LiveQueues<Q> {
@@ -232,7 +234,7 @@ pub(crate) enum LibraryError {
     #[cfg(not(feature = "cuda"))]
     #[error("this program was built without the `cuda` feature of syclbin-rt")]
     WithoutCuda,
-    /// The driver did not start.
+    /// A driver call failed while the library was initialized or its devices were listed.
     #[error(transparent)]
     Driver(#[from] Failure),
 }
@@ -257,7 +259,7 @@ pub(crate) unsafe fn load_library(
     Ok(Box::leak(Box::new(library)))
 }
 
-/// Returns the address of a function, which may have any type. `name` must end with a NUL.
+/// Returns the address of a function of any type. `name` must end with a NUL.
 pub(crate) fn find_function(
     library: &'static libloading::Library,
     name: &'static str,

@@ -16,7 +16,7 @@ pub(crate) trait DriverEvent: Send + Sync {
     /// Returns the name of the driver call that enqueued the command.
     fn call(&self) -> &'static str;
 
-    /// Creates a second owner of the same event.
+    /// Returns another handle to the same event.
     fn shared(&self) -> Result<Event>;
 
     /// Blocks until the command has finished.
@@ -51,9 +51,9 @@ pub(crate) struct Times {
 }
 
 impl Event {
-    /// Returns whether the command has finished; if not, wakes `waker` once it has. If several polls share one
-    /// `completion`, which starts as `None`, only the last waker is woken. A command that was never flushed may never
-    /// finish.
+    /// Returns the command's result if it has finished; otherwise wakes `waker` once it has. `completion` must be
+    /// `None` at the first poll. If several polls share it, only the last waker is woken. A command that was never
+    /// flushed may never finish.
     ///
     /// `queue` must be the command's queue.
     pub(crate) fn poll(
@@ -64,7 +64,7 @@ impl Event {
     ) -> Poll<Result<()>> {
         if let Some(completion) = completion {
             return completion.poll(waker).map(|ended| match ended {
-                // PoCL (7.1) and rusticl (25.0) may also report success for a command that failed.
+                // PoCL (7.1) and rusticl (25.0) may also report success for a command that failed, so query the status.
                 Ok(()) => self.is_complete().map(drop),
                 Err(failure) => Err(failure.of_call(self.call())),
             });
@@ -101,7 +101,7 @@ impl Completion {
         Self(Arc::new(Mutex::new(CompletionState::Waiting(waker))))
     }
 
-    /// Returns the result of the command, or registers `waker` instead of the previous waker.
+    /// Returns the command's result if it has ended; otherwise replaces the registered waker with `waker`.
     fn poll(&self, waker: &Waker) -> Poll<Result<()>> {
         // Cloning and dropping a waker runs executor code, so do both outside the lock that a driver callback may
         // need.
@@ -164,7 +164,7 @@ pub(crate) struct WaitList<'a> {
 }
 
 impl WaitList<'static> {
-    /// An empty list, for launches. A constant, because creating a list at each launch is surprisingly expensive.
+    /// An empty list. It is a constant because creating a list for each launch is expensive.
     pub(crate) const NOTHING: &Self = &Self {
         few: [None; FEW],
         many: Vec::new(),

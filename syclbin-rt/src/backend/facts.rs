@@ -55,6 +55,8 @@ pub(crate) struct Facts {
     pub(crate) loses_negations: bool,
     /// Whether device globals become kernel arguments, because the driver cannot access program variables.
     pub(crate) lifts_variables: bool,
+    /// Whether kernels access a buffer at the host address that the program provides, however it is aligned.
+    pub(crate) uses_host_pointers: bool,
     pub(crate) memory_bytes: u64,
     /// The largest buffer that can be allocated without special options.
     pub(crate) max_buffer_bytes: u64,
@@ -90,6 +92,11 @@ pub(crate) struct PtxFacts {
 }
 
 impl Facts {
+    /// Returns whether `SYCLBIN_GUARD` works on the device.
+    pub(crate) fn can_guard_buffers(&self) -> bool {
+        self.uses_host_pointers && cfg!(target_os = "linux")
+    }
+
     /// Returns whether the device runs kernels from SYCLBIN files, as SPIR-V or as PTX.
     pub(crate) fn is_usable(&self) -> bool {
         self.takes_spirv || self.ptx.is_some()
@@ -103,12 +110,13 @@ impl Facts {
         }
     }
 
-    /// Returns whether this is a GPU with Intel's driver, whose private options and flags no query reveals.
+    /// Returns whether this is a GPU with Intel's driver, which accepts private options and flags that no query
+    /// reveals.
     pub(crate) fn is_intel_gpu(&self) -> bool {
         self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
     }
 
-    /// Returns whether a buffer of `size` bytes exceeds the driver's limit but fits into the device's memory.
+    /// Returns whether a buffer of `size` bytes exceeds the default limit of an Intel GPU but fits into its memory.
     pub(crate) fn needs_unlimited_buffer(&self, size: usize) -> bool {
         let size = size as u64;
         self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
@@ -171,7 +179,7 @@ pub(crate) struct Partitions {
     pub(crate) affinities: Vec<Affinity>,
 }
 
-/// The position of a sub-device among the parts of its parent.
+/// The position of a part among all parts of its parent.
 #[derive(Clone, Copy)]
 pub(crate) struct PartPosition {
     pub(crate) parent: Device,
@@ -215,7 +223,7 @@ pub(crate) struct Abilities<'d> {
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// Returns every aspect that an OpenCL driver's answers reveal, and whether the device supports it.
+/// Returns every aspect that `abilities` determine, and whether the device supports it.
 fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
     let has = |extension| {
         abilities
@@ -270,7 +278,7 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
             has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units,
         ),
         // No query reveals this aspect. Intel's drivers support function pointers in SPIR-V; other drivers fail at
-        // the launch or crash.
+        // launch or crash.
         (
             Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
             abilities.vendor.starts_with("Intel(R)"),
@@ -291,8 +299,8 @@ pub(crate) fn host_has_matrix_units() -> bool {
     flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
 }
 
-/// Returns the aspects in `wanted` that are missing from `held`. Skips known aspects that no driver reports: if the
-/// device lacks such an aspect, the driver rejects the code at build time.
+/// Returns the aspects in `wanted` that are missing from `held`. Skips known aspects that OpenCL drivers do not report:
+/// if the device lacks such an aspect, the driver rejects the code at build time.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
     let known = reported(&Abilities::default()).map(|(aspect, _)| aspect);
     let lacks = |aspect: &&Aspect| {

@@ -5,6 +5,7 @@ use std::fmt;
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
+use crate::backend::guard::StrayAccess;
 
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -17,6 +18,8 @@ pub(crate) enum Failure {
         code: Code,
     },
     Rejected(Rejection),
+    /// A guarded launch accessed memory outside of its buffers.
+    Strayed(&'static StrayAccess),
     /// The driver lacks a function. `needs` names the version or extension that introduced it.
     Missing {
         function: &'static str,
@@ -41,7 +44,7 @@ pub(crate) enum Code {
     allow(dead_code, reason = "some are CUDA limits")
 )]
 pub(crate) enum Rejection {
-    /// A command mixes objects of two drivers or contexts. The callers prevent this.
+    /// A command mixes objects of two drivers or contexts, or an adopted handle belongs to a different one.
     #[error("an object belongs to another driver or context")]
     Foreign,
     #[error("a region extends beyond the end of its memory")]
@@ -69,6 +72,10 @@ pub(crate) enum Rejection {
     NoSamplers,
     #[error("the device does not support images")]
     NoImages,
+    #[error(
+        "not enough memory for a guarded buffer, or 16384 guarded buffers (SYCLBIN_GUARD) already exist"
+    )]
+    NoGuardedMemory,
 }
 
 #[derive(Debug)]
@@ -142,7 +149,7 @@ impl Failure {
     pub(crate) fn code(self) -> Option<Code> {
         match self {
             Self::Driver { code, .. } => Some(code),
-            Self::Rejected(_) | Self::Missing { .. } => None,
+            Self::Rejected(_) | Self::Strayed(_) | Self::Missing { .. } => None,
         }
     }
 
@@ -188,6 +195,7 @@ impl fmt::Display for Failure {
                 write!(f, "{call} failed with {} ({})", code.name(), code.number())
             }
             Self::Rejected(rejection) => rejection.fmt(f),
+            Self::Strayed(access) => access.fmt(f),
             Self::Missing { function, needs } => {
                 write!(
                     f,

@@ -28,7 +28,8 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long `exit()` waits for running calls, one of which may wait for a kernel that never ends.
+/// The maximum time that `exit()` waits for running calls. A limit is necessary, because a call may wait for a kernel
+/// that never ends.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The gate is open, and the handler can make other threads execute a barrier.
@@ -57,7 +58,7 @@ pub(crate) enum Stage {
     FirstCompiled,
 }
 
-/// A thread's number of nested driver calls, which only that thread writes. Padded to avoid false sharing.
+/// Counts the nested driver calls of one thread, which alone writes the counter. Padded to avoid false sharing.
 #[repr(align(128))]
 struct Slot(AtomicUsize);
 
@@ -287,7 +288,7 @@ extern "C" fn close() {
     let own = SLOT.get().unwrap_or_else(Slot::take);
     EXITING.store(std::ptr::from_ref(own).addr(), Ordering::Relaxed);
     match STATE.swap(CLOSED, Ordering::SeqCst) {
-        CLOSED => return, // an earlier handler has waited
+        CLOSED => return, // an earlier handler has already waited
         OPEN => system::execute_barriers(),
         _ => {}
     }
@@ -322,7 +323,8 @@ mod system {
 
     pub(crate) fn execute_barriers() {
         if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            // Unexpected after a successful registration. A processor's stores become visible within nanoseconds.
+            // Unexpected after a successful registration. A processor's stores become visible within nanoseconds, so
+            // waiting for a millisecond is enough.
             std::thread::sleep(Duration::from_millis(1));
         }
     }

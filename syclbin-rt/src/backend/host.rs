@@ -53,8 +53,8 @@ struct View {
     writing: bool,
 }
 
-// SAFETY: the view refers to memory, not to a thread, and drivers allow every thread to use a queue (OpenCL 3.0,
-// appendix A.2; on CUDA, each call makes the context current on its thread).
+// SAFETY: the view is not tied to a thread, and drivers allow any thread to use a queue (OpenCL 3.0, appendix A.2; on
+// CUDA, each call makes the context current on its thread).
 unsafe impl Send for View {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for View {}
@@ -187,7 +187,7 @@ impl<T> Deref for Mapped<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the view has `len` aligned elements of a type for which every bit pattern is a valid value. It
+        // SAFETY: the view contains `len` aligned elements of a type for which every bit pattern is a valid value. It
         // was created when no command was pending on any queue. While it lives, the slice stays borrowed, so no
         // safe launch or copy writes it. A prepared launch that writes the slice would have made the mapping fail,
         // or is rejected now.

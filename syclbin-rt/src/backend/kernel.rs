@@ -44,8 +44,8 @@ pub(crate) struct KernelBounds {
 }
 
 impl Kernel {
-    /// Limits automatically chosen work-group sizes to the maximum that the file declares, in total and in each
-    /// dimension (x first). OpenCL drivers read these limits from the code.
+    /// Limits work-group sizes to the maximum that the file declares, in total and in each dimension (x first). Does
+    /// nothing on OpenCL, because OpenCL drivers read these limits from the code.
     #[cfg_attr(
         not(feature = "cuda"),
         allow(
@@ -66,7 +66,8 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// The requirements of [`KernelObject::enqueue`] apply. The arguments' memory must stay alive until this returns.
+    /// The requirements of [`KernelObject::enqueue`] apply. The arguments' memory must stay alive until this function
+    /// returns.
     #[inline]
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
@@ -141,8 +142,8 @@ impl KernelObject {
     /// # Safety
     ///
     /// The events in `after` must belong to the context of `queue`. All arguments must be set and match the kernel's
-    /// parameter kinds, and their memory must be alive. Running the kernel on them over this range must be sound: it
-    /// stays inside the buffers and does not race.
+    /// parameter kinds, and their memory must be alive. Running the kernel on them over this range must be sound: the
+    /// kernel must not access memory outside its buffers or cause data races.
     #[inline]
     pub(crate) unsafe fn enqueue(
         &self,
@@ -241,14 +242,14 @@ impl Argument<'_> {
     }
 }
 
-/// Receives a kernel's arguments, for example to set or to check them.
+/// Receives a kernel's arguments, for example to set or check them.
 pub(crate) trait Arguments<'a> {
     /// Sets the argument at `position` for all launches until it is set again. The argument's memory must live that
     /// long.
     ///
     /// # Errors
     ///
-    /// [`Failure::FOREIGN`] if the value belongs to another context. Also fails if the driver rejects the value.
+    /// Returns [`Failure::FOREIGN`] if the value belongs to another context. Also fails if the driver rejects the value.
     ///
     /// # Safety
     ///
@@ -267,6 +268,6 @@ pub(crate) trait Values<'a> {
     /// The values must match the kinds of the kernel's parameters.
     unsafe fn give(&self, to: &mut impl Arguments<'a>) -> Result<(), Self::Error>;
 
-    /// Creates the error for a kernel that the driver failed to enqueue.
+    /// Creates the error for a kernel that could not be enqueued.
     fn not_launched(&self, failure: Failure) -> Self::Error;
 }

@@ -47,7 +47,7 @@ pub(crate) trait DriverMemory: Send + Sync {
     /// Returns the native handle for the byte at `offset`.
     fn native(&self, offset: usize) -> MemoryHandle;
 
-    /// Returns the byte alignment that a part needs to be a kernel argument, or `None` if a part may begin
+    /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
     /// anywhere.
     fn part_alignment(&self) -> Option<usize>;
 
@@ -101,8 +101,8 @@ impl Memory {
         }
     }
 
-    /// Fails if the `size` bytes at byte `offset` are not inside the memory, or if the memory belongs to another
-    /// context.
+    /// Fails if the `size` bytes at byte `offset` extend beyond the memory, or if the memory does not belong to the
+    /// context with the address `context`.
     pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<()> {
         if self.raw.context_address() != context {
             return Err(Failure::FOREIGN);

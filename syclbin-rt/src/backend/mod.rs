@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The driver backends, which contain all of this crate's unsafe code.
+//! The driver backends, which make all driver calls.
 //!
 //! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda`
 //! implement. The rest of the crate uses only these traits, so it does not depend on driver handles or error codes.
 #![allow(
     unsafe_code,
-    reason = "drivers have C interfaces; their wrappers are the only unsafe code of this crate"
+    reason = "drivers have C interfaces, and calling them is unsafe"
 )]
 
 /// Declares an enum with a variant for each driver. The enum dereferences to the trait that both variants implement.
@@ -18,7 +18,7 @@ macro_rules! either {
             Cuda($owner<$cuda>),
         }
 
-        #[allow(dead_code, reason = "not every driver narrows every type")]
+        #[allow(dead_code, reason = "not every type is downcast for every driver")]
         impl $name {
             #[inline(always)]
             pub(crate) fn opencl(&self) -> Result<&$owner<$opencl>, crate::backend::failure::Failure> {
@@ -75,7 +75,7 @@ macro_rules! either {
     };
 }
 
-/// Unwraps function types that are declared as `Option`, as `opencl-sys` does.
+/// Unwraps function types that are declared as `Option`s, such as those of `opencl-sys`.
 pub(crate) trait EntryPoint {
     type Function;
 }
@@ -102,8 +102,8 @@ macro_rules! functions {
             ///
             /// # Safety
             ///
-            /// `find` must return the addresses of the functions with these names, and their types must be those of the
-            /// driver's headers. The addresses must stay valid.
+            /// `find` must return the address of the function with the given name, and the address must stay valid. The
+            /// declared types must match the driver's headers.
             pub(crate) unsafe fn load<E>(
                 find: impl Fn(&'static str) -> Result<std::ptr::NonNull<std::ffi::c_void>, E>,
             ) -> Result<Self, E> {
@@ -133,6 +133,7 @@ pub(crate) mod event;
 pub(crate) mod facts;
 pub(crate) mod failure;
 pub(crate) mod gate;
+pub(crate) mod guard;
 pub(crate) mod host;
 pub(crate) mod kernel;
 pub(crate) mod memory;

@@ -26,13 +26,15 @@ pub(crate) struct Source<'s> {
 pub(crate) struct BuildOptions {
     /// Options for `clBuildProgram` and `clCompileProgram`.
     pub(crate) compile: String,
-    /// Options for `clLinkProgram`, which affect native code: some drivers generate it at link time.
+    /// Options for `clLinkProgram`. They affect native code, because some drivers generate it at link time.
     pub(crate) link: String,
 }
 
 impl BuildOptions {
+    /// Returns the build options for a module with the properties `misc`.
+    ///
     /// Only Intel's GPU driver accepts the options for register allocation and explicit SIMD (which uses a separate
-    /// compiler). On other devices, such as Intel's CPU device, they would fail the build.
+    /// compiler). On other devices, such as Intel's CPU device, these options would make the build fail.
     pub(crate) fn of(misc: &MiscProperties, facts: &Facts) -> Self {
         let mut compile = accepted(misc.compile_options.as_ref(), facts);
         let mut link = accepted(misc.link_options.as_ref(), facts);
@@ -53,7 +55,7 @@ impl BuildOptions {
                 _ => {}
             }
             // Without this option, code for some Intel GPUs addresses only the first 4 GB of a buffer and reads wrong
-            // values beyond them.
+            // values beyond that.
             if facts.max_buffer_bytes < facts.memory_bytes {
                 compile.push("-cl-intel-greater-than-4GB-buffer-required");
             }
@@ -66,13 +68,15 @@ impl BuildOptions {
     }
 }
 
-/// Returns the recorded options that the driver accepts. Every OpenCL driver accepts the standard's options.
+/// Returns those of the options recorded in the file that the driver accepts. Drivers other than Intel's GPU driver
+/// accept only the standard `-cl-` options.
 fn accepted<'o>(options: Option<&'o String>, facts: &Facts) -> Vec<&'o str> {
     let name = facts.architecture.and_then(Architecture::name);
     let is_pvc = name.is_some_and(|name| name.starts_with("intel_gpu_pvc"));
     let options = options.into_iter().flat_map(|text| text.split_whitespace());
     let options = options.filter_map(|option| match option.strip_prefix("-ftarget-") {
-        // The reference runtime interprets these options itself. DPC++ writes this one into most images.
+        // The reference runtime interprets `-ftarget-` options itself. DPC++ writes the register allocation mode for
+        // PVC into most images, so ignore it on other devices.
         Some(target) => target
             .strip_prefix("register-alloc-mode=pvc:")
             .filter(|_| is_pvc),

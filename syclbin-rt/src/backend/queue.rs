@@ -55,13 +55,13 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
         self.flush_after(1)
     }
 
-    /// Flushes once after `commands` commands, like [`DriverQueue::flush`].
+    /// Flushes like [`DriverQueue::flush`], but only once, after a batch of `commands` commands.
     fn flush_after(&self, _commands: usize) -> Result<()> {
         Ok(())
     }
 
-    /// Flushes the queue. Required before the status of its commands is queried, or a command on another queue waits
-    /// for them.
+    /// Flushes the queue if [`DriverQueue::flush`] has not done so. Required before the status of its commands is
+    /// queried, or a command on another queue waits for them.
     fn flushed(&self) -> Result<()> {
         Ok(())
     }
@@ -79,7 +79,7 @@ pub(crate) trait Copies {
     /// Returns whether the device supports unified shared memory.
     fn has_addresses(&self) -> bool;
 
-    /// Allocates memory with undefined content, at least one byte. Without a `kind`, the memory has no address.
+    /// Allocates memory with undefined content, at least one byte. Without a `kind`, the address is not exposed.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
     /// Allocates memory that holds a copy of `bytes`, at least one byte, without waiting for earlier commands. Returns
@@ -96,8 +96,8 @@ pub(crate) trait Copies {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request. [`pattern`](crate::backend::slice::pattern) filters out elements
-    /// that no driver accepts.
+    /// Fails if the driver rejects the request. [`pattern`](crate::backend::slice::pattern) filters out elements that
+    /// OpenCL does not allow.
     fn start_fill(&self, region: &Region, pattern: &[u8], after: &WaitList<'_>) -> Result<Event>;
 
     /// Starts copying a region to another region of the same size and memory kind. The regions must not overlap.
@@ -108,8 +108,7 @@ pub(crate) trait Copies {
     ///
     /// # Safety
     ///
-    /// The host memory must have as many bytes as `region`, and stay valid for writing or reading until the command has
-    /// ended.
+    /// The host memory must be as large as `region`, and stay valid for writes or reads until the command has ended.
     unsafe fn start_transfer(
         &self,
         region: &Region,
@@ -117,8 +116,8 @@ pub(crate) trait Copies {
         after: &WaitList<'_>,
     ) -> Result<Event, TransferError>;
 
-    /// Maps `size` bytes of memory without an address, starting at byte `offset`, after all commands on this queue.
-    /// Returns `None` if the driver cannot map memory.
+    /// Maps `size` bytes of memory that was allocated without a [`UsmKind`], starting at byte `offset`, after all
+    /// commands on this queue. Returns `None` if the driver cannot map memory.
     fn map(
         &self,
         _memory: &Memory,
@@ -129,7 +128,7 @@ pub(crate) trait Copies {
         Ok(None)
     }
 
-    /// Unmaps memory and blocks until it is unmapped, because commands on other queues would not wait.
+    /// Unmaps memory and blocks until that is done, because commands on other queues would not wait for it.
     fn unmap(&self, _memory: &Memory, _mapped: *mut c_void) -> Result<()> {
         Ok(())
     }
@@ -271,8 +270,8 @@ impl QueueOptions {
     }
 
     /// Sets the priority of the queue's kernels relative to this process's other queues on the same device. Use it so
-    /// that short, urgent kernels do not wait behind long ones on another queue. When work-groups finish, a GPU starts
-    /// those of the most urgent kernel next; it does not interrupt work-groups that are running. On CUDA, the priority
+    /// that short, urgent kernels do not wait behind long ones on another queue. When work-groups finish, a GPU next
+    /// starts work-groups of the most urgent kernel; it does not interrupt running work-groups. On CUDA, the priority
     /// does not affect copies between host and device.
     ///
     /// This is a hint: OpenCL drivers without the extension `cl_khr_priority_hints` ignore it.
@@ -325,7 +324,7 @@ impl Queue {
         self.transfer(memory, offset, HostSlice::From(bytes))
     }
 
-    /// Allocates `size` bytes of zeroed memory. Without a `kind`, the memory has no address.
+    /// Allocates `size` bytes of zeroed memory. Without a `kind`, the address is not exposed.
     pub(crate) fn zeroed(&self, kind: Option<UsmKind>, size: usize) -> Result<Arc<Memory>> {
         if let (None, Some(zeros)) = (kind, ZEROS.get(..size.max(1)))
             && let Some(memory) = self.allocate_with(zeros)?
@@ -349,8 +348,8 @@ impl Queue {
     }
 }
 
-/// The contents of small zeroed memory. With Intel's CPU driver, a single call that allocates and copies is ten times
-/// as fast as two calls up to this size, but slower from 8 kB on.
+/// Zeros to copy into small allocations. Up to this size, a single call that allocates and copies is ten times as fast
+/// as two calls with Intel's CPU driver; from 8 kB on, it is slower.
 static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Commands that are recorded once, run in order, and are enqueued with a single driver call.

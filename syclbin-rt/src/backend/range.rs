@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ranges: the number of work-items of a launch, in one to three dimensions, and their form for drivers.
+//! Ranges: the number of work-items of a launch in one to three dimensions, in SYCL's order and in the driver's.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl AnyRange {
         self.global.driver_order()
     }
 
-    /// Returns the work-group size, in as many dimensions as the range.
+    /// Returns the work-group size in the driver's order, with as many dimensions as the range.
     pub(crate) fn local(&self) -> Option<&[usize]> {
         let local = self.local.as_ref()?;
         local.sizes.get(..self.global.dimensions)
@@ -175,8 +175,8 @@ pub struct NdRange<const D: usize>(AnyRange);
 
 /// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
 ///
-/// Converts from a number or an array of numbers, in SYCL's order. A kernel with a required work-group size is launched
-/// over such a range, without a work-group size:
+/// Converts from a number or an array of numbers, in SYCL's order. A typed launch of a kernel with a required
+/// work-group size accepts a `Range` rather than an [`NdRange`], because a `Range` does not set the work-group size.
 ///
 /// ```
 /// use syclbin_rt::{NdRange, Range};
@@ -204,8 +204,8 @@ pub struct Range<const D: usize> {
 }
 
 impl<const D: usize> NdRange<D> {
-    /// Creates a range of `global` work-items. The work-groups have the size that the kernel requires; otherwise
-    /// the driver chooses it.
+    /// Creates a range of `global` work-items. If the kernel does not require a work-group size, the size is chosen
+    /// automatically.
     #[must_use]
     pub fn new(global: impl Into<Range<D>>) -> Self {
         Self(AnyRange::new(global.into().sizes))

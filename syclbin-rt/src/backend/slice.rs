@@ -23,7 +23,7 @@ pub struct DeviceSlice<T> {
     region: Region,
 }
 
-/// A region of device memory. Exists only behind a reference.
+/// A region of device memory. With the default `Tail`, it exists only behind a reference.
 pub(crate) struct Region<Tail: ?Sized = [()]> {
     pub(crate) memory: Arc<Memory>,
     /// The offset in the memory, in bytes.
@@ -149,7 +149,7 @@ unsafe impl<T> Send for DevicePointer<T> {}
 // SAFETY: as for `Send`.
 unsafe impl<T> Sync for DevicePointer<T> {}
 
-// Derived implementations would add the same bounds to `T`.
+// Derived implementations would require `T` to implement the same traits.
 impl<T> Clone for DevicePointer<T> {
     fn clone(&self) -> Self {
         *self
@@ -175,8 +175,8 @@ impl<T> fmt::Debug for DevicePointer<T> {
 /// The largest pattern, in bytes, that every device can fill memory with (OpenCL 3.0, clEnqueueFillBuffer).
 const LARGEST_PATTERN: usize = 128;
 
-/// Returns the pattern with which a device can fill memory with copies of `element`, or `None` if no driver accepts
-/// such a pattern. If all bytes of the element are equal, the pattern is a single byte.
+/// Returns the pattern that fills memory with copies of `element`, or `None` if OpenCL does not allow such a pattern.
+/// If all bytes of the element are equal, the pattern is a single byte.
 pub(crate) fn pattern(element: &[u8]) -> Option<&[u8]> {
     match element {
         [first, rest @ ..] if rest.iter().all(|byte| byte == first) => element.get(..1),

@@ -2,7 +2,8 @@
 //! Threads that wake async tasks.
 //!
 //! Waking runs executor code, which may launch kernels, wait for a queue, or block. A driver callback must not do that,
-//! so it sends wakers to these threads. A thread that calls a waker leaves at least one other to receive the next.
+//! so it sends wakers to these threads. Before a thread calls a waker, it makes sure that another thread can receive
+//! the next one.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,17 +13,18 @@ use std::task::Waker;
 
 use crate::backend::{Completion, Result};
 
-/// Starts the first thread once, and returns whether it runs. If not, polls must block until the command ends.
+/// Starts the first thread if necessary, and returns whether one is running. If not, polls must block until the command
+/// ends.
 pub(crate) fn ensure_started() -> bool {
     threads().is_some()
 }
 
-/// Lets a thread call `waker`. Requires that [`ensure_started`] returned `true`.
+/// Sends `waker` to a thread that calls it. Requires that [`ensure_started`] returned `true`.
 pub(crate) fn wake(waker: Waker) {
     let _ = threads().map(|threads| threads.send(waker));
 }
 
-/// The threads that wait for a waker, or are about to.
+/// The number of threads that wait for a waker or are about to.
 static IDLE: AtomicUsize = AtomicUsize::new(0);
 /// The maximum number of idle threads to keep. Further threads start only while wakers block.
 const KEPT: usize = 2;
@@ -31,7 +33,7 @@ fn threads() -> Option<&'static Sender<Waker>> {
     static THREADS: OnceLock<Option<Sender<Waker>>> = OnceLock::new();
     let threads = THREADS.get_or_init(|| {
         let (sender, receiver) = mpsc::channel();
-        // The threads never end all at once, and live as long as the process.
+        // At least one thread uses the receiver until the process ends, so leak it.
         let receiver: &'static Mutex<Receiver<Waker>> = Box::leak(Box::new(Mutex::new(receiver)));
         start(move || call_wakers(receiver)).then_some(sender)
     });

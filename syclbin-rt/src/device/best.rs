@@ -51,7 +51,7 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     reasons.join("; ")
 }
 
-/// Returns the devices that would be preferred to device `chosen` if the file had complete code for them.
+/// Returns the devices that would be preferred to device `chosen` if they could run as much of the file.
 pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usize> {
     let order = |index: usize, facts: &Facts| (rank(facts), index);
     let Some((own, fit)) = devices.get(chosen) else {
@@ -68,8 +68,8 @@ pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usiz
     skipped.map(|(index, _)| index).collect()
 }
 
-/// Returns the first device of the most preferred kind. Considers other devices only if no device runs general
-/// kernels.
+/// Returns the first device of the most preferred kind. Considers only devices that run general kernels, unless there
+/// are none.
 pub(crate) fn first_of_best_rank<'a>(
     devices: impl Iterator<Item = (usize, &'a &'a Facts)>,
 ) -> Option<usize> {
@@ -99,9 +99,9 @@ fn is_ordinary(facts: &Facts) -> bool {
 pub(crate) enum Coverage {
     /// Every module contains code for the device. The device may still lack an aspect that some modules require.
     Whole,
-    /// Only some modules contain code for the device. Contains the first reason why a module contains none.
+    /// Only some modules contain code for the device. The string is the first reason why another module does not.
     Partial(String),
-    /// No module contains code for the device. Contains a reason for each image.
+    /// The device cannot run any module. Contains a reason for each rejected image or module.
     Nothing(Vec<String>),
 }
 
@@ -112,8 +112,8 @@ impl Coverage {
         let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
         let mut modules: Vec<(usize, &AbstractModule<'_>)> =
             file.modules.iter().enumerate().collect();
-        // Modules without kernels only export symbols to other modules. Files from before June 2025 do not list
-        // any kernels.
+        // Ignore modules without kernels, which only export symbols to other modules. Files from before June 2025 list
+        // no kernels, so all their modules count.
         if file.modules.iter().any(|module| has_kernels(&module)) {
             modules.retain(|(_, module)| has_kernels(module));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Discovers devices: loads driver libraries, lists their devices, and chooses one device.
 //!
-//! The installed CPU driver is loaded only if no other device is suitable.
+//! The installed CPU driver is loaded only if no other device is suitable, or to list all devices.
 
 use syclbin::Syclbin;
 use syclbin_toolchain::GET_CPU_DRIVER;
@@ -81,7 +81,7 @@ impl Discovery {
         })
     }
 
-    /// Returns how much of the file each device covers. Without a file, every device covers everything.
+    /// Returns how much of the file each device can run. Without a file, the coverage is always [`Coverage::Whole`].
     fn fits(&self, file: Option<&Syclbin<'_>>) -> Vec<(&'static Facts, Coverage)> {
         let fit = |facts| file.map_or(Coverage::Whole, |file| Coverage::of(file, facts));
         let facts = self.devices.iter().map(Device::facts);
@@ -106,7 +106,7 @@ impl Discovery {
         )
     }
 
-    /// Returns the device that matches `selector`, written as `text`.
+    /// Returns the device that matches `selector`, which was parsed from `text`.
     pub(crate) fn select(mut self, text: &str, selector: &Selector) -> Result<Device> {
         let mut reason = None;
         for term in selector.terms() {
@@ -177,8 +177,8 @@ impl Discovery {
             Ok(devices) => {
                 let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
-                // Two libraries may load the same driver and list the same devices twice. Within one library, identical
-                // devices are distinct.
+                // Two libraries may load the same driver and list the same devices, so skip those that another library
+                // has listed. Within one library, identical devices are distinct.
                 let known = self.devices.len();
                 for device in devices {
                     let same = |other: &Device| {

@@ -26,8 +26,9 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails if the device cannot be divided in this way, because it has too few compute units, or because its driver
-    /// does not support this kind of division.
+    /// Fails if a part would have no compute units, if the device has too few compute units for these parts, if its
+    /// driver does not support this kind of division or this many parts, or if the device is itself a part that is
+    /// nested too deeply.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
         let checked = match self.depth() {
             ..DEEPEST => check(how, self.facts()),
@@ -35,7 +36,7 @@ impl Device {
         };
         checked.map_err(|reason| self.indivisible(&reason))?;
         let parts = self.driver_device().partition(how);
-        let parts = parts.map_err(self.failed("dividing"))?;
+        let parts = parts.map_err(self.failed("creating parts"))?;
         Ok(parts.into_iter().map(Self::new).collect())
     }
 

@@ -14,13 +14,13 @@ use syclbin_toolchain::{Component, HOME_VARIABLE, Home, INSTALL_COMMAND};
 
 use crate::backend::Library;
 
-/// Paths of OpenCL libraries, separated by `;`. The crate `cl3` uses the same variable.
+/// The environment variable that lists OpenCL libraries, separated by `;`. The crate `cl3` reads the same variable.
 const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
-/// NVIDIA's driver, for messages.
+/// The name of NVIDIA's driver in messages.
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
-/// The location of the CPU driver, for messages, if the driver is not installed.
+/// The location of the CPU driver in messages, if no usable driver is installed.
 pub(crate) const INSTALLED: &str = "the cpu-device component";
 
 #[cfg(windows)]
@@ -32,9 +32,9 @@ const LOADERS: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
 /// The toolchain home that this crate was built with.
 ///
-/// A program that was built with a custom home uses the CPU driver installed there even without the environment
-/// variable, as a RUNPATH does for shared libraries. On Windows, this is `None`, because the owner of the directory
-/// cannot be checked there.
+/// A program that was built with a custom home finds the CPU driver installed there even if `SYCLBIN_HOME` is not set
+/// at run time, just as a RUNPATH locates shared libraries. On Windows, this is `None`, because the directory's owner
+/// cannot be checked.
 const BUILT_WITH: Option<&str> = if cfg!(unix) {
     option_env!("SYCLBIN_HOME")
 } else {
@@ -69,7 +69,7 @@ pub(crate) fn system() -> Vec<LibraryLookup> {
         });
     }
     if let Some(paths) = env::var_os(PATH_VARIABLE) {
-        // The separator is `;` on every platform, so this is not `env::split_paths`.
+        // The separator is `;` on every platform, so `env::split_paths` cannot be used.
         let paths = paths.to_string_lossy();
         let paths = paths.split(';').map(str::trim);
         lookups.extend(

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The environment variable that overrides [`Device::best`].
 const VARIABLE: &str = "SYCLBIN_DEVICE";
 
-/// A device of a driver on this machine.
+/// A device that a driver on this machine provides.
 ///
 /// A device lives until the process ends. Two values are equal if they denote the same device of the same library.
 #[derive(Clone)]
@@ -49,8 +49,8 @@ impl DeviceChoice {
         &self.reason
     }
 
-    /// Returns the devices that would have been preferred if the file had code for them, each with the reason. Empty if
-    /// `SYCLBIN_DEVICE` selected the device.
+    /// Returns the devices that would have been preferred if they could run as much of the file as the chosen device,
+    /// each with the reason why they cannot. Empty if `SYCLBIN_DEVICE` selected the device.
     pub fn skipped(&self) -> impl Iterator<Item = &str> {
         self.skipped.iter().map(String::as_str)
     }
@@ -87,12 +87,13 @@ impl Device {
     /// This function does not consider which devices a file contains code for. To run kernels, prefer
     /// [`Device::best_for`], or `kernels::Module::best_device()` in generated code.
     ///
-    /// The installed CPU driver is loaded only if the system has no such device.
+    /// The CPU driver installed by `cargo syclbin toolchain install` is loaded only if the system's drivers provide no
+    /// suitable device.
     ///
     /// # Errors
     ///
-    /// Fails if no such device is found; the error lists every place that was searched and every device that was
-    /// skipped.
+    /// Fails if `SYCLBIN_DEVICE` is set and selects no device (see [`Device::select`]), or if no suitable device is
+    /// found. In the latter case, the error lists every place that was searched and the devices found there.
     pub fn best() -> Result<Self> {
         match Self::selected()? {
             Some(choice) => Ok(choice.device),
@@ -120,8 +121,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails if `file` is not a SYCLBIN file, or if `SYCLBIN_DEVICE` matches no device. If no device can run anything
-    /// in the file, the error lists the reason for each device.
+    /// Fails if `file` is not a SYCLBIN file, if `SYCLBIN_DEVICE` is set and selects no device, or if no device can run
+    /// anything in the file. In the last case, the error lists the reason for each device.
     pub fn best_for(file: impl AsRef<[u8]>) -> Result<Self> {
         Ok(Self::choose_for(file)?.device)
     }
@@ -161,14 +162,15 @@ impl Device {
     /// | `2` | device 2 in [`Device::all`], numbered from 0 |
     /// | `gpu:1` | GPU 1, numbered from 0 |
     /// | `arc`, `gpu:arc` | a device (a GPU) whose name, vendor or platform contains this text, ignoring case |
-    /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same among the devices of one backend; `opencl`, `cuda` or `*` alone selects any of them |
-    /// | `0.1`, `opencl:cpu:0.1` | part 1 of that device, numbered from 0; the device is divided by [`Affinity::Next`](crate::Affinity) if it supports that, or else into the smallest parts that its driver allows |
+    /// | `opencl:gpu`, `cuda:gpu:0`, `*:gpu` | the same among the devices of one backend (`*`: of all backends); a backend alone selects its best device |
+    /// | `0.1`, `opencl:cpu:0.1` | part 1 of the device that `0` or `opencl:cpu:0` selects, numbered from 0; the device is divided by [`Affinity::Next`](crate::Affinity) if it supports that, or else into the smallest parts that its driver allows |
     /// | `nvidia,gpu,cpu` | the first of these alternatives that matches a device |
     ///
     /// # Errors
     ///
     /// Fails if the selector does not follow this grammar, if nothing matches, or if the matching device cannot run
-    /// kernels from SYCLBIN files. The last two errors list the available devices.
+    /// kernels from SYCLBIN files or does not have the requested part. Except for a grammar error, the error lists the
+    /// available devices.
     pub fn select(selector: &str) -> Result<Self> {
         let parsed = Selector::parse(selector).map_err(|error| invalid(selector, &error))?;
         Discovery::of_system().select(selector, &parsed)
@@ -210,7 +212,7 @@ impl Device {
         self.facts().kind
     }
 
-    /// Returns the driver library that provides the device: a path, or the name of the system's OpenCL loader.
+    /// Returns the driver library that provides the device: the path or file name under which it was loaded.
     #[must_use]
     pub fn library(&self) -> &str {
         self.0.library()
@@ -218,8 +220,8 @@ impl Device {
 
     /// Returns whether the device accepts SPIR-V, and so can run SPIR-V kernels from SYCLBIN files.
     ///
-    /// This requires OpenCL 2.1. Older devices with the extension `cl_khr_il_program` return `false`: they use a
-    /// separate entry point, which this version does not call.
+    /// This requires OpenCL 2.1. For older devices with the extension `cl_khr_il_program`, it returns `false`: they use
+    /// a separate entry point, which this crate does not call.
     #[must_use]
     pub fn takes_spirv(&self) -> bool {
         self.facts().takes_spirv
@@ -240,7 +242,7 @@ impl Device {
         self.facts().memory_bytes
     }
 
-    /// Returns the size in bytes of the memory that each work-group can use.
+    /// Returns the size in bytes of the local memory available to each work-group.
     #[must_use]
     pub fn local_memory_bytes(&self) -> u64 {
         self.facts().local_memory_bytes
@@ -252,7 +254,7 @@ impl Device {
         self.facts().compute_units
     }
 
-    /// Returns the largest number of work-items in a work-group. A single kernel may allow fewer.
+    /// Returns the largest number of work-items in a work-group. A particular kernel may allow fewer.
     #[must_use]
     pub fn max_work_group_size(&self) -> usize {
         self.facts().max_work_group_size
@@ -282,8 +284,8 @@ impl Device {
         self.facts().has(name)
     }
 
-    /// Returns the target architecture of native code for the device, such as an Intel GPU or `x86_64`. Returns `None`
-    /// if the driver does not report it.
+    /// Returns the target architecture of native code for the device, such as `nvidia_gpu_sm_90` or `x86_64`. Returns
+    /// `None` if the driver does not report it.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         self.facts().architecture
@@ -308,7 +310,7 @@ impl Device {
         self.facts().uuid
     }
 
-    /// Returns the device's PCI address in the notation of Linux: domain, bus, device and function, such as
+    /// Returns the device's PCI address in Linux notation: domain, bus, device and function, such as
     /// `0000:03:00.0`. Returns `None` if the driver does not report it (OpenCL extension `cl_khr_pci_bus_info`).
     #[must_use]
     pub fn pci_address(&self) -> Option<&str> {
@@ -371,7 +373,7 @@ impl fmt::Display for Device {
         let facts = self.facts();
         if let Some(part) = self.driver_device().part() {
             write!(f, "part {} of {} of ", part.index, part.of)?;
-            // A part of a part is displayed with all the devices above it.
+            // For a nested part, the recursion names every enclosing device.
             return Self::new(part.parent).fmt(f);
         }
         write!(

@@ -7,7 +7,7 @@
 //! backend  = "opencl" | "cuda" | "*"
 //! device   = index [ "." part ]           of `Device::all()`, from 0
 //!          | kind [ ":" ( index [ "." part ] | text ) ]    the index counts devices of that kind
-//!          | text                         a part of the name, vendor or platform
+//!          | text                         a substring of the name, vendor or platform
 //! kind     = "gpu" | "cpu" | "accelerator" | "*"
 //! ```
 //!
@@ -153,8 +153,8 @@ impl Term {
 
     /// Returns the device that the term selects, as an index into `devices`.
     ///
-    /// An index selects that device, even if it cannot run kernels. Otherwise this returns the best match that runs
-    /// kernels. If no match runs kernels, it returns the first match, so that the error can name it.
+    /// An index selects the device with that number, even if the device cannot run kernels. Any other term selects the
+    /// best match that runs kernels. If no match runs kernels, it selects one anyway, so that the error can name it.
     pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
         let mut matches = devices
             .iter()

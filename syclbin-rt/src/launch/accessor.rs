@@ -8,7 +8,7 @@ use crate::backend::range::Extent;
 /// The range of an `accessor`: the layout of the buffer's elements, and the part that the kernel may access. Sizes are
 /// in SYCL's order: dimension 0 varies slowest.
 ///
-/// Converts from a number or an array of numbers, for access to all elements.
+/// A number or an array of numbers converts to a range that covers all elements.
 ///
 /// ```
 /// use syclbin_rt::AccessorRange;
@@ -20,7 +20,7 @@ use crate::backend::range::Extent;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessorRange {
     /// The values passed to the device: access range, memory range, offset. Each occupies 8 bytes per dimension,
-    /// dimension 0 first. Kept small, because every argument reserves space for these values.
+    /// dimension 0 first. Stored compactly, because every argument reserves space for these values.
     ids: [[u64; 3]; AccessorRange::IDS],
     /// The number of dimensions of each value.
     dimensions: [u8; AccessorRange::IDS],

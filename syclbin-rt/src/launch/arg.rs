@@ -30,19 +30,20 @@ use crate::memory::image::{Image, Sampler};
 /// | `kernel_handler` | [`Arg::kernel_handler`] |
 pub struct Arg<'a>(Value<'a>);
 
-/// The largest value that is stored inside an [`Arg`], in bytes.
+/// The maximum size of a value that is stored inside an [`Arg`], in bytes.
 const INLINE: usize = 64;
 
-/// The size of the largest number, in bytes.
+/// The size of the largest [`Scalar`], in bytes.
 const WORD: usize = 8;
 
 enum Value<'a> {
-    /// The first `size` bytes. Nearly all values are this small, so this variant avoids copying a larger array.
+    /// A small value: the first `size` bytes. Nearly all values are small, so this variant avoids copying a larger
+    /// array.
     Word {
         bytes: [u8; WORD],
         size: usize,
     },
-    /// The first `size` bytes, in the host's byte order, which OpenCL devices share.
+    /// A larger value: the first `size` bytes, in the host's byte order, which OpenCL devices share.
     Inline {
         bytes: [u8; INLINE],
         size: usize,
@@ -108,8 +109,9 @@ impl<'a> Arg<'a> {
         Self::value(value)
     }
 
-    /// Passes any value without padding, such as `half::f16` or `half::bf16`. A `#[repr(C)]` struct must have the
-    /// layout of the C++ struct. Use an array for a `sycl::vec`; a vector of 3 elements is as large as one of 4.
+    /// Passes a value of any type without padding bytes, such as `half::f16` or `half::bf16`. A `#[repr(C)]` struct
+    /// must have the layout of the C++ struct. Use an array for a `sycl::vec`; a vector of 3 elements is as large as
+    /// one of 4.
     ///
     /// A value of up to 64 bytes is stored inside the argument. A larger value moves to the heap; [`Arg::value_ref`]
     /// avoids that.
@@ -207,8 +209,8 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Allocates `bytes` of memory for each work-group: a `work_group_memory` or a `dynamic_work_group_memory`. If the
-    /// C++ type fixes the size, `bytes` must equal it.
+    /// Passes a `work_group_memory` or a `dynamic_work_group_memory`: memory of `bytes` bytes for each work-group. If
+    /// the C++ type fixes the size, `bytes` must equal it.
     ///
     /// For a kernel that uses work-group scratch memory, pass this argument after the others.
     #[must_use]
@@ -216,7 +218,7 @@ impl<'a> Arg<'a> {
         Self(Value::Local(bytes))
     }
 
-    /// Allocates a `local_accessor` with elements of `T` over `range`: memory for each work-group in one to three
+    /// Passes a `local_accessor` over `range`: memory for each work-group, with elements of type `T` in one to three
     /// dimensions. The device receives four arguments.
     ///
     /// ```
@@ -233,8 +235,8 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The component type of
-    /// the kernel's pixels must match the format: [`Format::Element`].
+    /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The kernel must read
+    /// components of the type [`Format::Element`].
     #[must_use]
     pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
         let (image, written) = (image.raw(), false);
@@ -261,7 +263,7 @@ impl<'a> Arg<'a> {
         Self(Value::Null)
     }
 
-    /// Returns the number of device arguments, including removed arguments.
+    /// Returns the number of device arguments that this argument expands to, including those that the compiler removed.
     #[inline]
     pub(crate) fn lowered(&self) -> usize {
         match self.0 {
@@ -301,9 +303,9 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are of these
-    /// kinds, so launches take a fast path for them. Two branches are easier to predict than the jump table of a
-    /// `match`, and the value need not go through memory.
+    /// Returns the only device argument, if this is a small value or a slice. Nearly all arguments are, so launches use
+    /// this fast path: its two branches are easier to predict than the jump table of a `match`, and the value need not
+    /// go through memory.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
@@ -315,8 +317,8 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the number of elements of `element_bytes` that the kernel can reach: in a buffer, in the accessible part
-    /// of a buffer, or in work-group memory. Returns 0 for other arguments.
+    /// Returns the number of elements, each `element_bytes` bytes long, that the kernel can reach: in a buffer, in the
+    /// accessible part of a buffer, or in work-group memory. Returns 0 for other arguments.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
         let bytes = match &self.0 {
             Value::Slice { region, .. } => region.bytes(),
@@ -344,7 +346,8 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the largest known power of two that divides the argument's address, if it has an address.
+    /// Returns the largest known power of two that divides the address of a slice or an accessor's buffer. Returns
+    /// `None` for other arguments.
     pub(crate) fn alignment(&self) -> Option<u64> {
         let region = self.memory()?;
         Some(match region.bytes() {
@@ -353,8 +356,8 @@ impl<'a> Arg<'a> {
         })
     }
 
-    /// Returns the alignment of the allocation that contains the argument, capped at the device's minimum
-    /// alignment.
+    /// Returns the alignment of the allocation that contains a slice or an accessor's buffer, but at most the alignment
+    /// that the device guarantees for every allocation. Returns `None` for other arguments.
     pub(crate) fn whole_alignment(&self) -> Option<u64> {
         let memory = &self.memory()?.memory;
         Some(memory.alignment(0).min(memory.least_alignment()))
@@ -375,7 +378,8 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the range and the number of elements of the buffer, if the argument is an accessor.
+    /// Returns an accessor's range, and the number of elements in its buffer. Returns `None` for other arguments,
+    /// including local accessors.
     pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
         match &self.0 {
             Value::Accessor { region, range, .. } => Some((range, region.len)),
@@ -410,7 +414,7 @@ impl std::fmt::Debug for Arg<'_> {
     }
 }
 
-/// Work-group memory for elements of `T`, whose size is set at launch. Convert it to an [`Arg`] with `into`.
+/// Work-group memory for elements of type `T`. Its size is set at launch. Convert it to an [`Arg`] with `into`.
 ///
 /// ```
 /// use syclbin_rt::{Arg, LocalMemory};

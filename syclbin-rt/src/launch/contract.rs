@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contracts, which make launches safe: a launch that violates its contract fails before it reaches the driver.
-//! Checking a contract does not allocate.
+//! Checking a contract does not allocate unless it is violated.
 //!
 //! This module is for generated code only.
 
@@ -10,6 +10,7 @@ use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
+use crate::backend::guard;
 use crate::backend::range::{AnyRange, Extent};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
@@ -23,7 +24,7 @@ pub struct LaunchView<'g> {
     range: Extent,
     /// The work-group size, unless the driver chooses it.
     local: Option<Extent>,
-    /// The fault since the last condition, if any.
+    /// The fault in the current condition, if any.
     fault: Cell<Option<Fault>>,
 }
 
@@ -131,7 +132,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns whether a condition with this value holds. It does not hold if there was a fault, such as an overflow.
+    /// Returns whether `condition` is true and was evaluated without a fault, such as an overflow.
     #[must_use]
     pub fn holds(&self, condition: bool) -> bool {
         condition && self.fault.get().is_none()
@@ -168,8 +169,8 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Checks that the memory of argument `index` is aligned to `bytes`, or as strictly as the device aligns all
-    /// memory.
+    /// Checks that the memory of argument `index` is aligned to `bytes`. If `bytes` is `None`, checks for the alignment
+    /// that the device guarantees for every allocation.
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl<'g> LaunchView<'g> {
     pub fn aligned(&self, index: usize, bytes: Option<u64>) -> Result<(), Broken> {
         let arg = self.args.get(index);
         let Some(known) = arg.and_then(Arg::alignment) else {
-            return Ok(()); // a null pointer
+            return Ok(()); // not a slice or an accessor, such as a null pointer
         };
         let required = bytes.or_else(|| arg.and_then(Arg::whole_alignment));
         match required.filter(|required| known < *required) {
@@ -209,8 +210,12 @@ impl Broken {
 
 #[cold]
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
-    // All drivers align allocations more strictly, so this is a part that starts at an offset.
-    let remedy = if known < 64 {
+    // Drivers align allocations to at least 64 bytes, so memory with a smaller alignment is a part that starts at an
+    // offset.
+    let remedy = if guard::requested() == Ok(Some(guard::Side::End)) {
+        "SYCLBIN_GUARD=end aligns a buffer only like its size, so use a buffer whose size in bytes is a multiple of this \
+         alignment"
+    } else if known < 64 {
         "pass the whole buffer or array, or a part that starts at a multiple of this alignment; if a smaller \
          alignment suffices, declare it in the kernel's contract with `x.align() >= N`"
     } else {
@@ -235,7 +240,8 @@ impl<'g> Memory<'g> {
         self.length(arg.map_or(0, |arg| arg.elements(self.element_bytes)))
     }
 
-    /// Returns the largest known power of two that divides the address. Without elements, this is a very large number.
+    /// Returns the largest known power of two that divides the address. For an empty slice, this is a very large
+    /// number; for a null pointer, it is 0.
     #[must_use]
     pub fn align(self) -> Number<'g> {
         let arg = self.view.args.get(self.index);
@@ -309,7 +315,8 @@ impl<'g> LaunchRange<'g> {
 impl<'g, I: Integer> Index<I> for LaunchRange<'g> {
     type Output = Number<'g>;
 
-    /// Returns the size of a dimension; 1 beyond the last dimension.
+    /// Returns the size of a dimension; 1 beyond the range's dimensions. An index that is negative or above 2 counts
+    /// as 2.
     fn index(&self, dimension: I) -> &Number<'g> {
         let dimension = usize::try_from(dimension.parts().0);
         let dimension = dimension.unwrap_or(usize::MAX).min(self.sizes.len() - 1);
@@ -456,7 +463,7 @@ mod tests {
         assert_eq!(
             given.aligned(2, Some(4096)),
             Ok(()),
-            "nothing of it is read"
+            "an empty slice is never read"
         );
         Ok(())
     }

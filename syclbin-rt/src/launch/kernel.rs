@@ -37,7 +37,7 @@ struct Inner {
     required_local: Option<Vec<usize>>,
     queue: Queue,
     raw: backend::Kernel,
-    /// Present if kernels in the kernel's program contain asserts.
+    /// Present if the kernel's program contains asserts.
     asserting: Option<Arc<Asserting>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Checked {
     pub(crate) constants: Option<ConstantsBuffer>,
     /// The work-group memory that the kernel uses, in bytes, excluding work-group memory that is passed as an argument.
     pub(crate) local_memory: u64,
-    /// The backend's handle for `queue`.
+    /// The backend's handle for the kernel's queue.
     pub(crate) raw_queue: backend::Queue,
     pub(crate) limits: Limits,
 }
@@ -91,7 +91,7 @@ impl Kernel {
                 vec![reason.clone()],
             ));
         }
-        // A name that contains a NUL is not a symbol.
+        // A name that contains a NUL cannot be a symbol.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
@@ -118,7 +118,7 @@ impl Kernel {
         };
         raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
-            // The driver pads the size to three dimensions; the file records the actual number.
+            // The driver pads the size to three dimensions; the file records the actual number of dimensions.
             let dimensions = match (sizes.dimensions, sizes.required) {
                 (Some(dimensions), _) => dimensions.get(),
                 (None, Some(_)) => required.len(),
@@ -159,12 +159,12 @@ impl Kernel {
     ///
     /// let file = std::fs::read("fill.syclbin").unwrap();
     /// let queue = Device::best_for(&file)?.queue()?;
-    /// // SAFETY: a compiler made the file.
+    /// // SAFETY: the file is compiler output.
     /// let module = unsafe { Module::load(&queue, &file)? };
     /// let iota = module.kernel("iota")?;
     /// let mut out = queue.zeroed::<f32>(16)?;
     /// let args = [Arg::scalar(3.0f32), Arg::write(&mut out), Arg::scalar(16i32)];
-    /// // SAFETY: `iota` writes 16 elements.
+    /// // SAFETY: `iota` writes 16 elements, and `out` has 16.
     /// unsafe { iota.launch(args).launch(1)? };
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
@@ -198,7 +198,7 @@ impl Kernel {
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
     /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
-    /// # // SAFETY: a compiler made the file.
+    /// # // SAFETY: the file is compiler output.
     /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// let info = module.kernel("saxpy")?.attributes()?;
     /// if info.spill_memory_bytes.is_some_and(|bytes| bytes > 0) {
@@ -229,7 +229,7 @@ impl Kernel {
         &self.0.name
     }
 
-    /// Returns whether the compiler removed device argument `index`, so that it must not be passed.
+    /// Returns whether the compiler removed device argument `index`. A removed argument must not be passed.
     #[inline]
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
         let eliminated = self.0.checked.eliminated.get(index);
@@ -259,6 +259,10 @@ impl Kernel {
     /// Creates the error for `action`, such as "launching", which failed in the driver.
     #[cold]
     pub(crate) fn failed(&self, action: &str, failure: Failure) -> Error {
+        if matches!(failure, Failure::Strayed(_)) {
+            // The kernel ran, so an assert may have failed too.
+            self.command().note_launch();
+        }
         let action = format_args!("{action} kernel {}", self.name());
         Error::driver(failure, action, self.queue().device())
     }
@@ -325,13 +329,13 @@ pub(crate) fn unavailable(kernel: &str, device: &Device, reasons: Vec<String>) -
 }
 
 /// Returns the largest number of work-items that the code supports. DPC++ assumes that no id, size or total number
-/// of work-items exceeds it (`-fsycl-id-queries-range`).
+/// of work-items exceeds this limit (`-fsycl-id-queries-range`).
 pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
     const INT: usize = i32::MAX as usize;
     match ids {
         Some(IdRange::Size) => usize::MAX,
         Some(IdRange::UnsignedInt) => u32::MAX as usize,
-        // Compilers do not record `Int`. It is also the safe choice for unknown values from later compilers.
+        // A missing value means `Int`, which is also the safe choice for unknown values from later compilers.
         None | Some(IdRange::Int | IdRange::Other(_)) => INT,
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Launches, which report every mistake that the host can detect before the driver receives the kernel.
+//! Launches. Mistakes that the host can detect are reported before the driver receives the kernel.
 
 pub(crate) mod accessor;
 pub(crate) mod arg;
@@ -26,14 +26,14 @@ use crate::queue::event::Event;
 ///
 /// Returned by generated functions, and by [`Kernel::launch`] for kernels whose names are known only at run time.
 ///
-/// `R` is the type of the range:
+/// `R` is the type of the range, to which some other types convert:
 ///
-/// | kernel | range |
-/// |---|---|
-/// | `D` dimensions | [`NdRange<D>`](crate::NdRange), from a number (if `D` is 1) or `[usize; D]` |
-/// | `D` dimensions, with a required work-group size | [`Range<D>`](crate::Range), from the same types |
-/// | `single_task` | `()` |
-/// | unknown dimensions | [`AnyRange`], from any of these |
+/// | kernel | range | converted from |
+/// |---|---|---|
+/// | `D` dimensions | [`NdRange<D>`](crate::NdRange) | a number (if `D` is 1) or `[usize; D]` |
+/// | `D` dimensions, with a required work-group size | [`Range<D>`](crate::Range) | the same types |
+/// | `single_task` | `()` | |
+/// | unknown dimensions | [`AnyRange`] | any of these |
 #[derive(Debug)]
 #[must_use = "nothing runs until `launch` is called"]
 pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
@@ -46,18 +46,18 @@ pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
     range: PhantomData<fn(R)>,
 }
 
-/// The conditions under which a launch is sound, in addition to the checks of its arguments and range.
+/// Whether a launch has a contract (`Checked`) or not (`Unchecked`).
 pub trait Terms: Copy {
     /// Returns the contract, if the launch has one.
     #[doc(hidden)]
     fn contract(self) -> Option<Contract>;
 }
 
-/// A launch without a contract, which is unsafe.
+/// Marks a launch without a contract: launching is unsafe.
 #[derive(Clone, Copy, Debug)]
 pub struct Unchecked;
 
-/// A launch with a contract, which makes it safe.
+/// Marks a launch with a contract: launching is safe.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked(Contract);
 
@@ -108,7 +108,7 @@ impl<'a, const N: usize> Launch<'a, N> {
     /// # use syclbin_rt::{Arg, Buffer, Event, Range, Kernel, Result};
     /// # fn coords(kernel: &Kernel, out: &mut Buffer<i32>) -> Result<Event> {
     /// let launch = kernel.launch([Arg::write(out)]).with_range::<Range<3>>();
-    /// // SAFETY: `coords` writes an element for each work-item.
+    /// // SAFETY: `coords` writes one element for each work-item, and `out` is long enough.
     /// unsafe { launch.launch([4, 8, 16]) }
     /// # }
     /// ```
@@ -125,18 +125,18 @@ impl<'a, const N: usize> Launch<'a, N> {
 }
 
 impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
-    /// Delays the launch until all of `events` have finished. Their commands may be in any queue of the device. A later
-    /// call replaces the list.
+    /// Makes the kernel wait for all of `events`, which may belong to any queue of the device. A later call replaces
+    /// the list.
     ///
-    /// If one of these commands fails, the kernel does not run. Its own event should report this, but not all drivers
-    /// do so. Intel's CPU driver (2026.2) reports it only to a future (`event.await`) that is polled before the kernel
-    /// would have ended.
+    /// If the command of one of these events fails, the kernel does not run. The kernel's event should report the
+    /// failure, but not every driver does this. Intel's CPU driver (2026.2) reports it only to a future (`event.await`)
+    /// that is polled before the kernel would have finished.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, Result};
     /// # fn coords(kernel: &Kernel, out: &mut Buffer<i32>, uploaded: &Event) -> Result<Event> {
     /// let launch = kernel.launch([Arg::write(out)]);
-    /// // SAFETY: `coords` writes an element for each work-item.
+    /// // SAFETY: `coords` writes one element for each work-item, and `out` is long enough.
     /// unsafe { launch.after(&[uploaded]).launch([4, 8, 16]) }
     /// # }
     /// ```
@@ -156,7 +156,8 @@ impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
         self.kernel.clone()
     }
 
-    /// Queries the driver for the compiled kernel, as [`Kernel::attributes`] does. Ignores the arguments.
+    /// Queries the driver for the attributes of the compiled kernel, as [`Kernel::attributes`] does. The arguments do
+    /// not matter.
     ///
     /// # Errors
     ///
@@ -187,13 +188,13 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// computes.
     ///
     /// The kernel starts after all commands enqueued earlier on that queue, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). It also starts after the events passed to
-    /// [`Launch::after`]. With at most eight events, this function allocates no memory before it calls the driver.
+    /// [out of order](crate::QueueOptions::out_of_order). It also waits for the events passed to [`Launch::after`].
+    /// With at most eight events, this function allocates no memory before it calls the driver.
     ///
     /// # Errors
     ///
-    /// Fails if the kernel cannot run on the device, or if the driver rejects the request. Also fails if the number of
-    /// arguments, the device of a buffer or an event, or the range is invalid.
+    /// Fails if the kernel cannot run on the device, or if the driver rejects the request. Also fails if the arguments
+    /// or the range are invalid, or if a buffer or an event belongs to another device.
     ///
     /// # Safety
     ///
@@ -201,16 +202,16 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// - each argument matches the type of the kernel's parameter (see the table of [`Arg`]), including the layout of
     ///   elements and structs;
-    /// - pointers are aligned as their C++ types require. A part of an array may start at any byte, and a buffer of a
-    ///   type with `alignas` has only the driver's default alignment;
+    /// - pointers are aligned as their C++ types require. This is not automatic: a part of an array may start at any
+    ///   byte, and a buffer has only the driver's default alignment, even if its C++ type uses `alignas`;
     /// - pointers, including those inside values, buffers and device globals, point to memory on this device that lives
     ///   until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every queue of its
     ///   device;
     /// - an [`AnyRange`] has as many dimensions as the kernel;
     /// - work-group memory and accessors are large enough for the kernel;
     /// - with these arguments and this range, the kernel stays inside the buffers;
-    /// - images have a format with the components that the kernel reads or writes. The kernel stays inside the images,
-    ///   unless its sampler clamps or repeats coordinates;
+    /// - the format of each image matches the component type that the kernel reads or writes. The kernel stays inside
+    ///   the images, unless its sampler clamps or repeats coordinates;
     /// - buffers passed with [`Arg::read`] are only read;
     /// - the work-items do not race with each other;
     /// - while the kernel runs, no command on another queue uses a buffer that this kernel writes, or writes a buffer
@@ -230,11 +231,11 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 ///
 /// | requirement | met by |
 /// |---|---|
-/// | the arguments have the types of the parameters | the stub, whose types come from the file; number, kinds and sizes are checked at launch |
-/// | buffers are on this device and live until the kernel has finished | checked at launch; the driver keeps them |
+/// | the arguments match the parameter types | the stub's types; number, kinds and sizes are also checked at launch |
+/// | buffers are on this device and live until the kernel has finished | checked at launch; kept alive by the driver |
 /// | the range has as many dimensions as the kernel | its type |
 /// | an argument that is written is not passed twice | the borrow checker: the stub takes `&mut` |
-/// | addresses are aligned as the C++ types require | conditions of the contract where a part might not be: `alignas` and `void *` |
+/// | addresses are aligned as in C++ | alignment conditions, where a part might be misaligned (`alignas`, `void *`) |
 /// | accessors end inside their buffers, and there is enough work-group memory | checked at launch |
 /// | the kernel was compiled for the range, the work-group size and all work-item ids | checked at launch |
 /// | launches that use the same buffer do not race | an in-order queue; for several queues or an out-of-order queue, the author of the contract |
@@ -249,10 +250,10 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 ///
 /// - every argument value that the contract allows;
 /// - any content of buffers and device globals, even if another launch or work-item writes them while the kernel runs.
-///   A race may leave any numbers in a buffer, but must not cause accesses outside it. So a kernel that reads an index
+///   A race may leave any values in a buffer, but must not cause accesses outside it. So a kernel that reads an index
 ///   from a buffer must read it once, and then check the value;
 /// - every value of a specialization constant;
-/// - every definition of imported functions, since callers choose the linked files;
+/// - every possible definition of imported functions, since callers choose the linked files;
 /// - every range with the kernel's number of dimensions. If the file does not record that number, the contract states
 ///   it;
 /// - every work-group size that the kernel and the device allow, including sizes that the driver chooses. A contract
@@ -262,9 +263,9 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// No contract can make these kernels safe:
 ///
 /// - kernels that follow a pointer from a value, a buffer or a device global, since a
-///   [`DevicePointer`](crate::DevicePointer) can hold any number;
-/// - kernels that read a `bool` from a buffer or a device global. In Rust, the byte there may be neither 0 nor 1 (a
-///   `bool` in a value is checked);
+///   [`DevicePointer`](crate::DevicePointer) can hold any address;
+/// - kernels that read a `bool` from a buffer or a device global, since Rust code may store a byte other than 0 or 1
+///   there (a `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.
 pub type SafeLaunch<'a, const N: usize, R = AnyRange> = Launch<'a, N, R, Checked>;
 
@@ -292,8 +293,8 @@ impl<'a, const N: usize, R> SafeLaunch<'a, N, R> {
 }
 
 impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
-    /// Enqueues the kernel on its module's queue if the contract holds, and returns without waiting for it. It works
-    /// like [`Launch::launch`], but is safe.
+    /// Enqueues the kernel on its module's queue if the contract holds, and returns without waiting for it. Works like
+    /// [`Launch::launch`], but is safe.
     ///
     /// # Errors
     ///
@@ -336,7 +337,7 @@ mod tests {
             Arg::write(&mut y),
             Arg::scalar(1u32),
         ];
-        // SAFETY: rejected before the driver sees it.
+        // SAFETY: the launch is rejected before the driver receives the kernel.
         let launched = unsafe { Launch::new(&kernel, &["a", "x", "y", "n"], args).launch(1) };
         let device = queue.device();
         assert_eq!(
@@ -374,10 +375,10 @@ mod tests {
         let there = common::kernel(&foreign, file, symbol);
         let here = common::kernel(&queue, file, symbol);
         let mut out = foreign.zeroed::<f32>(2)?;
-        // SAFETY: two elements are written, both here and below.
+        // SAFETY: the kernel writes two elements, and `out` has two.
         let event = unsafe { iota(&there, &mut out).launch(1)? };
         let mut out = queue.upload(&[7.0f32; 2])?;
-        // SAFETY: rejected before the driver sees it.
+        // SAFETY: the launch is rejected before the driver receives the kernel.
         let launched = unsafe { iota(&here, &mut out).after(&[&event]).launch(1) };
         let device = queue.device();
         assert_eq!(

@@ -11,11 +11,11 @@ use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Overflow,
-    /// A negative number compared with a length. Kernels would convert it to a very large `size_t`.
+    /// The condition compares a length with a negative number, which a kernel would convert to a very large `size_t`.
     NegativeLength,
     /// The condition uses the work-group size, but the driver chooses it.
     NoLocalSize,
-    /// An integer whose signedness the file does not record, in a condition where the sign matters.
+    /// The sign of an integer matters, but the file does not record whether the integer is signed.
     UnknownSign,
 }
 

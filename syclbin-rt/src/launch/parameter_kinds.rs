@@ -10,7 +10,8 @@ const NULL_BYTES: usize = 8;
 
 /// Returns whether a parameter of type `ty` accepts the kind and size of `value`. Without this check, a driver could
 /// interpret the bytes of a number as a handle. PoCL (6.0) also accepts values of any size, and reads as many bytes as
-/// the parameter needs. If the code does not contain the type, the parameter accepts everything.
+/// the parameter needs, even past the end of the value. If the code does not contain the type, the parameter accepts
+/// everything.
 #[inline(always)]
 pub(crate) fn accepts(ty: Option<KnownType>, value: Argument<'_>) -> bool {
     use KnownType::{Anything, Buffer, Image, LocalMemory, Number, Sampler, Struct, Unknown};

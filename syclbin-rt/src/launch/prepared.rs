@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prepared launches, which are checked once and launched repeatedly. A change sets only the arguments that differ.
+//! Prepared launches, which are checked once and launched repeatedly.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -50,7 +50,7 @@ pub struct Prepared<R = AnyRange, T = Unchecked> {
 
 /// A prepared launch with a contract, which was checked when the launch was prepared. Created by
 /// [`SafeLaunch::prepare`](crate::SafeLaunch::prepare). The contract then holds for every launch, because it depends
-/// only on the arguments and the range, which do not change.
+/// only on the arguments and the range, and [`Prepared::change`] checks it again.
 pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
 impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
@@ -224,8 +224,8 @@ impl BoundKernel {
     ///
     /// # Errors
     ///
-    /// On failure, the kernel is unchanged, unless the driver rejected an argument. In that case, the kernel is no
-    /// longer [complete](BoundKernel::check_complete).
+    /// On failure, the bound kernel is unchanged, unless the driver rejected an argument. In that case, it is no longer
+    /// [complete](BoundKernel::check_complete).
     fn change(
         &mut self,
         call: &Invocation<'_>,
@@ -248,14 +248,13 @@ impl BoundKernel {
 
     #[allow(
         unsafe_code,
-        reason = "kinds of arguments are checked; where the code does not state them, the author of the launch or of \
-            its \
-                  contract guarantees them"
+        reason = "argument kinds are checked if the code contains them; otherwise, the caller or the author of the \
+            contract guarantees them"
     )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
-        // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise the caller of an unsafe
-        // function or a contract guarantees it.
+        // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise, the caller of an
+        // unsafe function or the author of the contract guarantees it.
         unsafe { call.pass(self) }?;
         self.complete = true;
         Ok(())
@@ -321,7 +320,8 @@ fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -
     ))
 }
 
-/// Keeps an argument's object alive, and counts a use of its memory.
+/// Returns a guard that keeps the argument's memory, sampler or image alive. A guard for memory also counts as a use of
+/// that memory. Other arguments need no guard.
 fn kept(value: Argument<'_>) -> Option<Box<dyn Send + Sync>> {
     match value {
         Argument::Memory(region, written) => {

@@ -44,8 +44,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Launch::prepare`], or if the recorder belongs to a queue other than the
-    /// kernel's.
+    /// Fails for the same reasons as [`Launch::launch`], or if the recorder belongs to a queue other than the kernel's.
+    /// Also fails if the launch has events to wait for ([`Launch::after`]).
     ///
     /// # Safety
     ///
@@ -85,7 +85,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records a copy of `from` to `to`, as [`Queue::copy`] does.
+    /// Records a copy of `from` to `to`, like [`Queue::copy`].
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records a fill of all elements of `slice` with `value`, as [`Queue::fill`] does.
+    /// Records a fill that sets all elements of `slice` to `value`, like [`Queue::fill`].
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ fn unrecordable(what: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// Records the steps as a graph, or returns `None` if the driver does not support graphs.
+/// Records the steps as a graph. Returns `None` if there are no steps, or if the driver does not support graphs.
 #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
@@ -214,7 +214,7 @@ const REPLAY: &str = "replaying a recording";
 /// let mut x = queue.zeroed::<f32>(1024)?;
 /// let mut last = queue.zeroed::<f32>(1024)?;
 /// let mut recorder = queue.record();
-/// // SAFETY: the buffer has 1024 elements, whenever the recording is replayed.
+/// // SAFETY: the buffer has 1024 elements at each replay.
 /// unsafe { step(kernel, &mut x).record(&mut recorder, 1024)? };
 /// recorder.copy(&x, &mut last)?;
 /// let recording = recorder.finish()?;
@@ -226,9 +226,9 @@ const REPLAY: &str = "replaying a recording";
 /// # }
 /// ```
 ///
-/// With CUDA 12 and later, a recording is a CUDA graph, and a replay is a single driver call
-/// ([`Recording::is_one_call`]). Dropping the recording then waits until its queue is empty. OpenCL drivers enqueue the
-/// commands one after the other.
+/// With CUDA 12 and later, a recording is a CUDA graph: a replay is a single driver call ([`Recording::is_one_call`]),
+/// and dropping the recording waits until its queue is empty. With other drivers, a replay enqueues the commands one
+/// after the other.
 #[must_use = "nothing runs until `replay` is called"]
 pub struct Recording {
     // Dropped first: its destructor waits until no replay uses the steps.
@@ -266,7 +266,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request. If a replay is not one call, some of its commands may still run.
+    /// Fails if the driver rejects the request. Unless a replay is one call, some of its commands may run nevertheless.
     pub fn replay(&self) -> Result<Event> {
         self.replay_after(&[])
     }
@@ -288,7 +288,7 @@ impl Recording {
         let replayed = match &self.graph {
             // SAFETY: the recording has ended and keeps its memory and kernels alive. The code that recorded the
             // kernels guarantees that they are sound.
-            Some(graph) => unsafe { graph.enqueue(&after) },
+            Some(graph) => unsafe { graph.enqueue(&after) }.map_err(self.failed()),
             None => self.one_by_one(&after),
         };
         for step in &self.steps {
@@ -296,15 +296,24 @@ impl Recording {
                 fixed.kernel.command().note_launch();
             }
         }
-        let raw = replayed.map_err(self.queue.device().failed(REPLAY))?;
-        Ok(Event::of_any(&self.queue, Class::Kernel, REPLAY, 0, raw))
+        Ok(Event::of_any(
+            &self.queue,
+            Class::Kernel,
+            REPLAY,
+            0,
+            replayed?,
+        ))
+    }
+
+    fn failed(&self) -> impl FnOnce(Failure) -> Error + '_ {
+        self.queue.device().failed(REPLAY)
     }
 
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
+    fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
-            return raw.barrier(after);
+            return raw.barrier(after).map_err(self.failed());
         };
         // Every step must wait for `after`: if only the first did, the other steps would run even if an event
         // failed.
@@ -312,15 +321,13 @@ impl Recording {
             if let Step::Launch(fixed) = step {
                 // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch guarantees
                 // the rest. `after` contains only events of this queue's context.
-                unsafe {
-                    fixed
-                        .object
-                        .enqueue_without_event(raw, &fixed.range, after)?;
-                };
+                let started =
+                    unsafe { fixed.object.enqueue_without_event(raw, &fixed.range, after) };
+                started.map_err(|failure| fixed.kernel.failed("replaying", failure))?;
             } else {
                 drop(self.start(step, after)?);
             }
-            raw.in_order()?;
+            raw.in_order().map_err(self.failed())?;
         }
         let last = self.start(last, after)?;
         // The replay is enqueued, so a failed flush does not fail it.
@@ -329,18 +336,20 @@ impl Recording {
     }
 
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event, Failure> {
+    fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
-        match step {
+        let started = match step {
             Step::Launch(fixed) => {
                 // SAFETY: as in `one_by_one`.
-                unsafe { fixed.object.enqueue(raw, &fixed.range, after) }
+                let started = unsafe { fixed.object.enqueue(raw, &fixed.range, after) };
+                return started.map_err(|failure| fixed.kernel.failed("replaying", failure));
             }
             Step::Copy { from, to, .. } => raw.start_copy(from, to, after),
             Step::Fill {
                 region, pattern, ..
             } => raw.start_fill(region, pattern, after),
-        }
+        };
+        started.map_err(self.failed())
     }
 
     /// Returns whether a replay is a single driver call, which requires a CUDA graph.
@@ -349,13 +358,13 @@ impl Recording {
         self.graph.is_some()
     }
 
-    /// Returns the number of launches and copies.
+    /// Returns the number of recorded commands.
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Returns whether the recording has no commands.
+    /// Returns whether the recording contains no commands.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -384,7 +393,9 @@ mod tests {
         recorder.fill(&mut buffer.slice_mut(1..)?, 2)?;
         let recording = recorder.finish()?;
         let Some((user, raw)) = backend::pending_event(queue.raw()) else {
-            common::say_skipped("no user events, and a failed kernel takes its context with it");
+            common::say_skipped(
+                "the driver has no user events, and a failed kernel ends its context",
+            );
             return Ok(());
         };
         let event = Event::of_action(&queue, "being a test", raw);
@@ -395,7 +406,7 @@ mod tests {
         let _ = replayed.wait();
         assert_eq!(queue.device().queue()?.download(&buffer)?, [7, 7]);
         if recording.replay()?.wait().is_err() {
-            common::say_skipped("the rest: queues that take commands after one that failed");
+            common::say_skipped("the rest: the queue accepts no commands after a failed one");
             return Ok(());
         }
         assert_eq!(queue.download(&buffer)?, [1, 2]);

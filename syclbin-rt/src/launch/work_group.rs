@@ -12,7 +12,7 @@ use crate::launch::{Launch, Terms};
 /// The limits on a kernel's ranges and work-groups on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The largest number of work-items in a range that the code supports.
+    /// The maximum number of work-items that the code supports in a range.
     pub(crate) max_range: usize,
     /// The number of dimensions that the kernel was compiled for, if the file records it.
     pub(crate) dimensions: Option<usize>,
@@ -49,7 +49,7 @@ pub(crate) fn choose(
     if let Some(offset) = range.offset {
         reach = global.checked_reach(offset);
     }
-    // Larger ids are undefined behavior, because the compiler assumes that they do not occur.
+    // Ids beyond the limit are undefined behavior, because the compiler assumes that they do not occur.
     if reach.is_none_or(|items| items > limits.max_range) {
         let remedy = if limits.max_range == usize::MAX {
             ""
@@ -121,7 +121,7 @@ pub(crate) fn choose(
     Ok(())
 }
 
-/// Returns whether the work-group exceeds `max`, which is in the driver's order, in any dimension.
+/// Returns whether the work-group exceeds `max` (in the driver's order) in any dimension.
 #[inline]
 fn exceeds(local: Extent, max: [usize; 3]) -> bool {
     let mut sizes = local.driver_order().iter().zip(max);
@@ -153,8 +153,8 @@ impl Kernel {
     /// Otherwise it is the largest size that divides the range, is within the limits, and gives every compute unit a
     /// work-group. If the driver prefers multiples of some number, the size is such a multiple if possible.
     ///
-    /// This function does not query the driver, because drivers need the arguments for that. Use
-    /// [`Launch::suggested_local_size`] to query it.
+    /// This is not the driver's own suggestion, because drivers need the arguments to make one. Use
+    /// [`Launch::suggested_local_size`] to get it.
     ///
     /// ```no_run
     /// # fn sizes(kernel: &syclbin_rt::Kernel) -> syclbin_rt::Result<()> {
@@ -178,7 +178,8 @@ impl Kernel {
         Ok(self.suggested(range.into().into(), None)?.sizes())
     }
 
-    /// Queries the driver if an object with all arguments is given; otherwise calculates the size.
+    /// Returns the size that the range or the kernel sets, if any. Otherwise queries the driver if an object with all
+    /// arguments is given, and calculates the size if there is none or the driver suggests no usable size.
     fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
@@ -213,8 +214,8 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
     /// (`cl_khr_suggested_local_work_size`). Does not check a contract.
     ///
-    /// If the driver has no suggestion, or the file does not contain the types of all arguments, returns the same as
-    /// [`Kernel::suggested_local_size`].
+    /// If the driver has no suggestion, or the file does not contain the types of all arguments, returns the same size
+    /// as [`Kernel::suggested_local_size`].
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ fn largest_fitting_size(global: Extent, limits: &Limits, multiple: usize, units:
         let most = left
             .min(limits.max_sizes[dimension])
             .min(declared[dimension]);
-        // Only along x do neighbouring work-items run side by side.
+        // The work-items of a sub-group are usually adjacent along x, so apply the preferred multiple only to x.
         let multiple = if dimension == 0 { multiple } else { 1 };
         sizes[dimension] = divisor(*global, most, multiple)
             .or_else(|| divisor(*global, most, 1))

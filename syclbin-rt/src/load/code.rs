@@ -146,7 +146,8 @@ impl KnownType {
         !matches!(self, Self::Unknown | Self::Anything)
     }
 
-    /// Returns the type of a PTX parameter. With `shared`, a number may be an address in work-group memory.
+    /// Returns the type of a PTX parameter. A 64-bit integer may be an address. With `shared`, a 32-bit integer may be
+    /// an address in work-group memory.
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
         match parameter {
             Passed::Number {
@@ -191,7 +192,7 @@ pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
     module.flatten().map(Box::new).map(Code::SpirV)
 }
 
-/// Returns whether `image` is PTX, even if it is labelled as another kind.
+/// Returns whether `image` is PTX, even if it is labeled as another kind.
 pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     Content::of(&image.bytes) == Content::Ptx
 }
@@ -297,8 +298,8 @@ pub(crate) fn portable<'c>(
 ///
 /// # Errors
 ///
-/// Fails if the device cannot run any kernel in the program. Such code must not reach the driver, which may abort the
-/// process.
+/// Fails if all kernels use images or samplers, and the device does not support images. Such a program must not reach
+/// the driver, which may abort the process.
 pub(crate) fn unfit_kernels(
     codes: &[Cow<'_, [u8]>],
     facts: &Facts,

@@ -34,7 +34,7 @@ pub(crate) fn check_given<'m>(
             if !takes(place, value.len()) {
                 let s = if place.size == 1 { "" } else { "s" };
                 let message = format_args!(
-                    "specialization constant {name} has {} byte{s}, but the value has {}",
+                    "specialization constant {name} is {} byte{s} long, but the value is {}",
                     place.size,
                     value.len()
                 );
@@ -164,7 +164,8 @@ pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: 
         return !native::has_constants(&image.bytes);
     }
     match image.kind() {
-        // Native code from a driver keeps the target of its SPIR-V. In files from before July 2025, it has no target.
+        // Native code that a driver compiled from SPIR-V already contains the values. It keeps the target of the
+        // SPIR-V; in files from before July 2025, it has no target.
         ImageKind::Native { target, .. } => !matches!(
             Target::of_triple(target),
             Target::Spir64 | Target::Other("")
@@ -173,7 +174,7 @@ pub(crate) fn are_emulated(image: &Image<'_>, metadata: &ModuleMetadata, facts: 
     }
 }
 
-/// Returns whether the compiler replaced the constants by their defaults.
+/// Returns whether the compiler replaced the constants with their defaults.
 fn are_folded(metadata: &ModuleMetadata) -> bool {
     metadata.misc.specialized_with_defaults == Some(true)
 }

@@ -18,7 +18,8 @@ pub(crate) struct Files<'a> {
     facts: &'a Facts,
     /// Filled when an image first imports a symbol.
     symbols: OnceLock<SymbolIndex>,
-    /// The images of the loaded file that contain each kernel; filled when native code comes without SPIR-V.
+    /// The images of the loaded file that contain SPIR-V or PTX for each kernel; filled when a module with native code
+    /// contains no such image.
     kernels: OnceLock<BTreeMap<String, Vec<ImageIndex>>>,
 }
 
@@ -238,7 +239,7 @@ impl<'a> Unit<'a> {
 }
 
 /// Formats the first few kernel names, and the number of other kernels. Names are truncated, because the symbols
-/// of lambdas can have hundreds of characters.
+/// of lambdas can be hundreds of characters long.
 pub(crate) fn list_of_kernels<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const LENGTH: usize = 60;
     let names = names.map(|name| match name.char_indices().nth(LENGTH) {

@@ -2,7 +2,8 @@
 //! Finds the images to link with an image, so that together they define every symbol that they use.
 //!
 //! A symbol is looked up first in the file of the importing image, then in all other files. The exporting image
-//! may itself import symbols, even from the first file. Several images may define the same C++ `inline` function.
+//! may itself import symbols, even from the importing image's file. Several images may define the same C++ `inline`
+//! function.
 //!
 //! Only the SPIR-V or PTX code counts: property sets record what the compiler intended to export, but the code contains
 //! the actual definitions. All imports are resolved before the code reaches a driver, because some drivers crash the
@@ -23,7 +24,8 @@ const ASSERT: &str = "cl_intel_devicelib_assert";
 ///
 /// # Errors
 ///
-/// Fails if no image or several images define a symbol, or if a specialization constant is imported.
+/// Fails if the device does not accept `start`, if a symbol or a virtual function is undefined, if several images
+/// define the same symbol (except for weak definitions), or if an image imports a specialization constant.
 pub(crate) fn closure(files: &Files<'_>, start: ImageIndex) -> Result<Vec<ImageIndex>, String> {
     let mut closure = Closure {
         files,
@@ -120,7 +122,7 @@ impl<'f> Closure<'f> {
         }
     }
 
-    /// Adds the images of the same file that define the virtual functions that an image calls. Such calls go through
+    /// Adds the images in the same file that define the virtual functions called by an image. Such calls go through
     /// pointers, so the code does not name their targets.
     fn add_virtual_functions(&mut self, index: ImageIndex) -> Result<(), String> {
         let files = self.files;

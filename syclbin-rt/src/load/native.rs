@@ -17,10 +17,10 @@ use syclbin::{Image, ImageKind, Value, ptx};
 use crate::backend::facts::{DeviceKind, Facts, PtxFacts};
 use crate::load::{code, constants, requirements};
 
-/// The prefix of the variables that hold specialization constants in code for CUDA.
+/// The name prefix of the variables that hold specialization constants in CUDA code.
 const CONSTANT: &str = "__syclbin_constant_";
 
-/// `e_machine` of ELF files: x86-64, and Intel GPUs.
+/// Values of the ELF field `e_machine`: x86-64 and Intel GPUs.
 const EM_X86_64: u16 = 62;
 const EM_INTELGT: u16 = 205;
 
@@ -29,8 +29,8 @@ const ELF: &[u8] = b"\x7fELF";
 /// The magic bytes of an archive of binaries for several Intel GPUs.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// Returns whether a driver accepts an image without compiling it. If the device accepts PTX, PTX does not count as
-/// native, even if the file labels it as native code.
+/// Returns whether an image contains native code, which drivers do not compile. If the device accepts PTX, PTX does not
+/// count as native, even if the file labels it as native code.
 pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
     image.native && !(facts.ptx.is_some() && code::is_ptx(image))
 }
@@ -68,7 +68,8 @@ pub(crate) fn check(
     }
     let saved_on = SavedOn::read(image, sets);
     if let (None, Some(system)) = (&saved_on, &facts.other_system) {
-        // Such code calls Linux functions and follows the Linux calling convention, which the file does not record.
+        // CPU code without a record of its device is Linux code: it calls Linux functions and follows the Linux calling
+        // convention.
         return Err(format!(
             "it is CPU code for x86-64 Linux, but this program runs on {system}"
         ));
@@ -79,7 +80,8 @@ pub(crate) fn check(
             Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),
             _ => Ok(()),
         },
-        // Drivers recognize their own ELF files, even from other driver versions or for a less capable device.
+        // Drivers recognize their own ELF files, even from other driver versions or for a less capable device. So only
+        // code from other platforms and code in other formats is rejected here.
         (Some(saved_on), device)
             if saved_on.platform != device.platform || !image.bytes.starts_with(ELF) =>
         {
@@ -118,8 +120,8 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
 }
 
 fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
-    // The compiler option for Intel's GPUs accepts a list of architectures, or `*` for all. The driver checks the names
-    // that are unknown here.
+    // The compiler option for Intel's GPUs accepts a list of architectures, or `*` for all. The driver checks names
+    // that this crate does not know.
     let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
     let known: Vec<Architecture> = named.flat_map(Architecture::members).collect();
     if known.is_empty() || arch.contains('*') {
@@ -214,7 +216,8 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
     let device = format!("the device is sm_{}", takes.sm);
     if bytes.starts_with(b"\x7fELF") {
-        // The flags of a cubin do not distinguish `sm_90a` from `sm_90`.
+        // The flags of a cubin do not distinguish `sm_90a` from `sm_90`, so use the architecture that the file records
+        // if its number matches.
         let found = cubin::target(bytes).map_err(|error| error.to_string())?;
         let said = ptx::Target::parse(arch).filter(|said| said.number == found.number);
         let target = said.unwrap_or(found);
@@ -231,7 +234,7 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
         let (what, runs) = match entry.kind {
             EntryKind::Elf => ("", entry.target.native_runs_on(major, minor)),
             EntryKind::Ptx => ("PTX for ", entry.target.ptx_runs_on(major, minor)),
-            // The driver checks the contents.
+            // Only the driver can check entries of other kinds.
             _ => return Ok(()),
         };
         if runs {
@@ -250,7 +253,7 @@ const PLATFORM: &str = "platform";
 const DEVICE: &str = "device";
 const DRIVER: &str = "driver";
 
-/// The device and the driver that saved native code. The format of the code is specific to the driver.
+/// The device and the driver on which native code was saved. The code's format is specific to the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SavedOn {
     pub(crate) platform: String,

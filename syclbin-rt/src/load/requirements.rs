@@ -13,7 +13,7 @@ use syclbin::metadata::{
 
 use crate::backend::facts::{DeviceKind, Facts, lacking};
 
-/// The extension of devices that convert `bfloat16` with dedicated instructions.
+/// The extension that devices with dedicated instructions for `bfloat16` conversions support.
 const BFLOAT16: &str = "cl_intel_bfloat16_conversions";
 
 /// The lowest compute capability with matrix instructions.
@@ -23,7 +23,7 @@ const FIRST_TENSOR_CORES: u32 = 70;
 ///
 /// # Errors
 ///
-/// Returns the missing feature.
+/// Returns the reason why the device cannot run the module.
 pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), String> {
     check_runtime(metadata)?;
     let wanted = &metadata.requirements;
@@ -129,8 +129,8 @@ fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
     ))
 }
 
-/// Checks that the device has matrix instructions. Drivers do not report the supported sizes and types of matrices, but
-/// reject unsupported ones when they build the code.
+/// Checks that the device has matrix instructions, if the module uses matrices. Drivers do not report the supported
+/// sizes and types of matrices, but reject unsupported ones when they build the code.
 fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), String> {
     let Records(mut matrices) = wanted.matrices.clone();
     matrices.extend(wanted.matrix_products.0.iter().cloned());
@@ -246,7 +246,7 @@ mod tests {
             check(&metadata, &facts).is_ok()
         };
         assert!(!result(None, &[8, 16]) && !result(Some(false), &[8]));
-        // Explicit SIMD uses sub-groups of one work-item, which no device lists.
+        // Explicit SIMD uses sub-groups of one work-item, a size that no device lists.
         assert!(result(Some(true), &[8, 16]));
         assert!(result(Some(true), &[]) && result(None, &[8, 1]));
         // A device without sizes compiles the code for a size of its own choice.

@@ -43,7 +43,7 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the lengths differ, if a slice is not on the device of its queue, or if a driver rejects the request.
-    /// Some elements may already have been copied.
+    /// In the last case, some elements may already have been copied.
     pub fn copy_to<T: Pod>(
         &self,
         from: &DeviceSlice<T>,

@@ -3,7 +3,7 @@
 //!
 //! Arrays have an address, for pointers inside structs and for data that host and device share. Drivers keep a buffer
 //! alive while a command uses it, but not memory that a kernel reaches through a pointer in a variable or a struct. So
-//! dropping an array waits for the queues of its device. If the driver cannot wait, the memory is leaked.
+//! dropping an array waits for the queues of its device. If waiting fails, the memory is leaked.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::memory::copy::checked_size;
 use crate::queue::Queue;
 
-/// `len` elements of `T` on a device. Created by [`Queue::upload`](crate::Queue::upload) or
+/// Elements of type `T` in device memory. Created by [`Queue::upload`](crate::Queue::upload) or
 /// [`Queue::zeroed`](crate::Queue::zeroed).
 ///
 /// A buffer dereferences to the [`DeviceSlice`](crate::DeviceSlice) of all its elements. You can drop it while kernels
@@ -87,7 +87,7 @@ macro_rules! arrays {
 }
 
 arrays! {
-    /// Elements of `T` in device memory with a fixed address. Use an array instead of a [`Buffer`] for data that a
+    /// Elements of type `T` in device memory with a fixed address. Use an array instead of a [`Buffer`] for data that a
     /// kernel reaches through a pointer inside a struct.
     ///
     /// An array requires unified shared memory (SYCL's `malloc_device`), which not every device supports.
@@ -120,16 +120,16 @@ arrays! {
     /// ```
     DeviceArray, Device, "device arrays", "unified shared memory on the device (usm_device_allocations)";
 
-    /// Elements of `T` in host memory that the device accesses directly (SYCL's `malloc_host`). Otherwise it works like
-    /// [`DeviceArray`].
+    /// Elements of type `T` in host memory that the device accesses directly (SYCL's `malloc_host`). In all other
+    /// respects, a host array works like a [`DeviceArray`].
     ///
     /// Use it for data that a kernel accesses once: nothing is copied, but each access may cross the bus.
     ///
     /// Use [`Queue::map`](crate::Queue::map) to access the elements from the host.
     HostArray, Host, "host arrays", "unified shared memory on the host (usm_host_allocations)";
 
-    /// Elements of `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). Otherwise it
-    /// works like [`DeviceArray`].
+    /// Elements of type `T` in memory that migrates between host and device on access (SYCL's `malloc_shared`). In all
+    /// other respects, a shared array works like a [`DeviceArray`].
     ///
     /// Use [`Queue::map`](crate::Queue::map) to access the elements from the host.
     ///
@@ -170,7 +170,7 @@ fn region<T: Pod>(
     let memory = memory.and_then(|queue| queue.zeroed(Some(kind), size));
     let memory =
         memory.map_err(device.failed(format_args!("allocating {size} bytes for {what}")))?;
-    // Aligning the start takes less than `align` bytes, so the elements fit.
+    // Aligning the start skips fewer than `align` bytes, so the elements fit.
     let address = memory.address().unwrap_or_default();
     let offset = match more {
         0 => 0,

@@ -12,7 +12,7 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
-/// A queue whose next copy or fill waits for events. Returned by [`Queue::after`].
+/// A handle to a queue whose copies and fills wait for events. Returned by [`Queue::after`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is enqueued yet"]
 pub struct After<'a> {
@@ -50,12 +50,12 @@ impl Queue {
         Ok(Buffer::new(memory, len))
     }
 
-    /// Returns the elements of `slice`, after all commands enqueued earlier on this queue.
+    /// Waits for all commands enqueued earlier on this queue, then returns the elements of `slice`.
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or if the driver reports that an earlier kernel failed. Returns
-    /// [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
+    /// Fails if the slice is on another device, if the host does not have enough memory, or if the driver reports that
+    /// an earlier kernel failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.same_device(slice)?;
         let mut data = host_memory(slice.len())?;
@@ -100,6 +100,7 @@ impl Queue {
     /// The copy starts after all commands enqueued earlier on this queue, unless the queue is
     /// [out of order](crate::QueueOptions::out_of_order). A copy between a [`Buffer`] and an array with an address,
     /// such as a [`SharedArray`](crate::SharedArray), goes through the host, which is slow and blocks.
+    ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
     /// let queue = syclbin_rt::Device::best()?.queue()?;
@@ -130,8 +131,8 @@ impl Queue {
         self.after(&[]).fill(slice, value)
     }
 
-    /// Makes the next copy or fill on this queue wait for `events`. [`Launch::after`](crate::Launch::after) does the
-    /// same for kernels.
+    /// Returns a handle to this queue whose copies and fills wait for `events`. [`Launch::after`](crate::Launch::after)
+    /// does the same for kernels.
     pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
         After {
             queue: self,
@@ -217,8 +218,8 @@ impl After<'_> {
         self.queue.wait_list(self.events, None)
     }
 
-    /// Waits for all earlier commands, calls `make` to fill a host buffer of `size` bytes, then copies that buffer to
-    /// the device.
+    /// Waits for all earlier commands and for the events in `after`, calls `make` to fill a host buffer of `size`
+    /// bytes, then copies that buffer to the device.
     fn through_host(
         &self,
         after: &WaitList<'_>,
@@ -277,7 +278,7 @@ pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
     if from == to {
         return Ok(());
     }
-    let message = format_args!("cannot copy {from} elements to {to}: lengths differ");
+    let message = format_args!("cannot copy {from} elements into a slice of {to}: lengths differ");
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Support for the crate `ndarray`: uploads views of any layout, and downloads buffers into arrays.
+//! Support for the `ndarray` crate: uploads views with any layout, and downloads buffers into arrays.
 
 use ::ndarray::{Array, ArrayRef, Dimension, ShapeBuilder, ShapeError};
 use bytemuck::Pod;
@@ -10,7 +10,7 @@ use crate::memory::buffer::Buffer;
 use crate::memory::copy::host_memory;
 use crate::queue::Queue;
 
-/// Arrays of the crate `ndarray` (feature `ndarray`).
+/// Arrays of the `ndarray` crate (feature `ndarray`).
 impl Queue {
     /// Creates a buffer with the elements of an array or a view, in row-major (C) order.
     ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts of device memory, as values, and views of them in host memory.
+//! Slices of device memory, and views of them in host memory.
 //!
-//! Mapping waits until every queue of the device is empty. It fails while a prepared launch or a recording uses the
-//! memory, because both can run again at any time.
+//! Mapping waits until every queue of the device is empty. It fails if a prepared launch or a recording could access
+//! the memory in conflict with the view, because such a launch or recording can run again at any time.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -93,8 +93,8 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Splits the slice into the first `mid` elements and the rest.
     ///
-    /// A host view ([`Queue::map`](crate::Queue::map)) of one part blocks launches that use either part, because views
-    /// are counted for the whole allocation.
+    /// A launch that conflicts with a host view ([`Queue::map`](crate::Queue::map)) of one part fails even if it uses
+    /// only the other part, because views are counted for the whole allocation.
     ///
     /// # Errors
     ///
@@ -216,9 +216,9 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or belongs to a [`DeviceArray`], which can only be
-    /// downloaded. Returns [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes that memory. Also
-    /// fails if the driver rejects the request, or a kernel or one of its asserts failed.
+    /// Fails if the slice is on another device, or belongs to a [`DeviceArray`], which the host cannot access. Returns
+    /// [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes the memory. Also fails if the driver
+    /// rejects the request, or if an earlier kernel or one of its asserts failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());

@@ -76,7 +76,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or if the driver rejects the request.
+    /// Fails if the slice is on another device, if the host does not have enough memory, or if the driver rejects the
+    /// request.
     pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.after(&[]).download_later(slice)
     }
@@ -86,8 +87,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::download_later`], or if the lengths differ. In either case, the
-    /// elements in `data` are lost.
+    /// Fails if the slice is on another device, if the lengths differ, or if the driver rejects the request. In each
+    /// case, the elements in `data` are lost.
     pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         self.after(&[]).read_later(slice, data)
     }
@@ -194,7 +195,7 @@ impl<T: Pod> Future for TransferFuture<T> {
         };
         let ended = transfer.event().poll(&mut this.end, context.waker());
         match (ended, this.transfer.take()) {
-            // The copy has finished, so neither call blocks. Some drivers report a failure only here.
+            // The copy has finished, so neither `drop` nor `wait` blocks. Some drivers report a failure only to `poll`.
             (Poll::Ready(Err(error)), Some(transfer)) => {
                 drop(transfer);
                 Poll::Ready(Err(error))

@@ -58,7 +58,7 @@ pub(crate) struct BuiltProgram {
     /// The images of the program, starting with the module's own image.
     pub(crate) members: Vec<ImageIndex>,
     pub(crate) program: Program,
-    /// The kernels that the driver miscompiles, each with the reason.
+    /// The kernels that the device cannot run or that its driver miscompiles, each with the reason.
     pub(crate) unfit: BTreeMap<String, String>,
     /// The smallest id range among the program's modules.
     pub(crate) id_range: Option<IdRange>,
@@ -152,9 +152,9 @@ impl Builder {
         verdicts.collect()
     }
 
-    /// Returns whether each kernel of a module can be built separately. Imports, debug information (debuggers need
-    /// all code) and variables inside the program prevent this. The record of failed asserts does not, because each
-    /// program stores its own record.
+    /// Returns whether each kernel of a module is built separately. This requires SPIR-V with several kernels. Imports,
+    /// debug information (debuggers need all code) and variables inside the program prevent separate builds. The record
+    /// of failed asserts does not, because each program stores its own record.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;
@@ -174,7 +174,7 @@ impl Builder {
             && candidates.find_map(is_alone) == Some(true)
     }
 
-    /// Returns whether a program of a module may contain a device global.
+    /// Returns whether a program of a module may contain the device global that `is_global` looks for.
     pub(crate) fn may_have(&self, module: usize, is_global: &impl Fn(&Unit<'_>) -> bool) -> bool {
         let parts = [Part::Native, Part::Code];
         let mut candidates = parts.iter().flat_map(|part| self.candidates(module, part));
@@ -204,7 +204,7 @@ impl Builder {
         images.into_iter().map(index).collect()
     }
 
-    /// Returns the images that are linked into the program of an image, if the device accepts them.
+    /// Returns the image at `index` and the images that are linked into its program, if the device accepts them.
     fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
         if self.is_native(index)? {
             Ok(vec![index])
@@ -213,7 +213,7 @@ impl Builder {
         }
     }
 
-    /// Returns whether the driver accepts an image without compiling it.
+    /// Returns whether an image contains native code, which the driver does not compile.
     ///
     /// # Errors
     ///
@@ -259,7 +259,8 @@ impl Builder {
         let built = match sources.as_slice() {
             [source] if native => context.build_native(source).map(|p| (p, Origin::Built)),
             _ => {
-                // Each module has its own variables, like a kernel bundle in SYCL.
+                // Each module has its own variables, like a kernel bundle in SYCL, so programs with variables are not
+                // shared.
                 let mut globals = self.globals(&members);
                 let sharing = if globals.any(|(id, _)| !unreached.contains(id)) {
                     Sharing::None
@@ -408,7 +409,7 @@ impl Builder {
     }
 }
 
-/// Returns whether SPIR-V contains the string `name`, which starts at a word boundary and ends with a NUL.
+/// Returns whether SPIR-V contains `name` as a string that starts at a word boundary and ends with a NUL.
 fn spirv_names(code: &[u8], name: &str) -> bool {
     let text = [name.as_bytes(), &[0]].concat();
     let words = (0..code.len()).step_by(4);

@@ -22,7 +22,7 @@ use crate::queue::Queue;
 pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
     values: Vec<(String, Vec<u8>)>,
-    /// The byte offsets of each `bool` in a constant's value.
+    /// For each constant, by name: the byte offsets of the `bool`s in its value.
     bools: Vec<(String, &'static [usize])>,
     linked: Vec<SourceFile<'q>>,
 }
@@ -101,8 +101,9 @@ impl<'q> ModuleBuilder<'q> {
     /// Links `file`, another SYCLBIN file, to resolve functions and variables that kernels import (`SYCL_EXTERNAL` in
     /// C++). May be called several times.
     ///
-    /// For each importing module, its own file is searched first, then all other files. A module that is found may
-    /// itself import symbols, even from the first file. Loading fails if two modules match.
+    /// For each importing module, its own file is searched first, then all other files. The module that defines a
+    /// symbol may itself import symbols, even from the importing module's file. It is an error if several modules
+    /// define an imported symbol, except for C++ `inline` functions.
     ///
     /// The imported code becomes part of this module. To launch the kernels of `file`, load it as well.
     ///
@@ -116,7 +117,7 @@ impl<'q> ModuleBuilder<'q> {
     /// let drawing = std::fs::read("drawing.syclbin").unwrap();
     /// let queue = Device::best_for(&drawing)?.queue()?;
     /// let builder = Module::builder(&queue).link(&shapes);
-    /// // SAFETY: a compiler made both files.
+    /// // SAFETY: both files are compiler output.
     /// let module = unsafe { builder.load(&drawing)? };
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```

@@ -15,7 +15,7 @@ use crate::backend::{Failure, HostSlice, Memory, Program, UsmKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 
-/// The largest value that [`Global::read`] returns, in bytes. Larger values might overflow the stack.
+/// The maximum size of a value that [`Global::read`] returns, in bytes. Larger values might overflow the stack.
 const MOST_ON_STACK: usize = 64 << 10;
 
 /// A C++ `device_global`. Returned by [`Module::global`](crate::Module::global). Clones refer to the same variable.
@@ -46,7 +46,8 @@ pub(crate) struct Variable {
 
 #[derive(Clone)]
 enum Storage {
-    /// Memory outside the programs; each program contains a pointer to it.
+    /// Memory outside the programs. Each program contains a pointer to it, or passes one to its kernels as a hidden
+    /// argument.
     Memory(Arc<Memory>),
     /// A copy inside each program (`device_image_scope`).
     Programs(Vec<Program>),
@@ -58,7 +59,7 @@ impl<T: Pod> Global<T> {
         if bytes != variable.size {
             let s = if variable.size == 1 { "" } else { "s" };
             let message = format_args!(
-                "device global {} has {} byte{s}, but the Rust type has {bytes}",
+                "device global {} is {} byte{s} long, but the Rust type is {bytes}",
                 variable.name(),
                 variable.size
             );
@@ -92,7 +93,7 @@ impl<T: Pod> Global<T> {
     ///
     /// # Errors
     ///
-    /// Fails if an earlier kernel or one of its asserts failed, or the driver rejects the request.
+    /// Fails if an earlier kernel or one of its asserts failed, or if the driver rejects the request.
     pub fn read(&self) -> Result<T> {
         const {
             assert!(
@@ -180,9 +181,8 @@ impl Variable {
     }
 }
 
-/// Connects the variables of a built program: allocates memory for variables outside the program, and stores the
-/// address of that memory in the program. Programs share these variables. The variables in `unreached` are missing
-/// from the program.
+/// Connects the variables of a built program: allocates memory for variables outside the program, and makes the program
+/// point to that memory. Programs share these variables. The variables in `unreached` are missing from the program.
 ///
 /// # Errors
 ///
@@ -279,8 +279,8 @@ pub(crate) fn connect(
     Ok(())
 }
 
-/// Copies a variable's initial value to `memory`, which has `size` zeroed bytes. In the program, the variable consists
-/// of a pointer and the initial value, which follows at its own alignment.
+/// Copies a variable's initial value to `memory`, which consists of `size` zeroed bytes. In the program, the variable
+/// consists of a pointer and the initial value, which follows at its own alignment.
 fn initialize(
     queue: &Queue,
     program: &Program,

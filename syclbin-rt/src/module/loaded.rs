@@ -41,7 +41,8 @@ impl LoadedModule {
 
     /// Returns the build of a part, building it first if necessary.
     pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
-        // Taken before the initialization, because an exiting thread may need the same part.
+        // Created before the initialization, so that this thread does not sleep at the closed gate while it builds
+        // a part that the exiting thread may need.
         let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
@@ -70,8 +71,8 @@ impl LoadedModule {
         }
     }
 
-    /// Returns a kernel, built from native code if `native`, or else from other code. Returns `None` if the driver
-    /// cannot build an image of this kind.
+    /// Returns a kernel, built from native code if `native`, or else from other code. Returns `None` if no image of
+    /// this kind can be built.
     pub(crate) fn kernel(
         &self,
         builder: &Builder,
@@ -90,14 +91,14 @@ impl LoadedModule {
         Some(Kernel::new(queue, &built.program, &symbol, constants))
     }
 
-    /// Returns the complete program, if the driver has built it.
+    /// Returns the build of the complete program, if the driver has built it.
     pub(crate) fn program(&self) -> Option<Arc<Build>> {
         let parts = [Part::Native, Part::Code];
         let mut builds = parts.iter().filter_map(|part| self.built(part));
         builds.find(|build| build.program.is_some())
     }
 
-    /// Returns whether the driver has built native code of this module, or might be able to.
+    /// Returns whether the driver has accepted native code of this module, or might still accept it.
     pub(crate) fn has_native(&self, builder: &Builder) -> bool {
         match self.built(&Part::Native) {
             Some(build) => build.program.is_some(),
@@ -204,7 +205,8 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the reason why each image was skipped.
+    /// Returns the reason why each image was skipped. If the module is malformed or contains no images, returns this as
+    /// the only reason.
     fn explain(&self, builder: &Builder, choice: &ImageChoice) -> Vec<String> {
         let module = format!("module {} ({})", choice.module, choice.kernels);
         if choice.images.is_empty() {
@@ -265,7 +267,7 @@ impl<'m> NativeCode<'m> {
 }
 
 /// Returns the required sizes of a kernel. Compilers record the dimensions of a required work-group size on the kernel,
-/// on the module, or on both. Explicit SIMD uses sub-groups of one work-item, which no device lists.
+/// on the module, or on both. Explicit SIMD uses sub-groups of one work-item, a size that no device lists.
 fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
     let wanted = &metadata.requirements;
@@ -289,7 +291,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         .or_else(|| unit.codes(files.facts()).iter().flatten().next())
         .or_else(|| files.code_of(name, mask));
     let local = metadata.implicit_local_arguments.get(name);
-    // -1 means that there is no such argument.
+    // -1, stored as `u32::MAX`, means that there is no such argument.
     let last_is_local = local.is_some_and(|index| *index != u32::MAX);
     let described = match code {
         Some(Code::SpirV(_)) => code,

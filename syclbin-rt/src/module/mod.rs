@@ -47,8 +47,8 @@ use crate::queue::Queue;
 /// later, [`build`](Self::build) builds all kernels at once and reports all errors.
 ///
 /// The driver receives the first native image for this device in the kernel's abstract module, or else the first SPIR-V
-/// image. An image that was saved on the same device is preferred to other native images. If two modules contain the
-/// same kernel, the native kernel runs. [`images`](Self::images) explains the choice.
+/// or PTX image. An image that was saved on the same device is preferred to other native images. If two abstract
+/// modules contain the same kernel, native code is preferred. [`images`](Self::images) explains the choice.
 ///
 /// If SPIR-V contains several kernels, the driver receives only the code that the requested kernel reaches. It receives
 /// all code of a module that contains debug information, imports, or device globals inside the program
@@ -93,7 +93,7 @@ impl Module {
     /// let file = std::fs::read("blur.syclbin").unwrap();
     /// let queue = Device::best_for(&file)?.queue()?;
     /// let module = Module::builder(&queue).specialization_constant("_ZL6radius", 3i32);
-    /// // SAFETY: a compiler made the file.
+    /// // SAFETY: the file is compiler output.
     /// let module = unsafe { module.load(&file)? };
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
@@ -179,9 +179,9 @@ impl Module {
         ))
     }
 
-    /// Returns the device global `name`: its unique identifier (the mangled name), or its symbol in the device code (the
-    /// plain name of a variable that is not in a namespace). `T` must have the layout of the C++ type. Builds all modules that
-    /// contain the variable.
+    /// Returns the device global called `name`. The name is either the unique identifier (the mangled name) or the
+    /// symbol in the device code (the plain name, if the variable is neither static nor in a namespace). `T` must have
+    /// the layout of the C++ type. Builds all modules that contain the variable.
     ///
     /// # Errors
     ///
@@ -227,7 +227,7 @@ impl Module {
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
     /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
-    /// # // SAFETY: a compiler made the file.
+    /// # // SAFETY: the file is compiler output.
     /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// for choice in module.images() {
     ///     println!("{choice}");
@@ -244,9 +244,9 @@ impl Module {
 
     /// Returns the state recorded in the file that the module was loaded from, if any.
     ///
-    /// A module can run in any state: files in the [input](State::Input) state are compiled, and files in the
-    /// [object](State::Object) state are linked. A file in the [executable](State::Executable) state is already linked,
-    /// so it cannot be linked with other files.
+    /// Files in any state can be loaded: files in the [input](State::Input) and [object](State::Object) states are
+    /// compiled and linked when their kernels are built. A file in the [executable](State::Executable) state is already
+    /// linked, so it cannot be linked with other files.
     #[must_use]
     pub fn state(&self) -> Option<State> {
         self.0.builder.files.head()?.state()
@@ -313,7 +313,7 @@ impl Module {
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
     /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
-    /// # // SAFETY: a compiler made the file.
+    /// # // SAFETY: the file is compiler output.
     /// let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// module.build()?;
     /// // From here on, no launch waits for a compiler, and `module.kernel` returns without building.

@@ -42,14 +42,14 @@ impl Module {
     /// only on the same device and driver, which the file records.
     ///
     /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles for the
-    /// processor that it runs on, until the process loads code for a less capable processor. From then on it compiles
-    /// for that processor, too, and rejects code for more capable processors, such as a file that was saved earlier.
-    /// Other processes still accept that file.
+    /// processor that it runs on, until the process loads code for a less capable processor. From then on, it compiles
+    /// for the less capable processor, and rejects code for more capable processors, such as a file that was saved
+    /// earlier. Other processes still accept that file.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
     /// # let queue = syclbin_rt::Device::best_for(&bytes)?.queue()?;
-    /// # // SAFETY: a compiler made the file.
+    /// # // SAFETY: the file is compiler output.
     /// # let module = unsafe { syclbin_rt::Module::load(&queue, &bytes)? };
     /// std::fs::write("saxpy.native.syclbin", module.to_syclbin()?).unwrap();
     /// # Ok::<(), syclbin_rt::Error>(())
@@ -57,8 +57,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails if the driver does not return its code. Also fails if some modules were compiled before and others after
-    /// the process loaded code for a less capable processor, because no process would accept the whole file.
+    /// Fails if the driver does not return the native code. Also fails if some modules were compiled before and others
+    /// after the process loaded code for a less capable processor, because no process would accept the whole file.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         to_vec(&self.executable()?)
     }
@@ -76,7 +76,7 @@ impl Module {
     ///
     /// let load = |selector: &str| {
     ///     let queue = Device::select(selector)?.queue()?;
-    ///     // SAFETY: a compiler made the file.
+    ///     // SAFETY: the file is compiler output.
     ///     unsafe { Module::load(&queue, &bytes) }
     /// };
     /// let saved = load("gpu")?.to_syclbin_with(&[&load("cpu")?])?;
@@ -108,7 +108,7 @@ impl Module {
     /// use syclbin_rt::{Module, State};
     ///
     /// let builder = Module::builder(&queue).specialization_constant("_ZL6radius", 3i32);
-    /// // SAFETY: a compiler made the file.
+    /// // SAFETY: the file is compiler output.
     /// let module = unsafe { builder.load(&bytes)? };
     /// std::fs::write("blur3.syclbin", module.to_syclbin_in(State::Input)?).unwrap();
     /// # Ok::<(), syclbin_rt::Error>(())
@@ -234,7 +234,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
         add_constants(&mut specialization, &other.specialization);
     }
     set_values(&mut sets, specialization, &builder.constants);
-    // Loading saved code cannot detect that a kernel is miscompiled, so the file does not list such kernels.
+    // Loading saved code cannot detect that a kernel is unfit, so the file does not list unfit kernels.
     sets.retain(set::KERNEL_NAMES, |kernel| {
         !built.unfit.contains_key(kernel)
     });
@@ -375,7 +375,8 @@ fn with_code<'a>(
         let keeps_native = state == State::Object && file.state() == Some(State::Object);
         for (number, mut module) in file.modules.into_iter().enumerate() {
             if module.images.iter().any(is_code) {
-                // Omit native code: the driver compiles the code again, possibly with other values of constants.
+                // Omit native code, because the driver compiles the other images again, possibly with other values of
+                // constants.
                 module.images.retain(is_code);
             } else if !module.images.is_empty() && !keeps_native {
                 let mut kernels = module.kernel_names().peekable();

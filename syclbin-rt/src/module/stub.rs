@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Support for generated code: kernels that are looked up on first use, descriptions of kernels, and padding in structs.
+//! Support for generated code: kernels that are looked up on first use, kernel descriptions, and struct padding.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -44,7 +44,8 @@ impl StubKernel {
 
     #[cold]
     fn find(&self) -> &Result<Kernel> {
-        // Taken before the initialization, because an exiting thread may need the same kernel.
+        // Created before the initialization, so that this thread does not sleep at the closed gate while it
+        // initializes a kernel that the exiting thread may need.
         let _guard = CallGuard::new();
         let Inner {
             module,
@@ -82,7 +83,7 @@ pub struct KernelInfo {
     pub name: &'static str,
     /// The symbol in the file, to pass to [`Module::kernel`](crate::Module::kernel).
     pub symbol: &'static str,
-    /// The kernel's name in C++. Empty if the file does not record it.
+    /// The kernel in C++ syntax, such as `void ns::scale(const float *, int)`. Empty if the file does not record it.
     pub declaration: &'static str,
     /// The parameters in order.
     pub parameters: &'static [ParameterInfo],
@@ -101,7 +102,7 @@ pub struct ParameterInfo {
     pub name: &'static str,
     /// How the parameter is passed.
     pub kind: ParameterKind,
-    /// The type in C++, such as `const float *`.
+    /// The type in C++, such as `const float *`. Empty if the file does not record it.
     pub ty: &'static str,
     /// The size in bytes of the value, or of an element of the memory. `None` if unknown.
     pub size: Option<usize>,

@@ -21,14 +21,14 @@ use syclbin_toolchain::file::stamp;
 /// let queue = kernels::Module::best_device()?.queue()?;
 /// let mut kernels = kernels::Module::load(&queue)?;
 /// let mut file = WatchedFile::new("saxpy.syclbin", |path| {
-///     // SAFETY: our compiler makes the file.
+///     // SAFETY: the file is compiler output.
 ///     unsafe { kernels::Module::builder(&queue).load_file(path) }
 /// });
 /// for _frame in 0..1000 {
 ///     match file.changed() {
 ///         Ok(Some(new)) => kernels = new,
 ///         Ok(None) => {}
-///         Err(error) => eprintln!("{error}; the old kernels stay"),
+///         Err(error) => eprintln!("{error}; keeping the old kernels"),
 ///     }
 ///     // Launch `kernels`.
 /// }
@@ -39,7 +39,8 @@ use syclbin_toolchain::file::stamp;
 pub struct WatchedFile<F> {
     path: PathBuf,
     load: F,
-    /// The stamp (size, times and inode) of the last loaded file; the inner value is `None` if the file was missing.
+    /// The stamp (size, times and inode) of the last loaded file; `None` before the first call of `changed`. The inner
+    /// value is `None` if the file was missing.
     loaded: Option<Option<String>>,
 }
 

@@ -16,10 +16,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};
 
-/// The completion of a command in a queue, such as a launched kernel.
+/// The completion of a command on a queue, such as a launched kernel.
 ///
 /// Dropping an event does not wait for the command, which continues to run. Most programs do not need events, because
-/// reading a buffer on the same queue waits.
+/// reading a buffer waits for earlier commands on the same queue.
 ///
 /// To make other commands wait for an event, use [`Launch::after`](crate::Launch::after) or [`Queue::barrier`]. Threads
 /// wait with [`Event::wait`], and tasks with `.await`:
@@ -32,16 +32,16 @@ use crate::trace::{self, Class};
 /// # }
 /// ```
 ///
-/// An event keeps its queue alive. Dropping the last handle of a queue waits for all commands in it.
+/// An event keeps its queue alive. Dropping the last handle to a queue waits for all commands on that queue.
 pub struct Event {
     what: What,
     raw: backend::Event,
 }
 
-/// The action of a command, for messages, and its queue.
+/// What a command does, for messages, and the command's queue.
 pub(crate) enum What {
     /// The command runs this kernel on the kernel's queue.
-    // The queue is not stored separately: one more reference count would cost 1% of the launch time.
+    // The queue is not stored separately: updating a second reference count would cost 1% of the launch time.
     Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
@@ -108,7 +108,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Event::wait`].
+    /// Fails for the same reasons as [`Event::wait`], but does not check for failed asserts.
     pub fn is_complete(&self) -> Result<bool> {
         let flushed = self.queue().raw().flushed();
         let complete = flushed.and_then(|()| self.raw.is_complete());
@@ -120,7 +120,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Returns the error of the first event whose command failed.
+    /// Returns the first error of [`Event::wait`], in the order of `events`.
     pub fn wait_all(events: &[&Self]) -> Result<()> {
         let waited = events.iter().map(|event| event.wait());
         waited.fold(Ok(()), Result::and)
@@ -159,7 +159,7 @@ impl Event {
         })
     }
 
-    /// Describes why a command on `queue` cannot wait for this event, at position `index` of the list.
+    /// Describes why a command on `queue` cannot wait for this event, which is at position `index` of the list.
     fn foreign(&self, index: usize, queue: &Queue) -> String {
         let (device, queue) = (self.queue().device(), queue.device());
         format!(
@@ -183,8 +183,8 @@ impl Event {
         &self.what
     }
 
-    /// Describes the driver's error. If the code only means that a dependency failed, the message points to the
-    /// dependency.
+    /// Converts a driver failure to an error. If the failure only means that a dependency failed, the message points to
+    /// the dependency.
     pub(crate) fn failed(&self, failure: Failure) -> Error {
         let reason = if failure.is_of_dependency() {
             " (a command that it depends on failed, and that command's event reports the cause)"
@@ -214,9 +214,8 @@ impl fmt::Debug for Event {
 /// A future that completes when a command finishes. Created by `.await` or [`IntoFuture::into_future`] of an [`Event`]
 /// or `&Event`.
 ///
-/// The future works with any executor and does not occupy a thread. When the driver reports that the command has
-/// finished, a thread of this crate wakes the task. One thread wakes all tasks of the process. If a waker blocks for
-/// more than 10 ms, another thread wakes the remaining tasks.
+/// The future works with any executor and does not occupy an executor thread. When the command has finished, a thread
+/// of this crate wakes the task. If a waker blocks that thread, another thread wakes the remaining tasks.
 ///
 /// The command runs whether the future is polled or not. Dropping the future does not cancel the command.
 #[must_use = "the command runs even if the future is dropped; to wait, `.await` the future"]
@@ -277,7 +276,7 @@ pub(crate) mod tests {
         iota_from(queue, 0.0, out, after)
     }
 
-    /// Launches the same kernel, with numbers from `start` on.
+    /// Launches the same kernel, with numbers that begin at `start`.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) fn iota_from(
         queue: &Queue,
@@ -289,7 +288,7 @@ pub(crate) mod tests {
         let count = i32::try_from(out.len()).unwrap();
         let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
         let launch = Launch::new(&kernel, &["start", "out", "count"], args);
-        // SAFETY: the kernel writes as many elements as the buffer has.
+        // SAFETY: the kernel writes only the `count` elements of the buffer.
         unsafe { launch.after(after).launch(1) }
     }
 
@@ -304,7 +303,7 @@ pub(crate) mod tests {
 
     /// Prints that the rest of a test needs a queue that still accepts commands after a failed command.
     pub(crate) fn say_queue_ended() {
-        common::say_skipped("the rest: queues that take commands after one that failed");
+        common::say_skipped("the rest: queues that accept commands after a failed command");
     }
 
     // Intel's CPU driver (2026.2) reports a failed dependency only to the callback of the command.
@@ -318,7 +317,7 @@ pub(crate) mod tests {
         let mut out = queue.upload(&[7.0f32; 2])?;
         // An event that the test completes.
         let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
-            common::say_skipped("no user events, and a failed kernel takes its context with it");
+            common::say_skipped("no user events, and a failed kernel destroys its context");
             return Ok(());
         };
         let event = Event::of_action(&queue, "being a test", raw);
@@ -436,7 +435,7 @@ pub(crate) mod tests {
         let event = iota(&queue, &mut out, &[])?;
         let copied = queue.after(&[&event]).download_later(&out)?;
         let barrier = queue.barrier(&[])?;
-        // Waits for the driver's event, which does not flush. The time limit catches drivers that never start the
+        // Polls the driver's event, which does not flush. The time limit catches drivers that never start the
         // command.
         let long_after = Instant::now() + Duration::from_secs(60);
         for event in [&event, copied.event(), &barrier] {
@@ -470,7 +469,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if an event belongs to another device, or the driver rejects the request.
+    /// Fails if an event belongs to another device or context, or if the driver rejects the request. With some drivers,
+    /// also fails if the command of an event has already failed.
     pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
         let list = self.wait_list(events, None)?;
         let raw = self.raw().barrier(&list);
@@ -482,7 +482,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if an event belongs to another context, or if the driver fails to flush.
+    /// Fails if an event belongs to another context, or if the driver fails to flush. If the driver ignores failed
+    /// dependencies, also fails if the command of an event has already failed.
     pub(crate) fn wait_list<'a>(
         &self,
         events: &'a [&'a Event],
@@ -519,7 +520,7 @@ impl Queue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The time when the command was enqueued.
+    /// The time when the command was enqueued, or [`submitted`](Self::submitted) if the driver does not report it.
     pub queued: Duration,
     /// The time when the driver handed the command to the device.
     pub submitted: Duration,

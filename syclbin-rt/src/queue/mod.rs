@@ -13,17 +13,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
 use crate::backend;
+use crate::backend::guard;
 use crate::backend::queue::QueueOptions;
 use crate::backend::{Failure, HostSlice, Program};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{self, Class};
 
 /// A queue of a device.
 ///
 /// Commands on a queue run one after the other, in the order in which they were enqueued, unless the queue is [out of
-/// order](QueueOptions::out_of_order). Copies to and from the host block until they have finished; a launch returns
-/// immediately. Clones refer to the same queue.
+/// order](QueueOptions::out_of_order). Copies to and from the host block until they have finished, except asynchronous
+/// ones such as [`Queue::download_later`]. A launch does not wait for its kernel. Clones refer to the same queue.
 ///
 /// Every queue of a device can use the buffers of that device. Use [`Launch::after`] or [`Queue::barrier`] to make a
 /// command wait for a command on another queue.
@@ -40,7 +41,8 @@ struct Inner {
     raw: backend::Queue,
     /// The queue that [`Queue::for_new_memory`] returns while this one is busy.
     second: OnceLock<backend::Queue>,
-    /// The requested options. During a trace, the driver's queue always records times.
+    /// The requested options. During a trace, the driver's queue records times even if these options do not request
+    /// that, provided that the device supports it.
     options: QueueOptions,
     /// Unique within the process.
     number: u32,
@@ -52,7 +54,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request.
+    /// Fails if the driver rejects the request, or if `SYCLBIN_GUARD` is invalid or the device cannot guard buffers.
     pub fn queue(&self) -> Result<Queue> {
         self.queue_with(QueueOptions::new())
     }
@@ -62,10 +64,25 @@ impl Device {
     /// # Errors
     ///
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support such queues.
-    /// Also fails if the driver rejects the request.
+    /// Also fails for the same reasons as [`Device::queue`].
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
     }
+}
+
+/// Fails if `SYCLBIN_GUARD` has an invalid value, or is set but does not work on the device.
+fn check_guard(device: &Device) -> Result<()> {
+    let guard =
+        guard::requested().map_err(|problem| Error::new(ErrorKind::InvalidArgument, problem))?;
+    if guard.is_some() && !device.facts().can_guard_buffers() {
+        let needs = "direct access to host memory (Intel's CPU device or PoCL's, on Linux)";
+        return Err(Error::unsupported(
+            "guarded buffers (SYCLBIN_GUARD)",
+            needs,
+            device,
+        ));
+    }
+    Ok(())
 }
 
 impl Queue {
@@ -83,6 +100,7 @@ impl Queue {
         options: QueueOptions,
     ) -> Result<Self> {
         trace::apply_settings();
+        check_guard(device)?;
         let mut driver_options = options;
         if options != QueueOptions::new() || trace::needs_times() {
             let abilities = device.facts().queues;
@@ -98,9 +116,10 @@ impl Queue {
     }
 
     /// Wraps a queue that another library created.
-    pub(crate) fn of_raw(device: &Device, raw: backend::Queue) -> Self {
+    pub(crate) fn of_raw(device: &Device, raw: backend::Queue) -> Result<Self> {
+        check_guard(device)?;
         let options = raw.options();
-        Self::with_options(device, raw, options)
+        Ok(Self::with_options(device, raw, options))
     }
 
     fn with_options(device: &Device, raw: backend::Queue, options: QueueOptions) -> Self {
@@ -152,7 +171,7 @@ impl Queue {
         &self.0.raw
     }
 
-    /// Returns a queue for the first command on new memory, which depends on no other command. So it need not wait for
+    /// Returns a queue for the first command on new memory. Such a command depends on no other, so it need not wait for
     /// the commands on this queue.
     pub(crate) fn for_new_memory(&self) -> Result<&backend::Queue, Failure> {
         let Inner { raw, second, .. } = &*self.0;
@@ -173,10 +192,10 @@ impl fmt::Debug for Queue {
     }
 }
 
-// Asserts in kernels: a kernel records the first failed assert in a program variable, which the host reads each time
-// it waits for the queue.
+// Asserts in kernels: a kernel records the first failed assert in a program variable, which the host reads when it
+// waits for commands on the queue.
 
-/// The programs of a queue whose kernels contain asserts.
+/// The asserting programs of a queue: those whose kernels contain asserts.
 #[derive(Default)]
 struct Asserts {
     /// Whether `programs` is not empty. Queues without asserts check only this flag and need no lock.
@@ -189,7 +208,7 @@ pub(crate) struct Asserting {
     program: Program,
     /// The name of the variable that contains the record.
     symbol: CString,
-    /// Whether a kernel was launched since the record was last read.
+    /// Whether a kernel has been launched since the record was last read.
     launched: AtomicBool,
 }
 
@@ -217,7 +236,7 @@ impl Queue {
         asserts.exist.store(true, Ordering::Release);
     }
 
-    /// Returns the launch tracker of a program, if its kernels contain asserts.
+    /// Returns the entry for `program`, if its kernels contain asserts.
     pub(crate) fn asserts_of(&self, program: &Program) -> Option<Arc<Asserting>> {
         let asserts = &self.0.asserts;
         if !asserts.exist.load(Ordering::Acquire) {
@@ -231,7 +250,8 @@ impl Queue {
         known.cloned()
     }
 
-    /// Waits for the launched kernels that contain asserts. Returns the first failed assert as an error, once.
+    /// Waits for all commands on the queue if any kernel with asserts has been launched since the last check. Returns
+    /// the first failed assert as an error, once.
     ///
     /// Drops programs that nothing else uses, because their kernels have finished.
     pub(crate) fn check_asserts(&self) -> Result<()> {

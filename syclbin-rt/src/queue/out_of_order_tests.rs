@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Out-of-order queues: which commands may overtake, which must wait, and which ones a failure stops.
+//! Tests of out-of-order queues: which commands may overtake others, which must wait, and which a failure stops.
 
 use std::sync::{Arc, mpsc};
 use std::task::{Poll, Waker};
@@ -61,7 +61,7 @@ fn overtakes(event: &Event) -> Result<bool> {
     let long_after = Instant::now() + Duration::from_secs(5);
     while !event.is_complete()? {
         if Instant::now() > long_after {
-            common::say_skipped("commands that overtake others of their queue");
+            common::say_skipped("commands that overtake others on their queue");
             return Ok(false);
         }
         std::thread::yield_now();
@@ -164,7 +164,7 @@ fn future_of_overtaking_command_is_woken_first() -> Result<()> {
         );
     }
     gate.end(0);
-    woken.recv().expect("its end wakes");
+    woken.recv().expect("the end of the command wakes the task");
     let ended = waiting.poll(&mut end_of_waiting, &waker);
     assert!(matches!(ended, Poll::Ready(Ok(()))));
     Ok(())
@@ -214,7 +214,7 @@ fn failed_dependency_stops_only_what_waits_for_it() -> Result<()> {
     assert!(after_that.poll(&mut end, &waker).is_pending());
     let running = iota(&queue, &mut free, &[])?;
     gate.end(-9999);
-    woken.recv().expect("its failure wakes");
+    woken.recv().expect("the failure wakes the task");
     assert!(matches!(
         after_that.poll(&mut end, &waker),
         Poll::Ready(Err(_))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The collector, which stores recorded slices, and commands whose times the device has not reported yet.
+//! The collector, which stores recorded slices and the commands whose times the device has not reported yet.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,9 +12,10 @@ use crate::device::Device;
 use crate::trace::statistics::Statistics;
 use crate::trace::{Call, Class};
 
-/// The maximum number of slices in a trace. More would take over 100 MB. The statistics are not limited.
+/// The maximum number of stored slices, which all active traces share. More would take over 100 MB. The statistics are
+/// not limited.
 const MOST: usize = 1 << 20;
-/// The number of commands after which the device is queried for their times.
+/// The devices are queried for times whenever the number of pending commands reaches a multiple of this number.
 const AT_ONCE: usize = 256;
 /// How long a thread waits for the collector's lock. Only a hanging driver call holds the lock longer.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -37,8 +38,8 @@ pub(super) struct Collector {
 /// A device, and the offset of its clock from the host's clock.
 pub(super) struct Clock {
     pub(super) device: Device,
-    /// Nanoseconds to add to device times. The host reads its clock after the device queued the command, so the
-    /// smallest difference is the most accurate.
+    /// The nanoseconds to add to a device time to get the host time. The host reads its clock after a command has been
+    /// queued, so of all commands, the one with the smallest difference gives the most accurate offset.
     pub(super) offset: Option<i128>,
 }
 
@@ -47,7 +48,7 @@ struct Pending {
     event: backend::Event,
 }
 
-/// A command or call with its duration.
+/// A recorded command or call.
 pub(super) struct Slice {
     pub(super) track: Track,
     pub(super) class: Class,
@@ -165,7 +166,8 @@ impl Collector {
         self.keep(slice);
     }
 
-    /// Queries the device for the times of the commands that have ended.
+    /// Records the pending commands that have ended, with their times. With [`Unfinished::Include`], also records those
+    /// that are still running.
     pub(super) fn harvest(&mut self, unfinished: Unfinished) {
         for mut pending in std::mem::take(&mut self.pending) {
             pending.slice.state = match pending.event.is_complete() {
@@ -186,7 +188,7 @@ impl Collector {
             return State::Untimed;
         };
         if let Track::Queue { device, .. } = pending.slice.track {
-            // Some drivers report no queue time for some commands.
+            // For some commands, some drivers do not report when the command was queued.
             let queued = match times.queued {
                 0 => times.submitted,
                 queued => queued,

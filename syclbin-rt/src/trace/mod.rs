@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records which commands ran on which queue and when, as a timeline or as a table.
 //!
-//! Two environment variables enable traces in any program that uses this crate:
+//! Two environment variables enable recording in any program that uses this crate:
 //!
 //! - `SYCLBIN_TRACE=trace.json` writes a timeline when the program exits. Open it in <https://ui.perfetto.dev> or
 //!   `chrome://tracing`. `%p` in the name is replaced with the process ID.
@@ -9,9 +9,9 @@
 //!   each kernel, with the total, mean and maximum time on the device. It also lists the bytes that were copied, and
 //!   the times of waits, compilations and cache hits.
 //!
-//! To trace a part of a program, use [`start`]. Launches and asynchronous copies appear on a track for each queue, with
-//! times from the device. Blocking calls appear on a track for each thread: uploads, reads, writes, waits, and
-//! compilations. A trace is written when it ends, so a process that is killed does not write one.
+//! To trace part of a program, use [`start`]. Launches and asynchronous copies appear on the track of their queue, with
+//! times from the device. Blocking calls, such as uploads, reads, writes, waits and compilations, appear on the track
+//! of their thread. A trace is written when it ends, so a process that is killed does not write one.
 //!
 //! While a trace is active, new queues record times as with
 //! [`QueueOptions::profiling`](crate::QueueOptions::profiling), which may slow them down. Without a trace, the
@@ -28,9 +28,9 @@
 //! # }
 //! ```
 //!
-//! The feature `tracing` reports the same data to subscribers of the crate `tracing`, under the target `syclbin_rt`:
-//! blocking calls as spans, enqueued commands as events. The level is `DEBUG` for programs and `TRACE` for everything
-//! else.
+//! The feature `tracing` reports the same calls and commands to subscribers of the `tracing` crate, under the target
+//! `syclbin_rt`: blocking calls as spans, and enqueued commands as events, without times from the device. The level is
+//! `DEBUG` for compiling or loading a program, and `TRACE` for everything else.
 
 mod collector;
 mod statistics;
@@ -76,7 +76,7 @@ pub(crate) fn needs_times() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0
 }
 
-/// Returns whether a subscriber of the crate `tracing` accepts this crate's spans.
+/// Returns whether a subscriber of the `tracing` crate accepts this crate's spans.
 #[inline]
 fn has_subscriber() -> bool {
     #[cfg(feature = "tracing")]
@@ -88,7 +88,7 @@ fn has_subscriber() -> bool {
 #[cfg(feature = "tracing")]
 const TARGET: &str = "syclbin_rt";
 
-/// Records a command that was enqueued on queue number `queue`. Call this only if [`is_on`].
+/// Records a command that was enqueued on queue number `queue`. Call this only if [`is_on`] returns `true`.
 #[cold]
 pub(crate) fn command(
     device: &Device,
@@ -111,7 +111,7 @@ pub(crate) fn command(
 /// A blocking call into this crate. It lasts from creation to drop.
 #[must_use = "the call ends when this is dropped"]
 pub(crate) struct Span {
-    /// `None` if nothing is recorded.
+    /// `None` if no trace or table is being recorded.
     call: Option<Call>,
     #[cfg(feature = "tracing")]
     _entered: Option<::tracing::span::EnteredSpan>,
@@ -150,7 +150,7 @@ fn entered(class: Class, name: &'static str, bytes: usize) -> ::tracing::span::E
 }
 
 impl Span {
-    /// Changes the name, once the outcome of the call is known.
+    /// Changes the name in traces and tables, once the outcome of the call is known.
     pub(crate) fn rename(&mut self, name: &'static str) {
         if let Some(call) = &mut self.call {
             call.name = name;
@@ -177,7 +177,8 @@ fn now() -> u64 {
 
 /// Starts a trace that [`Trace::finish`] writes to the file `path`.
 ///
-/// Create queues afterwards, because existing queues do not record times. Several traces may be active at once.
+/// Create queues afterwards, because queues created without profiling do not start to record times. Several traces may
+/// be active at once.
 pub fn start(path: impl AsRef<Path>) -> Trace {
     apply_settings();
     begin(path.as_ref().to_owned(), now())
@@ -207,12 +208,13 @@ impl Trace {
     /// Ends the trace and writes its file, in the Trace Event Format of Chrome and Perfetto.
     ///
     /// Wait for the queues first ([`Queue::wait`](crate::Queue::wait)): a command that has not finished has no duration
-    /// in the trace. The file is replaced atomically. FIFOs and devices are written in place; a FIFO blocks until it
-    /// has a reader.
+    /// in the trace. The file is replaced atomically. FIFOs and devices are written in place; opening a FIFO blocks
+    /// until it has a reader.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Io`] if the file cannot be written.
+    /// Returns [`ErrorKind::Io`] if the file cannot be written, or if a hanging driver call in another thread blocks
+    /// access to the recorded data.
     pub fn finish(mut self) -> Result<()> {
         self.write()
     }
@@ -275,7 +277,7 @@ const TABLE_VARIABLE: &str = "SYCLBIN_STATS";
 /// The trace that `SYCLBIN_TRACE` requests. It ends when the process exits.
 static TRACE: Mutex<Option<Trace>> = Mutex::new(None);
 
-/// On the first call, starts the traces that the environment requests.
+/// On the first call, starts recording the trace and the table that the environment requests.
 pub(crate) fn apply_settings() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -305,7 +307,7 @@ fn with_process(path: &str, process: u32) -> PathBuf {
     path.replace("%p", &process.to_string()).into()
 }
 
-/// Writes the recorded data. Runs while drivers still accept calls.
+/// Writes the trace and prints the table that the environment requested. Runs while drivers still accept calls.
 fn at_exit() {
     let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(trace) = trace

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::trace::Class;
 use crate::trace::collector::{Slice, State, Track};
 
-/// One row for each kernel, kind of copy, wait and program.
+/// The rows of all tables: one per kernel, and one per kind of copy, wait, and compiling or loading a program.
 pub(super) struct Statistics {
     rows: Vec<Row>,
 }
@@ -95,7 +95,7 @@ impl fmt::Display for Statistics {
             for row in rows {
                 let place = if row.on_device { "" } else { " (host)" };
                 let name = format!("  {}{place}", row.name);
-                // The unit leaves one to three digits before the decimal point.
+                // `Debug` chooses the unit, from nanoseconds to seconds.
                 let time = |time: Duration| format!("{time:.1?}");
                 write!(
                     f,

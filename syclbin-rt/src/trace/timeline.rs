@@ -82,7 +82,7 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
         }
         State::Failed => Some("failed"),
         State::Untimed => Some("its queue does not record times"),
-        State::Unfinished => Some("had not ended"),
+        State::Unfinished => Some("had not finished"),
     };
     if reason.is_some() {
         // An instant event, at the time when the command was enqueued.

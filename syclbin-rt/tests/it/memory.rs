@@ -143,7 +143,7 @@ fn slices_are_copied_within_and_between_buffers() -> Result<()> {
     let error = queue.copy(&from, &mut to).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot copy 4 elements to 6: lengths differ"
+        "cannot copy 4 elements into a slice of 6: lengths differ"
     );
     queue
         .copy(&from.slice(..0)?, &mut to.slice_mut(..0)?)?

@@ -29,6 +29,7 @@ fn setting(name: &str, count: usize) -> Setting {
         first: 0,
         count,
         keep: None,
+        stray: None,
     };
     let text = std::env::var(name).unwrap_or_default();
     Setting::parse(&text, &default).expect("a setting")

@@ -11,7 +11,7 @@ mod setting;
 pub mod signatures;
 
 pub use random::Random;
-pub use setting::Setting;
+pub use setting::{Setting, Side};
 
 /// A file of the generated program.
 #[derive(Clone, Debug)]

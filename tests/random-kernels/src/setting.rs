@@ -14,6 +14,17 @@ pub struct Setting {
     pub count: usize,
     /// The parameters to generate, by their numbers; all if `None`.
     pub keep: Option<Vec<usize>>,
+    /// Whether each kernel accesses memory outside of a buffer: beyond its end, or before its start.
+    pub stray: Option<Side>,
+}
+
+/// A side of a buffer, as `SYCLBIN_GUARD` spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// `start`
+    Start,
+    /// `end`
+    End,
 }
 
 impl Setting {
@@ -38,6 +49,8 @@ impl Setting {
                     let numbers = numbers.map(|number| number.parse().map_err(|_| wrong()));
                     setting.keep = Some(numbers.collect::<Result<_, _>>()?);
                 }
+                "stray" if value == "start" => setting.stray = Some(Side::Start),
+                "stray" if value == "end" => setting.stray = Some(Side::End),
                 _ => return Err(wrong()),
             }
         }
@@ -60,6 +73,11 @@ impl fmt::Display for Setting {
             let numbers: Vec<String> = keep.iter().map(usize::to_string).collect();
             write!(f, ",keep={}", numbers.join("+"))?;
         }
+        match self.stray {
+            Some(Side::Start) => f.write_str(",stray=start")?,
+            Some(Side::End) => f.write_str(",stray=end")?,
+            None => {}
+        }
         Ok(())
     }
 }
@@ -75,9 +93,11 @@ mod tests {
             first: 500,
             count: 1,
             keep: Some(vec![0, 12]),
+            stray: Some(Side::End),
         };
         let default = Setting {
             keep: None,
+            stray: None,
             ..setting.clone()
         };
         assert_eq!(Setting::parse(&setting.to_string(), &default), Ok(setting));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Instant;
 
-use random_kernels::{Program, Setting, differential, signatures};
+use random_kernels::{Program, Setting, Side, differential, signatures};
 
 use crate::steps::{self, Result, cargo, target_folder};
 
@@ -67,6 +67,7 @@ fn options(arguments: &[String]) -> Result<Options> {
             first: 0,
             count: 100,
             keep: None,
+            stray: None,
         },
         on_simulated_cuda: false,
     };
@@ -86,9 +87,14 @@ fn options(arguments: &[String]) -> Result<Options> {
             "--seed" => options.setting.seed = number()?,
             "--first" => options.setting.first = small()?,
             "--count" => options.setting.count = small()?,
+            "--stray" => {
+                let side = value.map_or("", String::as_str);
+                let stray = format!("stray={side}");
+                options.setting = Setting::parse(&stray, &options.setting)?;
+            }
             _ => {
                 return Err(format!(
-                    "`{name}`: expected --count, --seed, --first or --simulated-cuda"
+                    "`{name}`: expected --count, --seed, --first, --stray start|end or --simulated-cuda"
                 ));
             }
         }
@@ -188,6 +194,11 @@ fn attempt_on(kind: &Kind, on_simulated_cuda: bool, setting: &Setting) -> Result
     command.env(kind.variable, setting.to_string());
     command.env(kind.other, "count=0");
     command.env("SYCLBIN_REQUIRE_DEVICE", "1");
+    match setting.stray {
+        Some(Side::Start) => _ = command.env("SYCLBIN_GUARD", "start"),
+        Some(Side::End) => _ = command.env("SYCLBIN_GUARD", "end"),
+        None => {}
+    }
     // These thousands of kernels are never compiled again.
     command.env("SYCLBIN_CACHE", "off");
     let output = command.stdin(Stdio::null()).output();

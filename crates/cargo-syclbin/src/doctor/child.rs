@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
-    /// The exit status; `None` if the process was killed because it wrote nothing for `limit`.
+    /// The exit status; `None` if the process was killed because it wrote nothing to standard output for `limit`.
     pub(super) status: Option<ExitStatus>,
     /// The last lines of standard error.
     pub(super) stderr: String,
@@ -55,7 +55,7 @@ impl fmt::Display for Ended {
 }
 
 /// Runs `command` with `input` as standard input, and passes each line of standard output to `line`. Kills the
-/// process if it writes nothing for `limit`.
+/// process if it writes nothing to standard output for `limit`.
 ///
 /// # Errors
 ///

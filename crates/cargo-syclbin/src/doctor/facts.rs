@@ -20,7 +20,7 @@ use crate::ui::Size;
 
 const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 
-/// The directory of the C++ headers, with one subdirectory per version: relative to the component `compiler` on
+/// The directory of the C++ headers, with one subdirectory per version. It is relative to the compiler's directory on
 /// Windows, and to `/` elsewhere.
 const HEADERS: &str = "usr/include/c++";
 
@@ -34,7 +34,7 @@ pub(super) struct Facts {
     pub(super) taken: Result<Detected, String>,
     /// The rejected candidates that precede the compiler in the search, each with the reason.
     pub(super) skipped: Vec<String>,
-    /// The newest installed component `compiler`.
+    /// The newest installed version of the component `compiler`.
     pub(super) compiler: Option<Row>,
     /// The result of compiling a kernel with `taken`; `None` if no compiler was found.
     pub(super) trial: Option<Result<Compiled, String>>,
@@ -44,7 +44,7 @@ pub(super) struct Facts {
     pub(super) cpp_headers: Result<PathBuf, PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,
-    /// The newest installed component `cpu-device`.
+    /// The newest installed version of the component `cpu-device`.
     pub(super) cpu_device: Option<Row>,
     /// The component that compiles for NVIDIA GPUs, if it is installed.
     pub(super) nvidia: Option<Row>,
@@ -52,7 +52,7 @@ pub(super) struct Facts {
     pub(super) device_variable: Option<String>,
     /// The devices that programs can use, or why they cannot be listed.
     pub(super) devices: Result<Vec<Item>, String>,
-    /// Why an Intel GPU of this machine is missing from `devices`.
+    /// Why this machine's Intel GPU is missing from `devices`; `None` if it is listed or does not exist.
     pub(super) intel_gpu: Option<Item>,
     /// The result of running the compiled kernel, or else the shipped kernel, on the device that a program would use.
     pub(super) run: Result<Ran, String>,
@@ -188,7 +188,7 @@ fn variable(name: &str) -> Option<String> {
     variable_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Returns the newest directory below `root` that holds C++ headers.
+/// Returns the newest directory below `root` that contains C++ headers.
 fn headers(root: &Path) -> Option<PathBuf> {
     let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
     folders

@@ -82,7 +82,7 @@ fn toolchain(facts: &Facts) -> Vec<Item> {
     items.push(match &facts.pip {
         Ok(pip) => note("pip", pip),
         Err(tried) => note("pip", format!("none: {tried}"))
-            .with_remedy("install pip or uv, or set SYCLBIN_PIP; or use --wheels DIR to install"),
+            .with_remedy("install pip or uv, set SYCLBIN_PIP, or install with --wheels DIR"),
     });
     items
 }
@@ -116,7 +116,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
             };
             verdict("library", outcome, &remedy)
         }));
-        // Most users do not need this component, so it does not affect the verdict.
+        // Most users do not need the component `nvidia`, so it does not affect the verdict.
         items.push(match &facts.nvidia {
             Some(nvidia) => component("NVIDIA", nvidia),
             None if cfg!(windows) => note("NVIDIA", "not available on Windows: the compiler cannot generate code for NVIDIA GPUs there"),

@@ -24,7 +24,7 @@ pub const KERNEL: &str = "trial";
 /// The value that the trial kernel writes.
 pub const VALUE: i32 = 42;
 
-/// The time limit for a run. A driver's first compilation can take seconds.
+/// The time limit for a run. It is generous, because a driver's first compilation can take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Ran {
     pub device: String,
     /// Why this device was chosen.
     pub reason: String,
-    /// Preferred devices for which the file has no code, each with the reason.
+    /// Preferred devices for which the file lacks code, each with the reason.
     pub skipped: Vec<String>,
     /// Whether the result was correct.
     pub is_right: bool,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The JSON report, described by `schema/inspect.schema.json`. A field that does not apply is `null`, never absent.
+//! The JSON report, described by `schema/inspect.schema.json`. A field that does not apply is `null`, but property
+//! values and parameter types omit such fields.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};

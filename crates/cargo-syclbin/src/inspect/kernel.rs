@@ -14,7 +14,7 @@ use syclbin_tools::__private as names;
 
 use crate::ui::Shown;
 
-/// A kernel, as in the JSON output.
+/// A kernel, as it appears in the JSON output.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Kernel {
     /// The symbol in the code.
@@ -23,7 +23,7 @@ pub struct Kernel {
     pub name: Option<String>,
     /// The C++ declaration, if known.
     pub declaration: Option<String>,
-    /// The source location, as file name and line.
+    /// The source location, as `file:line`.
     pub location: Option<String>,
     /// The path of the function that `include_syclbin!` generates, such as `fill::iota`.
     pub stub: Option<String>,
@@ -39,7 +39,7 @@ pub struct Kernel {
     pub maximum_work_group_size: Option<Vec<u32>>,
     /// The number of work-group dimensions, if the file records it.
     pub work_group_dimensions: Option<usize>,
-    /// The number of work-items per sub-group that the kernel requires, if it specifies one.
+    /// The required sub-group size in work-items, if the kernel specifies one.
     pub required_sub_group_size: Option<u32>,
     /// The zero-based indices of the arguments that the compiler removed.
     pub eliminated_arguments: Vec<usize>,

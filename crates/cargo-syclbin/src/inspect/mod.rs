@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin inspect`: reports the contents of a SYCLBIN file.
 //!
-//! `Contents` is the parsed file. The modules `text` and `json` format it, and share the functions at the end.
+//! `Contents` is the parsed file. The modules `text` and `json` format it, and share the functions at the end of this
+//! file.
 
 mod json;
 mod kernel;
@@ -73,7 +74,7 @@ impl<'a> Contents<'a> {
         let (frame, file) = input.syclbin()?;
         let damaged = |cause| input.not_syclbin(cause);
         let mut modules = Vec::new();
-        // The view and the model have the same modules and images in the same order.
+        // The view and the model contain the same modules and images in the same order.
         for (module, model) in frame.modules().zip(&file.modules) {
             let module = module.map_err(damaged)?;
             let images: std::result::Result<Vec<_>, _> = module.images().collect();

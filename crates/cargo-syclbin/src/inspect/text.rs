@@ -125,8 +125,8 @@ impl Page {
         }
         let container = match contents.container {
             Container::Bare => "version 1, without a wrapper",
-            Container::OffloadBinary1 => "version 1 in an OffloadBinary of version 1",
-            Container::OffloadBinary2 => "version 1 in an OffloadBinary of version 2",
+            Container::OffloadBinary1 => "version 1 in a version 1 OffloadBinary",
+            Container::OffloadBinary2 => "version 1 in a version 2 OffloadBinary",
             Container::Images => "bare device images from LLVM's own SYCL compiler",
             _ => "version 2, an OffloadBinary with an entry for each part",
         };

@@ -32,7 +32,7 @@ pub struct Existing {
 pub(super) struct Draft {
     /// The sources, the build script and the program, by their path in the crate.
     pub(super) files: BTreeMap<String, Vec<u8>>,
-    /// The end of the dependency on `syclbin-rt`.
+    /// The features of the dependency on `syclbin-rt`, as the end of its table in Cargo.toml.
     pub(super) features: &'static str,
 }
 
@@ -62,7 +62,7 @@ impl Existing {
                     directories.insert(directory);
                 }
             }
-            // The copies find the headers beside the originals.
+            // Lets the copies include the headers beside the originals.
             calls.extend(directories.iter().map(|path| format!(".include({path:?})")));
             calls.extend(self.flags.iter().map(|flag| format!(".flag({flag:?})")));
             script = script.replace(&format!(".source({example:?})"), &calls.join("\n        "));
@@ -71,7 +71,7 @@ impl Existing {
             let launches = launches.join("\n").replace('\n', "\n    ");
             let launches = launches.replace("    \n", "\n");
             main = fill(PORTED).replace("LAUNCHES", launches.trim_end());
-            // The kernels may have parameters of these types.
+            // The kernels may have `half` parameters.
             features = ", features = [\"half\"]";
         }
         files.insert("build.rs".to_owned(), script.into());
@@ -79,7 +79,7 @@ impl Existing {
         Ok(Draft { files, features })
     }
 
-    /// Returns the compiled file, and the files that the compiler has read.
+    /// Compiles the sources. Returns the compiled file, and the files that the compiler read.
     fn compile(&self, sources: &[PathBuf]) -> Result<(Vec<u8>, BTreeSet<PathBuf>)> {
         let build = Build::new().targets(["spir64"]).warnings(false);
         let build = sources.iter().fold(build, Build::source);

@@ -29,7 +29,7 @@ const VERSION: &str = concat!(
 /// The crate that runs kernels, and the crate that compiles them.
 const CRATES: [&str; 2] = ["syclbin-rt", "syclbin-build"];
 
-/// Where Cargo finds the crates of syclbin.
+/// Where Cargo finds the syclbin crates.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Source {
     /// Use the crates in this checkout of syclbin [default: the crates on crates.io]
@@ -96,7 +96,7 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// Fails if standard output cannot be written.
+    /// Fails if standard output cannot be written to.
     pub fn print(&self) -> Result<()> {
         ui::answer(&self.text)?;
         for note in &self.notes {
@@ -146,7 +146,7 @@ impl Change {
 
 impl Drop for Change {
     fn drop(&mut self) {
-        // The caller reports the original error. A directory that contains other files stays.
+        // Ignore errors: the caller reports the original one, and a directory that contains other files must stay.
         for (path, before) in self.before.iter().rev() {
             let _ = match before {
                 Some(bytes) => fs::write(path, bytes),
@@ -163,7 +163,7 @@ const MAIN: &str = include_str!("../../templates/main.rs");
 const PORTED: &str = include_str!("../../templates/ported.rs");
 /// The kernel module for an existing crate.
 const MODULE: &str = include_str!("../../templates/kernels.rs");
-/// The code with which an existing crate uses [`MODULE`].
+/// The code that an existing crate adds to use [`MODULE`].
 const CALL: &str = include_str!("../../templates/call.rs");
 /// The GitHub Actions workflow. `REPOSITORY` stands for the repository with the action.
 const WORKFLOW: &str = include_str!("../../templates/ci.yml");

@@ -30,8 +30,8 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// Fails if the directory exists, Cargo rejects the name, the checkout does not exist, or a file cannot be written. On
-/// failure, no new directory is left behind.
+/// Fails if the directory exists, the name is invalid, the checkout does not exist, a source cannot be compiled, or a
+/// file cannot be written. On failure, no new directory is left behind.
 pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let name = options.name.as_str();
     let checkout = options.source.checkout(current)?;
@@ -42,7 +42,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let program = current.join(name);
     let failed = |cause| Error::Save(program.clone(), cause);
     let staging = tempfile::tempdir_in(current).map_err(failed)?;
-    // Otherwise Cargo would make the staged package a member of the workspace above.
+    // Create a workspace, because Cargo would otherwise add the staged package to a workspace in a parent directory.
     fs::write(staging.path().join("Cargo.toml"), "[workspace]\n").map_err(failed)?;
     let staged = staging.path().join("package");
     let words = ["new", "--quiet", "--bin", "--name", name, "package"];
@@ -104,7 +104,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Returns the line of a dependency. `features` is empty, or the end of a table.
+/// Returns the Cargo.toml line for a dependency. `features` is empty, or the end of an inline table.
 fn dependency(name: &str, checkout: Option<&str>, features: &str) -> String {
     let place = match checkout {
         // A JSON string is also a TOML string.

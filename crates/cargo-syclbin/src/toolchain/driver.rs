@@ -63,7 +63,7 @@ impl Driver {
             && headers.all(|(path, text)| same(&installed(path), text.as_bytes()))
     }
 
-    /// Writes the driver and the headers into the compiler's directory, each by a rename, and updates the manifest.
+    /// Writes the driver and the headers into the compiler's directory, each with a rename, and updates the manifest.
     pub(super) fn write(
         &self,
         folder: &Path,
@@ -103,7 +103,7 @@ fn installed(header: &str) -> String {
     format!("include/{header}")
 }
 
-/// Returns whether a path in the compiler's manifest is a file of this package.
+/// Returns whether a path in the compiler's manifest refers to a file that comes from this package.
 pub(super) fn is_own(path: &str) -> bool {
     path == ENTRY || path.starts_with("include/syclbin/")
 }

@@ -85,7 +85,7 @@ impl Installer<'_> {
                 self.refresh(&self.folder(step.pin), &staging)?;
             }
             self.install_all(&plan, &staging)?;
-            // The staging files are no longer needed, and a failure to remove them does not affect the installation.
+            // Unlike `close`, this ignores a failure to remove the staging files, which does not affect the installation.
             drop(staging);
         }
         let outcomes = plan.iter().map(|Step { pin, outcome, .. }| {
@@ -102,8 +102,8 @@ impl Installer<'_> {
         Ok(outcomes.collect())
     }
 
-    /// Replaces the driver and the headers, then their sizes in the manifest, each by a rename. If the process is
-    /// killed in between, the sizes differ, and the next run repeats the refresh.
+    /// Replaces the driver and the headers, and then the manifest with their sizes, each with a rename. If the process
+    /// is killed in between, the next run finds a difference and repeats the refresh.
     fn refresh(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         // Read the manifest again, now that the lock is held.
         let mut manifest = Manifest::read(folder)

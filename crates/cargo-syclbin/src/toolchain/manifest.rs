@@ -13,7 +13,7 @@
 //! ```
 //!
 //! There is one `wheel` line per wheel, in the order of the pins, and one `file` line per file of the component,
-//! except the manifest. Paths are relative to the component's directory and use `/`. The manifest is written last
+//! except the manifest. Paths are relative to the manifest's directory and use `/`. The manifest is written last
 //! and completes the installation.
 //!
 //! Sizes reveal truncated, replaced and deleted files. Hashing some 300 MB instead would delay the answer "already
@@ -37,7 +37,7 @@ const HEADER: &str = "syclbin manifest 1";
 pub struct Manifest {
     /// The `component`, `version` and `wheel` lines.
     origin: String,
-    /// The sizes of the installed files in bytes, except the manifest itself. Paths are relative to the component's
+    /// The sizes of the installed files in bytes, except the manifest itself. Paths are relative to the manifest's
     /// directory.
     pub files: BTreeMap<String, u64>,
 }
@@ -62,7 +62,7 @@ impl Manifest {
         manifest
     }
 
-    /// Reads the manifest in a component's directory.
+    /// Reads the manifest in an installation's directory.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Manifest {
             Ok(found) => {
                 let found = found.len();
                 Some(format!(
-                    "{path} has {found} bytes, but was installed with {size}"
+                    "{path} is {found} bytes long, but was {size} bytes long when it was installed"
                 ))
             }
         })

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! An interrupted installation (a wrong hash, a full disk, `kill -9`) leaves at most a staging directory. That
-//! directory is never mistaken for an installation, and the next command that writes removes it.
+//! directory is never mistaken for an installation, and the next command that changes the home directory removes it.
 
 pub mod driver;
 pub mod install;
@@ -38,7 +38,7 @@ pub fn pins_of(components: &[Component]) -> Result<Vec<ComponentPin>> {
     pins_among(ALL.clone(), components)
 }
 
-/// Like [`pins_of`], but for a system with the components `all`.
+/// Like [`pins_of`], but for a system whose available components are `pins`.
 fn pins_among(mut pins: Vec<ComponentPin>, components: &[Component]) -> Result<Vec<ComponentPin>> {
     let exists = |component: &Component| pins.iter().any(|pin| pin.component == *component);
     let lacking = components.iter().find(|component| !exists(component));
@@ -58,8 +58,8 @@ fn pins_among(mut pins: Vec<ComponentPin>, components: &[Component]) -> Result<V
 }
 
 fn has_nvidia() -> bool {
-    // Containers and other systems may lack the kernel module's file, so also check for the library that programs
-    // load.
+    // Containers and other operating systems may lack the kernel module's file, so also look for an NVIDIA GPU on the
+    // PCI bus and for a CUDA device.
     Path::new("/proc/driver/nvidia/version").exists()
         || has_gpu(Path::new("/sys/bus/pci/devices"))
         || syclbin_rt::Device::select("cuda").is_ok()

@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, de};
 use syclbin_toolchain::Component;
 
 /// Every component that `cargo syclbin toolchain install` can install on this system. For the compiler, the installer
-/// also copies the `syclbin-clang` beside the running program.
+/// also copies the `syclbin-clang` that is beside the running program.
 pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| of(OS, ARCH));
 
 /// Returns the pins for a system, which is named as in [`std::env::consts`].
@@ -65,7 +65,7 @@ pub struct WheelPin {
     /// The files to unpack, each with its unpacked size in bytes. A path begins with `data/` for `STEM.data/data` (on
     /// Windows `data/Library/`), with `dist-info/` for `STEM.dist-info`, with `ziglang/` for the headers of a C and a
     /// C++ library, or with `nvidia/cu13/`, the root of a CUDA installation, whose programs are in `bin`. That
-    /// installation needs at least one file in `include`, because clang rejects a CUDA directory without it.
+    /// installation needs at least one file in `include`, because clang rejects a CUDA directory without one.
     pub members: BTreeMap<&'static str, u64>,
 }
 
@@ -91,7 +91,8 @@ const ROOTS: [(&str, &str); 6] = [
 ];
 
 impl ComponentPin {
-    /// Returns the size of its files in bytes, without `syclbin-clang` and the manifest.
+    /// Returns the total size in bytes of the files from its wheels. This excludes `syclbin-clang`, the headers
+    /// `<syclbin/...>` and the manifest.
     #[must_use]
     pub fn unpacked_size(&self) -> u64 {
         self.wheels.iter().map(WheelPin::unpacked_size).sum()
@@ -141,8 +142,8 @@ impl WheelPin {
     }
 
     /// Returns the path of the member relative to the component's directory, with `/` between directories. Licence
-    /// texts go to `licenses/NAME`, the headers of `ziglang` go to `usr/include`, and everything else stays in its
-    /// directory.
+    /// texts go to `licenses/NAME`, the headers of `ziglang` go to `usr/include`, and everything else keeps its path
+    /// below `data/`, `data/Library/` or `nvidia/cu13/`.
     #[must_use]
     pub fn target(&self, path: &str) -> String {
         let mut roots = ROOTS.iter();

@@ -5,8 +5,8 @@
 //! code. It still checks every file that pip fetches.
 //!
 //! The candidates, in order: `python3 -m pip`, `python -m pip`, `pip3`, `pip`, `uv tool run pip`. The variable
-//! `SYCLBIN_PIP` replaces them all. It holds the path of a program, or words separated by spaces, like `python3.12
-//! -m pip`.
+//! `SYCLBIN_PIP` replaces them all. It contains the path of a program, or words separated by spaces, such as
+//! `python3.12 -m pip`.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -29,7 +29,7 @@ const CANDIDATES: [&str; 5] = [
     "uv tool run pip",
 ];
 
-/// The arguments with which uv runs pip. uv lacks a `pip download` command.
+/// The arguments with which uv runs pip, because uv itself has no `pip download` command.
 const UV: [&str; 3] = ["tool", "run", "pip"];
 
 /// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip
@@ -52,14 +52,14 @@ pub struct Search {
     pub path: Option<OsString>,
 }
 
-/// A pip, as found on this machine.
+/// A pip that was found on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pip {
     /// The path of the program.
     program: PathBuf,
     /// The arguments that always come first, like `-m pip`.
     leading: Vec<String>,
-    /// The version that it reports.
+    /// The version that the program reports: pip's, or uv's if uv runs pip.
     pub version: String,
 }
 
@@ -134,12 +134,12 @@ impl Pip {
 
     /// Downloads `wheels` into a directory. Pip's own output goes to standard error.
     ///
-    /// pip fetches each wheel into `temporary` first. The system's temporary directory is often too small, and a
-    /// killed pip would leave hundreds of megabytes there.
+    /// pip fetches each wheel into `temporary` first, instead of the system's temporary directory, which is often too
+    /// small, and in which a killed pip would leave hundreds of megabytes.
     ///
     /// # Errors
     ///
-    /// Fails if pip does not start, or ends with an error.
+    /// Fails if pip cannot be started, or exits with an error.
     pub fn download(&self, wheels: &[&WheelPin], folder: &Path, temporary: &Path) -> Result<()> {
         let mut command = self.command();
         command.env("TMPDIR", temporary);
@@ -154,7 +154,7 @@ impl Pip {
         command.arg("--dest").arg(folder);
         let wanted = wheels.iter();
         command.args(wanted.map(|wheel| format!("{}=={}", wheel.name, wheel.version)));
-        // Standard output is reserved for results. Standard input stays open for a mirror's password.
+        // Standard output is reserved for results. Pip may ask for a mirror's password on standard input.
         command.stdout(Stdio::from(std::io::stderr()));
         let status = match command.status() {
             Ok(status) if status.success() => return Ok(()),

@@ -98,13 +98,13 @@ impl<'a> Staging<'a> {
             .map_or(Ok(()), |parent| self.create_folder(parent))
     }
 
-    /// Flushes the names in a directory to the disk, so that they survive a loss of power.
+    /// Flushes a directory's entries to the disk, so that they survive a power failure.
     ///
     /// # Errors
     ///
     /// Fails if the directory cannot be flushed.
     pub fn sync_folder(&self, folder: &Path) -> Result<()> {
-        // Other systems cannot open a directory as a file.
+        // Only Unix can open a directory as a file.
         if cfg!(unix) {
             let synced = File::open(folder).and_then(|opened| opened.sync_all());
             synced.map_err(|cause| self.failed(folder, cause))?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks a local wheel against its pin, and unpacks it member by member.
 //!
-//! A file is unpacked only if its size and SHA-256 match the pin. Only pinned members are read, and a member that
-//! exceeds its pinned size is rejected.
+//! A wheel is unpacked only if its size and SHA-256 match the pin. Only pinned members are read, and a member whose
+//! unpacked size differs from the pin is rejected.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -83,7 +83,7 @@ impl<'a> Wheel<'a> {
         staging.create_parent(target)?;
         // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
         let mut file = File::create_new(target).map_err(failed)?;
-        // A member may claim one size and unpack to another.
+        // Limit the read, because a member may claim one size and unpack to another.
         let mut source = Watched {
             source: source.take(size + 1),
             progress: staging.progress,

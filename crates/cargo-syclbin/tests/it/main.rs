@@ -4,6 +4,8 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod files;
+#[cfg(unix)] // runs a shell
+mod guard;
 mod project;
 mod toolchain;
 #[cfg(unix)] // a shell script stands in for Cargo

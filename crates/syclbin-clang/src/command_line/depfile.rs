@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes depfiles: rules for make and Ninja that list the files that a compilation read.
+//! Generates depfiles: rules that tell make and Ninja which files a compilation read.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ pub(crate) struct Depfile {
     pub(crate) path: PathBuf,
     /// Whether the command line specifies the path.
     pub(crate) explicit: bool,
-    /// The targets, already escaped for the rule.
+    /// The targets, as they appear in the rule.
     pub(crate) targets: String,
     pub(crate) kind: Kind,
-    /// Whether each header gets its own rule: `-MP`.
+    /// Whether to add an empty rule for each header: `-MP`.
     pub(crate) phony: bool,
 }
 
@@ -45,7 +45,7 @@ impl Depfile {
                 all.push(path);
             }
         }
-        // `self.targets` is already escaped, so `rule`, which escapes its target, gets an empty target.
+        // `rule` would escape `self.targets` a second time, so it gets an empty target.
         let rule = depfile::rule(Path::new(""), all.iter().copied());
         let mut text = format!("{}{rule}", self.targets);
         if self.phony {
@@ -61,7 +61,7 @@ impl Depfile {
     }
 }
 
-/// Returns the files of a rule, except the library's built-in headers, which are not files on disk.
+/// Returns the files that a rule lists, except the library's built-in headers, which do not exist on disk.
 pub(crate) fn files(rule: &str) -> Vec<PathBuf> {
     let mut all = depfile::prerequisites(rule);
     all.retain(|path| !path.starts_with(BUILT_IN_DIRECTORY));

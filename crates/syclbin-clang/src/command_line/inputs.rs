@@ -116,11 +116,11 @@ mod tests {
             assert!(matches!(input, Input::Object(_)), "{input:?}");
         }
         let Err(Failure::Own(text)) = open("k.ll", b"define") else {
-            panic!("assembly was taken");
+            panic!("assembly was accepted");
         };
         assert!(text.contains("k.ll' is neither a source"), "{text}");
         let Err(Failure::Own(text)) = Input::open(folder.path().join("none.cpp")) else {
-            panic!("it is not there");
+            panic!("a missing file was opened");
         };
         assert!(text.contains("none.cpp': "), "{text}");
         assert!(Input::open(folder.path().to_owned()).is_err());

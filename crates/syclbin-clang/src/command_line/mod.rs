@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses clang's command line into types.
 //!
-//! [`response_file`] expands `@FILE`, [`table`] lists all options, and [`options`] parses them. The other modules
-//! define parts of the parsed request.
+//! [`response_file`] expands `@FILE`, [`table`] lists the options that need special treatment, and [`options`] parses
+//! the command line. The other modules define parts of the parsed request.
 
 pub(crate) mod depfile;
 pub(crate) mod inputs;
@@ -13,5 +13,5 @@ mod table;
 pub(crate) mod targets;
 pub(crate) mod warnings;
 
-/// The text of `--help`: every option, by topic.
+/// The text that `--help` prints.
 pub(crate) const HELP: &str = include_str!("help.txt");

@@ -65,7 +65,7 @@ fn add(
     Ok(())
 }
 
-/// Splits text at white space. Inside quotes (`"` or `'`) or after a backslash, white space is part of a word. A
+/// Splits text at whitespace. Inside quotes (`"` or `'`) or after a backslash, whitespace is part of a word. A
 /// backslash escapes the next character, even inside quotes.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();

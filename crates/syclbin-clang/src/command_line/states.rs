@@ -67,7 +67,7 @@ impl Dependencies {
         self.option(state).filter(|_| state == State::Executable)
     }
 
-    /// Returns the state to which each source is compiled, if the file combines several.
+    /// Returns the state to which each input is compiled if the file combines several inputs.
     pub(crate) fn state_of_part(&self, whole: State) -> State {
         match (whole, self) {
             // A source may use functions from another source, so the imports of a single source are not checked yet.
@@ -77,7 +77,8 @@ impl Dependencies {
     }
 }
 
-/// Checks that a file in state `part` may join a file in state `whole`. A file cannot return to an earlier state.
+/// Checks that a file in state `part` may join a file in state `whole`. A file cannot return to an earlier state, and
+/// an executable cannot join any file.
 pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
     let rank = |state| match state {
         State::Input => Some(0),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Looks up options in a table that contains the position of each option's value and the treatment of the option.
+//! Looks up options in a table that records where each option's value is, and how the option is treated.
 //!
 //! An option that is not listed is passed to clang without a separate value. Clang then accepts or rejects it.
 
-/// The position of an option's value.
+/// Where an option's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The option has no value.
@@ -12,11 +12,11 @@ pub(crate) enum Form {
     Joined,
     /// The value is the next argument.
     Separate,
-    /// The value is in the same argument, or otherwise the next argument.
+    /// The value is the rest of the same argument, or the next argument if nothing follows the name.
     Either,
 }
 
-/// The treatment of an option.
+/// What this program does with an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
     /// Passed to clang in one argument.
@@ -30,7 +30,7 @@ pub(crate) enum Treatment {
     Nothing,
     /// Ignored with a warning, as in clang, because it configures a step that does not exist for SYCLBIN files.
     Unused,
-    /// Rejected, because it would change the output or request another kind of output. The message contains the reason.
+    /// Rejected, with this reason in the message.
     Refused(&'static str),
     /// Handled by this program.
     Ours,
@@ -70,7 +70,7 @@ fn rows() -> impl Iterator<Item = (Form, Treatment, &'static str)> {
     rows.flatten()
 }
 
-/// An option on the command line.
+/// A row of the table, and the value in the argument that matched it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known<'a> {
     pub(crate) name: &'static str,
@@ -81,7 +81,7 @@ pub(crate) struct Known<'a> {
     pub(crate) next: bool,
 }
 
-/// Returns the row for `argument`. The longest matching name wins.
+/// Returns the row that matches `argument`. The longest matching name wins.
 pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
     let mut best: Option<Known<'_>> = None;
     for (form, treatment, name) in rows() {

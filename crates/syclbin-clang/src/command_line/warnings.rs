@@ -16,7 +16,7 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// Applies the effect of `option` on warnings. The option is also passed to clang.
+    /// Updates the settings if `option` controls warnings. The caller also passes the option to clang.
     pub(crate) fn look_at(&mut self, option: &str) {
         match option {
             "-w" => self.none = true,

@@ -7,7 +7,7 @@ extern "C" {
 SYCLBIN_CONVERSION float __devicelib_ConvertBF16ToFINTEL(const unsigned short &from) noexcept {
   return __builtin_bit_cast(float, static_cast<unsigned>(from) << 16);
 }
-// Rounds to nearest, ties to even. A NaN stays a NaN when its low half is cut off.
+// Rounds to nearest, ties to even. Sets the quiet bit of a NaN, so that truncation cannot make it an infinity.
 SYCLBIN_CONVERSION unsigned short __devicelib_ConvertFToBF16INTEL(const float &from) noexcept {
   unsigned bits = __builtin_bit_cast(unsigned, from);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<unsigned short>(bits >> 16 | 0x40u);

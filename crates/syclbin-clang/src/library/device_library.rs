@@ -3,13 +3,13 @@
 //!
 //! The compiler library contains all its files and reads them from memory, with one exception. When it compiles to PTX,
 //! it opens the library of SYCL's built-in functions by an absolute path in a system directory. No option changes that
-//! path, and users do not want a file there.
+//! path, and users do not want to install a file there.
 //!
-//! So this program defines its own function `open64`, which its linker exports (`build.rs`). The dynamic linker binds
-//! the compiler library to this function instead of the C library's. After [`serve`], opening that path yields content
-//! that was extracted from the compiler library. All other calls are forwarded.
+//! So this program defines its own function `open64`, which the build script of `cargo-syclbin` exports. The dynamic
+//! linker binds the compiler library to this function instead of the C library's. After [`serve`], opening that path
+//! yields the device library, which is extracted from the compiler library. All other calls are forwarded.
 //!
-//! A test in `end-to-end/tests/it/compiler/nvidia.rs` fails as soon as a compiler library no longer needs this.
+//! A test in `end-to-end/tests/it/compiler/nvidia` fails as soon as a compiler library no longer needs this workaround.
 #![allow(unsafe_code)] // defines a C function that C code calls
 
 use std::path::Path;
@@ -17,18 +17,18 @@ use std::path::Path;
 use crate::Result;
 use crate::library::PinnedFile;
 
-/// The position of the file's content in version [`crate::library::VERSION`] of the library.
+/// The device library's position inside version [`crate::library::VERSION`] of the compiler library.
 const CONTENT: PinnedFile = PinnedFile {
     offset: 81_726_032,
     size: 7_397_336,
     sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
 };
 
-/// Redirects the path that the library opens to the embedded file, for the whole process.
+/// Makes the path that the compiler library opens refer to the embedded file, for the whole process.
 ///
 /// # Errors
 ///
-/// Fails if the content is missing, or if programs cannot override C library functions on this system.
+/// Fails if the embedded file cannot be read or copied to memory, or if this system is not x86-64 Linux with glibc.
 pub(crate) fn serve(library: &Path) -> Result<()> {
     imp::serve(&CONTENT.read(library)?)
 }
@@ -46,7 +46,7 @@ mod imp {
     /// The path that the compiler library opens.
     const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
 
-    /// An unnamed file with the content, which exists until the process ends.
+    /// An in-memory copy of the embedded file, which exists until the process ends.
     static SERVED: OnceLock<File> = OnceLock::new();
 
     pub(super) fn serve(content: &[u8]) -> Result<()> {
@@ -68,7 +68,7 @@ mod imp {
         }
     }
 
-    /// Returns a descriptor of the embedded file, if `path` is its path. Each descriptor has its own position.
+    /// Opens the embedded file if `path` is [`PATH`]. Each descriptor has its own position.
     fn served(path: &CStr) -> Option<c_int> {
         let file = SERVED.get()?;
         if path.to_bytes() != PATH.as_bytes() {
@@ -90,15 +90,14 @@ mod imp {
     /// `AT_FDCWD`: [`openat`] resolves relative paths in the current directory.
     const CURRENT_FOLDER: c_int = -100;
 
-    /// Opens a file for the whole process, including Rust's standard library. Must not panic, and allocates memory only
-    /// for the embedded file.
+    /// Replaces the C library's `open64` in the whole process, including Rust's standard library. Must not panic, and
+    /// allocates memory only for the embedded file.
     ///
     /// # Safety
     ///
     /// As for C's `open64`: `path` is null or a C string.
-    // In C, the mode is optional. Callers pass it when it matters, and on x86-64 an extra or missing argument does not
-    // affect other calls. SAFETY: it does what the C library's function of this name does, which is what callers rely
-    // on.
+    // SAFETY: the function behaves like the C library's function of the same name, on which callers rely. In C, the
+    // mode is optional. Callers pass it when it matters, and on x86-64 an extra or missing argument does no harm.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
         if !path.is_null() {
@@ -109,7 +108,7 @@ mod imp {
             }
         }
         // SAFETY: the caller's contract for `open64` covers these arguments, and `openat` accepts the same ones. On
-        // x86-64, file offsets always have 64 bits.
+        // x86-64, file offsets are always 64 bits wide.
         unsafe { openat(CURRENT_FOLDER, path, flags, mode) }
     }
 
@@ -119,7 +118,7 @@ mod imp {
 
         #[test]
         fn only_the_served_path_is_redirected() {
-            assert!(File::open(PATH).is_err(), "nothing lies there");
+            assert!(File::open(PATH).is_err(), "the path must not exist");
             serve(b"bitcode").unwrap();
             for _ in 0..2 {
                 assert_eq!(std::fs::read(PATH).unwrap(), b"bitcode");

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use syclbin::property::Value;
-/// The content of the header at [`ASSERT_PATH`]: handling of failed asserts.
+/// The content of the header at [`ASSERT_PATH`], which handles failed asserts.
 use syclbin_build::headers::ASSERT;
 use syclbin_toolchain::INSTALL_COMMAND;
 
@@ -33,14 +33,14 @@ pub(crate) const BUILT_IN_DIRECTORY: &str = if cfg!(windows) {
     "/sycl-jit-toolchain/"
 };
 
-/// The header in [`BUILT_IN_DIRECTORY`] that sources for native code include first. The library receives its content
-/// together with the source.
+/// The header in [`BUILT_IN_DIRECTORY`] that is included before every source if SPIR-V is compiled to native code. The
+/// library receives the header's content together with the source.
 pub(crate) const BFLOAT16_PATH: &str = "syclbin-clang/bfloat16.hpp";
-/// The content of that header: conversions for `bfloat16`.
+/// The content of the header at [`BFLOAT16_PATH`]: conversions for `bfloat16`.
 const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
-/// The header in [`BUILT_IN_DIRECTORY`] that all sources include first. The library receives its content together with
-/// the source.
+/// The header in [`BUILT_IN_DIRECTORY`] that is included before every source. The library receives the header's content
+/// together with the source.
 pub(crate) const ASSERT_PATH: &str = "syclbin-clang/assert.hpp";
 
 /// Returns the arguments that include a header in [`BUILT_IN_DIRECTORY`] before a source.
@@ -50,8 +50,9 @@ pub(crate) fn include_arguments(header: &str) -> [String; 4] {
     ["-Xclang", "-include", "-Xclang", &path].map(str::to_owned)
 }
 
-/// On Windows, selects Linux's types, so that `long` has 64 bits wherever a kernel is compiled, and configures the
-/// installed libc++ and musl. The headers do not define these macros: `zig` passes them on its command line.
+/// The options for Windows. They select Linux's types, so that `long` is 64 bits wide wherever a kernel is compiled,
+/// and configure the installed libc++ and musl. Their headers come from Zig, which defines these macros on its command
+/// line instead of in the headers.
 const FOR_WINDOWS: [&str; 16] = [
     "--target=x86_64-unknown-linux-musl",
     "-stdlib=libc++",
@@ -127,8 +128,8 @@ pub(crate) struct Output {
 
 /// Compiles `source` to `code` with the library at `library`. If `only_bitcode` is set, stops at the bitcode.
 ///
-/// `name` identifies the source in diagnostics, and is the base path for its `#include "..."`. Errors from clang or from
-/// the library become [`Failure::Diagnostics`].
+/// `name` identifies the source in diagnostics, and is the base path for its `#include "..."` directives. Errors from
+/// clang or from the library become [`Failure::Diagnostics`].
 pub(crate) fn compile(
     library: &Path,
     name: &str,
@@ -196,8 +197,8 @@ pub(crate) fn compile(
     // SAFETY: `explain_exit` exists until the process ends.
     unsafe { raw::atexit(explain_exit) };
     IS_INSIDE.store(true, Ordering::Relaxed);
-    // SAFETY: every pointer refers to a string or array that outlives the call, with its true count. An empty view is
-    // never dereferenced.
+    // SAFETY: every pointer refers to a string or array that outlives the call, and every count is the length of its
+    // array. An empty view is never dereferenced.
     let result = unsafe {
         compile(
             raw::SourceFile {
@@ -221,7 +222,7 @@ pub(crate) fn compile(
         )
     };
     IS_INSIDE.store(false, Ordering::Relaxed);
-    // SAFETY: the library owns the log, which exists until the library is unloaded. That is after this copy.
+    // SAFETY: the library owns the log, which stays valid until `loaded` is dropped at the end of this function.
     let log = unsafe { text(result.log) };
     if result.error != raw::SUCCESS {
         if log.contains(UNREADABLE.trim_start_matches("#error ").trim_end()) {
@@ -232,7 +233,7 @@ pub(crate) fn compile(
         }
         return Err(Failure::Diagnostics(log)); // after an error, there are no images
     }
-    // SAFETY: as for the log. After a success, images and bitcode are complete.
+    // SAFETY: as for the log. On success, the views of the images and the bitcode are valid.
     let (images, bitcode) = unsafe { (copy_images(&result.images), slice(&result.saved_ir)) };
     Ok(Output {
         images,
@@ -249,8 +250,8 @@ static IS_INSIDE: AtomicBool = AtomicBool::new(false);
 extern "C" fn explain_exit() {
     if IS_INSIDE.load(Ordering::Relaxed) {
         eprintln!(
-            "syclbin-clang: error: the compiler library cannot translate a feature of this source (see above); use a \
-             DPC++ clang++ (SYCLBIN_CLANG)"
+            "syclbin-clang: error: the compiler library cannot translate a feature of this source (see above); set \
+             SYCLBIN_CLANG to a DPC++ clang++"
         );
     }
 }
@@ -304,7 +305,7 @@ unsafe fn text(string: *const c_char) -> String {
 /// `images` is a view that the library returned.
 unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
     let copy_value = |value: &raw::PropertyValue| {
-        // SAFETY: the views and strings of a returned image are complete.
+        // SAFETY: the views and strings in a returned image are valid.
         let (name, bytes) = unsafe { (text(value.name), slice(&value.bytes)) };
         let value = if value.is_integer {
             Value::U32(value.integer)
@@ -346,6 +347,6 @@ pub(crate) fn build_for_cpu(code: &[u8], options: &str) -> syclbin_rt::Result<Ve
     let device = syclbin_rt::__private::native_cpu()?;
     // SAFETY: the module comes from the library, or from another compiler whose file the user asks to link. As with
     // every linker input, the user vouches that it is a valid module. If it is not, the driver can corrupt only this
-    // process, which holds no secret. The parent process reads only a file and an exit status from it.
+    // process, which holds no secrets. The parent process reads only a file and an exit status from it.
     unsafe { syclbin_rt::__private::build_native(&device, code, options) }
 }

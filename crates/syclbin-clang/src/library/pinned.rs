@@ -16,8 +16,9 @@ use crate::{Result, own};
 /// The DPC++ version of the library.
 pub(crate) const VERSION: &str = "2026.2.0";
 
-/// The size and the hash identify this version, because the library has neither a build ID nor a version function. The
-/// hash covers the start of the file with the symbol and relocation tables, which differ between any two builds.
+/// The library's size. It identifies [`VERSION`] together with [`HEAD_SHA256`], because the library has neither a
+/// build ID nor a version function. The hash covers the start of the file, which contains the symbol and relocation
+/// tables. These tables differ between any two builds.
 pub(super) const SIZE: u64 = if cfg!(windows) {
     196_540_032
 } else {
@@ -60,7 +61,7 @@ impl PinnedFile {
     }
 }
 
-/// Returns the library of the installation that contains this program, or else of the newest installation.
+/// Returns the library from the installation that contains this program, or otherwise from the newest installation.
 pub(crate) fn find() -> Result<PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|program| {
         let folder = program.parent()?.parent()?;
@@ -111,7 +112,7 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
     let difference = if found == size {
         "its first bytes differ".to_owned()
     } else {
-        format!("it has {found} bytes instead of {size}")
+        format!("it is {found} bytes long instead of {size}")
     };
     own(format!(
         "{} is not the compiler library of DPC++ {VERSION} ({difference}), so it is not used; run \

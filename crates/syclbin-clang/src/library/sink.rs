@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Receives a file that the library writes besides the code.
+//! Receives the additional files that the library writes, such as the depfile.
 
 use crate::{Result, own};
 
-/// Receives a file that the library writes in addition to the code, such as the depfile. The library terminates the
-/// process if it cannot write the file, so it must not write to the user's path. On Linux this is a file in memory,
-/// which cannot run into a full disk; elsewhere it is a temporary file.
+/// A file that the library writes in addition to the code, such as the depfile. The library terminates the process if
+/// it cannot write the file, so it must not write to the user's path. On Linux, the file is in memory, where a full
+/// disk does not matter. On other systems, it is a temporary file.
 pub(crate) struct Sink {
     pub(crate) path: String,
-    /// Keeps the file until it has been read.
+    /// Keeps the file alive until it has been read.
     #[cfg(target_os = "linux")]
     _file: std::fs::File,
     #[cfg(not(target_os = "linux"))]
@@ -44,7 +44,7 @@ impl Sink {
         match std::fs::read(&self.path) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) => own(format!(
-                "cannot read a file of the compiler library: {error}"
+                "cannot read a file that the compiler library wrote: {error}"
             )),
         }
     }

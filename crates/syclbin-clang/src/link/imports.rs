@@ -16,12 +16,13 @@ pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item 
     flagged(module, set::EXPORTED_SYMBOLS)
 }
 
-/// Returns the exports that other modules may also define, such as `inline` functions in C++. Only the SPIR-V
-/// distinguishes these exports from others. Native code is not linked again, so its exports never conflict.
+/// Returns the exports that other modules may also define, such as `inline` functions in C++. Only SPIR-V distinguishes
+/// these exports from others. For a module that contains code but no SPIR-V, returns all exports: native code is not
+/// linked again, so its exports never conflict.
 pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTreeSet<&'m str>> {
     let mut shared: BTreeSet<&str> = exports(module).collect();
     if module.images.is_empty() {
-        return Ok(BTreeSet::new()); // without an image, no code records them
+        return Ok(BTreeSet::new()); // without code, no export is known to be shared
     }
     for code in module.images.iter().filter_map(|image| image.spirv()) {
         let code = parsed(code)?;
@@ -31,7 +32,8 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
     Ok(shared)
 }
 
-/// Returns the virtual functions that a module defines for other modules. The compiler does not list them as exports.
+/// Returns the virtual functions that a module defines for other modules. They are read from the SPIR-V, because the
+/// compiler does not list them as exports in the properties.
 fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     let sets = &module.metadata;
     let mut functions = Vec::new();
@@ -136,8 +138,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Rejects an object with an `assert` that needs the driver's handler, because a failure would terminate the process
-/// that launched the kernel. Sources include their own handler.
+/// Rejects an input whose code leaves a failed `assert` to the driver, because a failure would terminate the process
+/// that launched the kernel. Sources that this program compiles include their own handler.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let mut ptx = module.images.iter().filter(|image| is_ptx(image));
@@ -154,8 +156,8 @@ pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     Ok(())
 }
 
-/// Rejects imports that would stay unresolved. In every state, these are functions from DPC++'s device library, which
-/// this compiler does not link. In an executable, every import must also be exported by a module in the file.
+/// Rejects imports that would stay unresolved. Functions from DPC++'s device library are rejected in every state,
+/// because this compiler does not link that library. In an executable, a module in the file must export every import.
 pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     let mut exported = BTreeSet::new();
     let mut imported: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -226,7 +228,7 @@ mod tests {
         ];
         assert_eq!(check(&parts, State::Object), Ok(()));
         let Err(Failure::Own(text)) = check(&parts, State::Executable) else {
-            panic!("shape is nowhere");
+            panic!("no module defines shape");
         };
         let expected = "undefined symbols in the device code: shape(float) [_Z5shapef], used in a.cpp and \
             b.cpp;";
@@ -245,7 +247,7 @@ mod tests {
         let parts = [part("a.cpp", &["__devicelib_ConvertBF16ToFINTEL"], &[])];
         for state in [State::Input, State::Object, State::Executable] {
             let Err(Failure::Own(text)) = check(&parts, state) else {
-                panic!("no input has it");
+                panic!("no input defines the symbol");
             };
             assert!(text.contains("__devicelib_ConvertBF16ToFINTEL"), "{text}");
         }
@@ -255,7 +257,7 @@ mod tests {
     fn assert_needs_opt_in_and_links_everywhere() {
         let asserting = part("a.cpp", &["__devicelib_assert_fail"], &[]);
         let Err(Failure::Own(text)) = check_asserts(&asserting) else {
-            panic!("no input uses it");
+            panic!("the assert was accepted");
         };
         assert!(
             text.contains("with NDEBUG") && text.contains("'a.cpp'"),

@@ -22,13 +22,14 @@ use syclbin_tools::__private::spelled;
 /// The modules that an input contributes to the file.
 #[derive(Clone, Debug)]
 pub(crate) struct InputFile {
-    /// The input's name, as the user wrote it. For a member of a static library, also contains the member's name.
+    /// The input's name, as the user wrote it. For a member of a static library, the member's name follows in
+    /// parentheses.
     pub(crate) name: String,
     /// The modules that are already compiled.
     pub(crate) file: Syclbin<'static>,
     /// LLVM bitcode to compile.
     pub(crate) bitcode: Vec<Vec<u8>>,
-    /// Whether it is a member of a static library.
+    /// Whether the input is a member of a static library.
     pub(crate) is_member: bool,
 }
 
@@ -69,7 +70,7 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     Ok(InputFile::new(name, file.into_owned()))
 }
 
-/// Joins all modules of `parts`, in order. File-level properties are copied, except the state and the record of sources.
+/// Joins all modules of `parts`, in order. Copies file-level properties, except the state and the record of sources.
 ///
 /// # Errors
 ///
@@ -109,7 +110,7 @@ pub(crate) fn add_missing(
     }
 }
 
-/// Checks that no kernel and no device function is defined by two inputs, except for functions that several modules may
+/// Checks that no two inputs define the same kernel or device function, except for functions that several modules may
 /// define. Within one input, several modules may contain the same kernel, one for each target.
 fn check_once(parts: &[InputFile]) -> Result<()> {
     let mut kernels = BTreeMap::new();

@@ -150,8 +150,8 @@ fn object(
     })
 }
 
-/// Returns the inputs to link. A member of a static library is omitted if it contains no kernels and defines no symbol
-/// that other inputs need.
+/// Returns the inputs to link. A member of a static library is omitted if it contains neither kernels nor virtual
+/// functions, and defines no symbol that other inputs need.
 pub(crate) fn select(parts: Vec<InputFile>) -> Result<Vec<InputFile>> {
     let mut taken = Vec::new();
     let mut symbols = Vec::new();

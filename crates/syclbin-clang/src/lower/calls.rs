@@ -42,7 +42,7 @@ pub(super) struct ConstantReads {
     pub(super) slots: Slots,
 }
 
-/// Finds the reads. Rejects calls whose arguments cannot be traced. `steps` is the remaining work limit.
+/// Finds the reads. Rejects calls whose arguments cannot be traced. `steps` is the remaining work budget.
 pub(super) fn find(
     module: &Module,
     index: &Index<'_>,
@@ -165,7 +165,7 @@ pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
             next.extend(callers.get(&function).into_iter().flatten());
         }
     }
-    // An entry point may be a wrapper that calls the actual kernel.
+    // The reached functions include callers, because an entry point may be a wrapper that calls the actual kernel.
     let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
     names.map(|(_, symbol)| qualified(&symbol)).collect()
 }

@@ -32,7 +32,7 @@ pub(super) struct Index<'m> {
     debug_sets: BTreeSet<u32>,
 }
 
-/// A local variable that is stored once, so every load yields the same value. Unoptimized code passes values this way.
+/// A local variable that is written once, so every load yields the same value. Unoptimized code passes values this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     value: u32,
@@ -106,7 +106,8 @@ impl<'m> Index<'m> {
         self.alignments.get(&id).copied()
     }
 
-    /// Returns the module-scope variable whose start `id` points to. Records the local variables on the way in `slots`.
+    /// Traces the pointer `id` to the start of a module-scope variable, and returns the variable. Records in `slots`
+    /// the local variables through which the pointer passes.
     pub(super) fn variable(&self, mut id: u32, slots: &mut Slots) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             id = self.without_casts(id)?;
@@ -164,7 +165,7 @@ impl<'m> Index<'m> {
         })
     }
 
-    /// Returns the value of a local variable that the code stores once and otherwise only loads.
+    /// Returns the slot of a local variable, or `None` if the code does anything but write it once and read it.
     fn slot(&self, variable: u32) -> Option<Slot> {
         let [_, _, STORAGE_FUNCTION] = self.get(variable)?.operands[..] else {
             return None;
@@ -173,7 +174,7 @@ impl<'m> Index<'m> {
         let (mut value, mut loads) = (None, Vec::new());
         while let Some(alias) = aliases.pop() {
             if !seen.insert(alias) {
-                continue; // no compiler emits a cycle of casts
+                continue; // a cycle of casts, which no compiler emits
             }
             for place in self.users(alias) {
                 let user = self.module.instructions.get(*place)?;

@@ -17,7 +17,7 @@ pub(super) struct Initializer {
 }
 
 impl Initializer {
-    /// Returns the bytes of the constant `id` in memory. `steps` is the remaining work limit.
+    /// Returns the in-memory bytes of the constant `id`. `steps` is the remaining work budget.
     pub(super) fn of_constant(
         id: u32,
         index: &Index<'_>,

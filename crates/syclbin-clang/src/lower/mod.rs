@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lowers specialization constants. DPC++ does this after linking device code, but its compiler library does not.
+//! Lowers specialization constants. DPC++ lowers them after linking device code, but its compiler library does not.
 //!
 //! The library's output calls two undefined functions, `__sycl_getScalar2020SpecConstantValue` and
 //! `__sycl_getComposite2020SpecConstantValue`, with the constant's symbol and its `specialization_id`. Some drivers
@@ -13,7 +13,7 @@
 //! | [`calls`] | reads of constants |
 //! | [`rewrite`] | replaces reads with constants, and finds what becomes unnecessary |
 //! | [`signed_bools`] | repairs signed conversions of booleans |
-//! | [`ptx`] | the same for PTX, where constants become variables |
+//! | [`ptx`] | lowers specialization constants in PTX, where they become variables |
 
 mod calls;
 mod index;
@@ -37,7 +37,7 @@ pub(crate) use ptx::{lower_ptx, serves};
 
 use index::Index;
 
-/// The reason to refuse a constant that the code reads in any other way than by a plain call.
+/// The reason for refusing a constant that the code reads by anything other than a plain call.
 const NOT_CALLED: &str = "it is not read by a plain call; read it with \
     `kernel_handler::get_specialization_constant`";
 

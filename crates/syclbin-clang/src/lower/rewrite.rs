@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Replaces calls that read constants with SPIR-V specialization constants, and finds instructions that this makes
+//! Replaces calls that read constants with SPIR-V specialization constants, and finds the instructions that are then
 //! unnecessary.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use super::{MAX_DEPTH, Refusal};
 /// The memory operand that is followed by an alignment.
 const MEMORY_ALIGNED: u32 = 2;
 
-/// The maximum number of parts of a value. More operands do not fit into an instruction.
+/// The maximum number of parts of a value. An instruction cannot hold more operands.
 const MAX_PARTS: u64 = u16::MAX as u64 - 3;
 
 pub(super) struct Edit {
@@ -109,7 +109,7 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
     edit.added
 }
 
-/// Returns an entry point without references to removed ids.
+/// Returns a copy of the instruction. In an entry point, omits references to removed ids.
 fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Instruction {
     let [model, function, rest @ ..] = instruction.operands.as_slice() else {
         return instruction.clone();
@@ -204,7 +204,7 @@ impl Maker<'_> {
         Ok(operands[1])
     }
 
-    /// Creates a constant that is a single number, with the next `SpecId`.
+    /// Creates a scalar constant with the next `SpecId`.
     fn specialized(
         &mut self,
         opcode: u16,
@@ -267,7 +267,7 @@ pub(super) fn unneeded(
     let mut gone: BTreeSet<usize> = replaced.keys().copied().collect();
     for _ in 0..MAX_ROUNDS {
         let before = gone.len();
-        // Most instructions use smaller ids than their own.
+        // In reverse, because most instructions use ids smaller than their own, so fewer rounds are necessary.
         for (id, place) in index.definitions.iter().rev() {
             let was_used = !index.users(*id).is_empty();
             if was_used && !is_used(*id, &gone) && only_defines(*id, &all[*place], index) {

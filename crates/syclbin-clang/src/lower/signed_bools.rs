@@ -61,7 +61,7 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     words.map(bytes)
 }
 
-/// The constants 0 and 1 of a type.
+/// The ids of the constants 0 and 1 of an integer type, if the module declares them.
 #[derive(Clone, Copy, Default)]
 struct Constants {
     zero: Option<u32>,

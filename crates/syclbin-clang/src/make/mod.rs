@@ -55,13 +55,13 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     })?;
     let built = build(options, &inputs, &backends, folder.path());
     if built == Err(Failure::Reported(steps::CRASHED)) {
-        // The command that reproduces the crash uses the files in it.
+        // Keeps the directory, because the printed command that reproduces the crash reads files in it.
         let _ = folder.keep();
     }
     built
 }
 
-/// Creates the requested files, with intermediate files in the directory.
+/// Creates the requested files. Intermediate files go to the working directory.
 fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Path) -> Result<()> {
     let (mut parts, read) = parts::compile(options, inputs, folder)?;
     let mut warnings = native::discard_replaced(&mut parts, backends, options.state)?;
@@ -94,7 +94,7 @@ fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Pat
     if let Some(depfile) = &options.depfile {
         write(&depfile.path, depfile.text(&read).as_bytes())?;
     }
-    // The SYCLBIN file is written last, so its presence means that everything succeeded.
+    // The SYCLBIN file is written last, so it is created or updated only if everything else succeeded.
     write(&options.output, &bytes)
 }
 
@@ -169,7 +169,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Prints the steps without running them, for `-###`. The printed commands use the current directory.
+/// Prints the steps without running them, for `-###`. The printed commands put intermediate files in the current
+/// directory.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = Path::new("");
     for (index, input) in inputs.iter().enumerate() {

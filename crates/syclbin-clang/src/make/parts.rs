@@ -66,7 +66,7 @@ fn state(options: &Options, inputs: &[Input]) -> State {
     }
 }
 
-/// Returns the process that compiles input number `index` for `code`.
+/// Returns the step that compiles input number `index` to the kind of code `code`.
 pub(crate) fn compile_step(
     options: &Options,
     inputs: &[Input],
@@ -105,9 +105,9 @@ pub(crate) fn compile_step(
     arguments.extend(["-o".to_owned(), output.display().to_string()]);
     arguments.extend(["--".to_owned(), source.clone()]);
     let subject = match code {
-        Some(_) => format!("{source}, for target {NVIDIA}"),
+        Some(_) => format!("{source} for target {NVIDIA}"),
         None if options.targets.want_spirv() => source,
-        None => format!("{source}, to describe its kernels"),
+        None => format!("{source} to describe its kernels"),
     };
     Step::of_own(&subject, arguments)
 }
@@ -150,7 +150,7 @@ pub(crate) fn compile(
     }
     let mut parts = Vec::new();
     let mut sources = Vec::new();
-    // Reads files before any compile, because reading is fast and may already fail.
+    // Reads all files before the first compile, because reading is fast and may fail.
     for (index, input) in inputs.iter().enumerate() {
         match input {
             Input::Source(path) => sources.push((index, path)),
@@ -164,7 +164,9 @@ pub(crate) fn compile(
     let codes = codes(options)?;
     let if_it_fails = |code: &Option<Ptx>| match code {
         Some(_) if options.targets.ptx_is_optional() => Some("other targets are not affected"),
-        None if !options.targets.want_spirv() => Some("the types of its parameters are inferred"),
+        None if !options.targets.want_spirv() => {
+            Some("the types of kernel parameters are inferred")
+        }
         _ => None,
     };
     let mut steps = Vec::new();
@@ -184,8 +186,8 @@ pub(crate) fn compile(
     if done == Err(Failure::Reported(steps::CRASHED)) && makes_ptx(&codes, inputs) {
         let _ = writeln!(
             std::io::stderr().lock(),
-            "syclbin-clang: note: if the compiler crashes only for {NVIDIA}, remove that target, move the kernel that \
-             fails to a source without it, or use a DPC++ clang++ (SYCLBIN_CLANG)"
+            "syclbin-clang: note: if the compiler crashes only for {NVIDIA}, remove that target, move the failing \
+             kernel to a source that is not compiled for it, or use a DPC++ clang++ (SYCLBIN_CLANG)"
         );
     }
     done?;
@@ -219,8 +221,8 @@ pub(crate) fn compile(
     Ok((objects::select(parts)?, read))
 }
 
-/// Reads what the steps of one source wrote for each of `codes`. Returns its modules, which SPIR-V describes even if no
-/// target needs it, and the files that were read.
+/// Reads the outputs of one source's steps, one for each of `codes`. Returns the source's modules, and the files that
+/// were read. The SPIR-V describes the kernels even if no target needs it.
 fn source(
     options: &Options,
     name: &str,
@@ -259,7 +261,7 @@ fn between_bitcode(folder: &Path, number: usize, image: usize) -> [PathBuf; 2] {
     ["bc", "syclbin"].map(|suffix| folder.join(format!("object-{number}-{image}.{suffix}")))
 }
 
-/// Returns the processes that compile the bitcode of part number `number`. Writes their input files.
+/// Returns the steps that compile the bitcode of part number `number`. Writes their input files.
 fn bitcode_steps(
     options: &Options,
     number: usize,
@@ -291,7 +293,7 @@ pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
     clang
 }
 
-/// Compiles the bitcode at `path`, which comes from the input `name`.
+/// Compiles the bitcode at `path`, which comes from the input `name`, and writes the output file.
 pub(crate) fn from_bitcode(options: &Options, path: &Path, name: &str) -> Result<()> {
     let clang = clang_arguments(options);
     let file = compile::compile_bitcode(path, name, clang, options.state)?;

@@ -30,7 +30,7 @@ const LIBRARY: &str = "-library-compilation";
 /// A native target, with all options for its compiler.
 pub(crate) struct Backend {
     pub(super) target: Target,
-    /// The architecture name in images.
+    /// The name of the architecture, as images record it.
     pub(super) arch: String,
     pub(super) options: Vec<String>,
     pub(super) tool: Tool,
@@ -46,7 +46,7 @@ pub(super) enum Tool {
 }
 
 impl Backend {
-    /// Returns the native targets of a file.
+    /// Returns a backend for each native target that `options` request.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ impl Backend {
         })
     }
 
-    /// Returns the process that compiles `input` to `output`.
+    /// Returns the step that compiles `input` to `output`.
     pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Result<Step> {
         let [spirv, output] = [input, output].map(|path| path.display().to_string());
         match &self.tool {
@@ -253,7 +253,7 @@ impl Backend {
         }
     }
 
-    /// Returns the property `compile_target` for a module that contains only an image from this backend.
+    /// Returns the value of the property `compile_target` for a module that contains only an image from this backend.
     pub(super) fn compile_target(&self) -> Option<String> {
         match &self.target {
             Target::Cpu { .. } => Some(self.target.name().to_owned()),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn spirv() -> Image<'static> {
-        // Only a header, so it defines no function.
+        // A header without instructions, so the module defines no functions.
         let words: [u32; 5] = [0x0723_0203, 0x0001_0400, 0, 1, 0];
         let code: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
         Image::ir(IrType::SpirV, "spir64-unknown-unknown", code)
@@ -171,12 +171,12 @@ mod tests {
             let mut parts = both();
             let made = [backend(PVC, "pvc")];
             assert_eq!(discard_replaced(&mut parts, &made, state), Ok(Vec::new()));
-            assert_eq!(left(&parts), [["spirv"]], "it is made anew: {state:?}");
+            assert_eq!(left(&parts), [["spirv"]], "compiled again: {state:?}");
         }
 
         let mut alone = object(vec![vec![native(&PVC, "pvc")]]);
         let Err(Failure::Own(text)) = discard_replaced(&mut alone, &[], State::Executable) else {
-            panic!("kernel k has no code that is linked");
+            panic!("unlinked code was accepted");
         };
         assert!(
             text.contains("kernel k contains no SPIR-V, only unlinked code for the GPU pvc"),
@@ -208,12 +208,16 @@ mod tests {
         let both = || object(vec![vec![spirv(), native(&CPU, "x86_64")]]);
         let empty = object(vec![Vec::new()]);
         assert_eq!(keeps(empty, &made).len(), 1, "it never had an image");
-        assert_eq!(keeps(both(), &[]), [["spirv", "cpu"]], "none is asked for");
+        assert_eq!(
+            keeps(both(), &[]),
+            [["spirv", "cpu"]],
+            "no native target is requested"
+        );
         let alone = object(vec![vec![native(&CPU, "x86_64")]]);
         assert_eq!(
             keeps(alone, &made),
             [["cpu"]],
-            "there is nothing to make it of"
+            "without SPIR-V, it cannot be compiled again"
         );
         let mut with_constants = both();
         with_constants[0].file.modules[0].metadata.insert(
@@ -224,7 +228,7 @@ mod tests {
         assert_eq!(
             keeps(with_constants, &made),
             [["spirv", "cpu"]],
-            "it is not made"
+            "constants prevent native code"
         );
     }
 }

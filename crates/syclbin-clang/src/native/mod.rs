@@ -3,7 +3,7 @@
 //!
 //! An image for a CPU or an NVIDIA GPU is added to the module that contains the original code, because the image itself
 //! names its device. An image for an Intel GPU gets its own module, because the property that names the GPU applies to
-//! whole modules.
+//! whole modules. NVIDIA code that is linked from several modules also gets its own module.
 
 mod backend;
 mod brought;
@@ -43,7 +43,7 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     Ok(import(&imports::of_module(module)?))
 }
 
-/// Returns a message about an import that the module does not define, if there is one.
+/// Returns the reason why a module with these imports cannot be compiled to native code, or `None` without imports.
 fn import(imports: &BTreeSet<String>) -> Option<String> {
     let symbol = imports.first()?;
     Some(format!(
@@ -53,8 +53,8 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
 }
 
 /// Links each module's SPIR-V with the definitions that it imports from other modules, so that the result can be
-/// compiled to native code. Returns warnings about modules that cannot be linked. These modules stay unchanged and are
-/// linked at load time.
+/// compiled to native code, or needs no linking at load time (`-fsycl-link`). Returns warnings about modules that
+/// cannot be linked. These modules stay unchanged and are linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let unlinked = link_modules(&mut file.modules).into_iter();
     unlinked
@@ -62,7 +62,8 @@ pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
         .collect()
 }
 
-/// Compiles every module for every native target. Keeps the SPIR-V if `keep_spirv` is set.
+/// Compiles every module for every native target. Keeps the SPIR-V if `keep_spirv` is set. Returns warnings about
+/// modules without native code for a target.
 ///
 /// # Errors
 ///
@@ -84,7 +85,7 @@ pub(crate) fn add(
         let mut without: Option<(Vec<&str>, String)> = None;
         for (number, backend) in backends.iter().enumerate() {
             let Some(code) = backend.input(module) else {
-                continue; // compiled elsewhere, or not for this target
+                continue; // no code that this backend compiles
             };
             let what = described(module);
             if let Some(why) = backend.objection(module)? {
@@ -100,7 +101,8 @@ pub(crate) fn add(
                     continue;
                 }
                 let name = backend.named();
-                // If a module imports from others, its native code is compiled when the object is linked.
+                // An object's module with imports is compiled to native code when the object is linked, so there is no
+                // warning.
                 let is_linked_later = file.state() == Some(State::Object)
                     && keep_spirv
                     && !imports::of_module(module)?.is_empty();

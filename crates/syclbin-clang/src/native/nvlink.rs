@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links native code for NVIDIA GPUs, for modules that call functions in other modules.
+//! Links native code for NVIDIA GPUs if modules call functions in other modules.
 //!
-//! ptxas assembles the PTX of each module to an object. nvlink joins the objects that a module needs.
+//! ptxas assembles the PTX of each module into an object. nvlink joins the objects that a module needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use syclbin_tools::__private::spelled;
 /// The environment variable that sets the time limit in seconds.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 
-/// The default limit. It is necessary because some versions of ocloc hang on some kernels.
+/// The default time limit. Some versions of ocloc hang on some kernels.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns the time limit for ocloc: the value of the environment variable, or the default if it is not set.
@@ -44,8 +44,8 @@ const NOISE: [&str; 6] = [
 /// The tag of warnings that only announce a second attempt.
 const SECOND_ATTEMPT: &str = "[RetryManager]";
 
-/// Returns the warnings in ocloc's report, or all relevant lines if ocloc failed. Each message names the GPU and
-/// appears once, because ocloc repeats a message for every occurrence.
+/// Returns the warnings in ocloc's report, or all relevant lines if ocloc failed. Warnings and errors name the GPU.
+/// Repeated messages are omitted, because ocloc prints a message for every occurrence.
 pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
     let report = String::from_utf8_lossy(report);
     let mut seen = BTreeSet::new();

@@ -10,10 +10,11 @@ pub(crate) struct NvidiaGpu(usize);
 
 /// Arguments for the library, by GPU: its name, a PTX version, and the GPU whose built-in functions sources may call.
 ///
-/// The PTX version is the oldest that supports the GPU, because a driver accepts only versions up to its own. The
-/// library's error message about an older version states this version. The third column usually repeats the name. It
-/// differs where clang would mistake the name for the target GPU, although clang is told to compile for an older GPU.
-/// Whether clang does so depends on the order of a hash table.
+/// The PTX version is the oldest that supports the GPU, because a driver accepts only versions up to its own. If a
+/// version is too old, the library's error message states the required one.
+///
+/// The third column differs from the name if clang would mistake the name for the target GPU, although clang is told to
+/// compile for an older GPU. Whether clang makes this mistake depends on the order of a hash table.
 const GPUS: [(&str, &str, &str); 23] = [
     ("sm_75", "63", "sm_70"),
     ("sm_80", "70", "sm_80"),

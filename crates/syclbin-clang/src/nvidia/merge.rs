@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Adds a source's PTX to the modules that were compiled from the source for other devices.
 //!
-//! PTX is added to a module only if both contain the same kernels and symbols, remove the same arguments, and have the
-//! same device requirements. The PTX follows the SPIR-V, because the reference runtime (2026.2) treats the first IR
-//! image of each module as SPIR-V, and rejects the whole file if that image is PTX. The runtime ignores later images
-//! and native code for other devices. PTX without SPIR-V is therefore stored as native code.
+//! PTX is added to a module only if both contain the same kernels, remove the same arguments, and agree on device
+//! requirements, symbols and specialization constants. The PTX follows the SPIR-V, because the reference runtime
+//! (2026.2) treats the first IR image of each module as SPIR-V, and rejects the whole file if that image is PTX. The
+//! runtime ignores later images and native code for other devices. PTX without SPIR-V is therefore stored as native
+//! code.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +17,7 @@ use crate::link::{add_missing, imports};
 use crate::lower;
 
 /// Adds the images of `ptx` to the matching modules of `spirv`, so that one module contains a kernel's code for every
-/// device. A module matches if it contains the same kernels, passes their arguments the same way, and has the same
-/// device requirements. A PTX module without a match stays separate.
+/// device. A PTX module without a match stays separate.
 pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'static> {
     let mut whole = spirv;
     let before = whole.modules.len();
@@ -111,7 +111,7 @@ const OF_SPIRV: [&str; 4] = [
     set::SPECIALIZATION_DEFAULTS,
 ];
 
-/// Adds the images of `module`, and the properties that `companion` lacks, except those in [`OF_SPIRV`].
+/// Adds the images of `module` to `companion`, and the properties that `companion` lacks, except those in [`OF_SPIRV`].
 fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>) {
     companion.images.extend(module.images);
     add_missing(&mut companion.metadata, &module.metadata, &OF_SPIRV);

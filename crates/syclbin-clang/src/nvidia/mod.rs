@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles a source to PTX for NVIDIA GPUs, in a separate process from the SPIR-V compile.
 //!
-//! This module and [`crate::library::device_library`] contain all workarounds for the compiler library, each with its
-//! reason.
+//! This module and [`crate::library::device_library`] contain all workarounds that the compiler library needs for PTX,
+//! each with its reason.
 
 pub(crate) mod gpu;
 mod merge;
@@ -85,8 +85,8 @@ impl Ptx {
     ///
     /// For sm_70 and later, clang lists struct parameters in the module's metadata. The backend of the same library
     /// cannot read this list and crashes, so clang is told to compile for an older GPU. The list is the only difference
-    /// in the code. The macro and the built-in functions of the actual GPU are restored, and the backend is told the
-    /// actual GPU separately ([`Self::code`]).
+    /// in the code. The macro of the actual GPU (`__SYCL_CUDA_ARCH__`) and its built-in functions are restored, and the
+    /// backend is told the actual GPU separately ([`Self::code`]).
     fn arguments(self) -> Vec<String> {
         if !self.hides {
             return Vec::new();
@@ -119,7 +119,7 @@ impl Ptx {
     }
 }
 
-/// Returns the CUDA installation that the arguments for clang name.
+/// Returns the CUDA installation that clang's arguments name.
 fn named_cuda(clang: &[String]) -> Option<&str> {
     let mut named = clang.iter().filter_map(|option| option.strip_prefix(CUDA));
     named.next_back()
@@ -136,7 +136,7 @@ fn installed() -> Result<PathBuf> {
     })
 }
 
-/// Checks in advance that clang can find the mathematical functions.
+/// Checks in advance that clang can find NVIDIA's math library.
 pub(crate) fn check(clang: &[String]) -> Result<()> {
     let folder = match named_cuda(clang) {
         Some(_) => return Ok(()), // clang reports a wrong path itself
@@ -172,8 +172,8 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
 }
 
 /// Stores PTX in modules without SPIR-V as native code, if other modules contain SPIR-V. The reference runtime treats
-/// every IR image as SPIR-V, and rejects the whole file if a module begins with other code. `syclbin-rt` detects the
-/// actual format.
+/// the first IR image of each module as SPIR-V, so it would reject the whole file. `syclbin-rt` detects the actual
+/// format.
 pub(crate) fn store_ptx_as_native(file: &mut Syclbin<'static>) {
     let is_spirv =
         |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::SpirV);
@@ -212,8 +212,8 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
     )]
 }
 
-/// Removes the backend's notes about every function and about undefined functions. Drivers define some of these
-/// functions. This program reports the others itself, with their C++ names.
+/// Removes the backend's notes about each function, and its warnings about undefined functions. Drivers define some of
+/// the undefined functions. This program reports the others itself, with their C++ names.
 pub(crate) fn without_notes(log: &str) -> String {
     let is_note = |line: &&str| {
         let line = line.trim_end();
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(named_cuda(&clang), Some("/b"));
         assert_eq!(check(&clang), Ok(()));
         let Err(Failure::Own(text)) = assembler(&clang) else {
-            panic!("there is none");
+            panic!("a missing assembler was found");
         };
         assert!(
             text.contains("'/b/bin/ptxas'") && text.contains("--component nvidia"),

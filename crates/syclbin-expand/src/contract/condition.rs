@@ -52,11 +52,12 @@ pub(super) struct Reader<'k, 'f> {
     dimensions: Option<u8>,
     /// Whether the parameters are members of a lambda or functor, whose values may have been compiled into the code.
     captured: bool,
-    /// The lengths that appear in conditions, each as the index of a parameter and a dimension of its accessor.
+    /// The dimensions that conditions bound, each with the index of its parameter. A pointer has only dimension 0, which
+    /// `is_none()` bounds too.
     pub(super) bounded: BTreeSet<(usize, u64)>,
     /// The indices of the parameters whose alignment appears in a condition.
     pub(super) aligned: BTreeSet<usize>,
-    /// Whether conditions use names other than the parameters.
+    /// Whether the conditions use names that are neither parameters nor `range`.
     pub(super) foreign: bool,
     /// The numbers in the current condition.
     values: Vec<(String, TokenStream)>,
@@ -151,7 +152,7 @@ impl<'k, 'f> Reader<'k, 'f> {
                 None => self.number(index, parameter, word, tokens)?,
             },
         };
-        // A buffer name without a method is not a number.
+        // A buffer name without a method is not a number, so error messages do not show its value.
         let is_memory = found.is_some_and(|(_, parameter)| memory(&parameter.ty).is_some());
         if read > 1 || !is_memory {
             let text = spelled(&tokens[..read].iter().cloned().collect::<TokenStream>());
@@ -160,7 +161,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         Ok((code, read))
     }
 
-    /// Leaves a user-defined name unchanged.
+    /// Returns the code for a user-defined name: the unchanged name. Records that the condition uses one.
     fn foreign(&mut self, word: &Ident) -> (TokenStream, usize) {
         let keywords = ["true", "false", "as", "if", "else", "crate"];
         self.foreign |= !keywords.contains(&&*word.to_string());
@@ -259,7 +260,7 @@ impl<'k, 'f> Reader<'k, 'f> {
             return Ok((code, 1));
         };
         match (dot.as_char(), &*method.to_string()) {
-            // The total number of elements does not determine the length of rows.
+            // The total number of elements does not determine the length of rows, so `len` bounds no dimension.
             ('.', "len") if dimensions > 1 => {}
             ('.', "len" | "is_none") => {
                 self.bounded.insert((index, 0));
@@ -309,15 +310,15 @@ fn wrong_index(index: &Group, count: u64, owner: &str) -> syn::Error {
     syn::Error::new(index.span(), message)
 }
 
-/// Returns the pointee of a parameter, or `None` for parameters passed by value, and for local memory of a size that
-/// the file records.
+/// Returns the pointee of a parameter, or `None` for parameters passed by value and for local memory whose size the
+/// file records.
 pub(crate) fn memory(ty: &Type) -> Option<&Pointee> {
     let is_sized = matches!(ty, Type::LocalMemory { size: Some(_), .. });
     ty.pointee().filter(|_| !is_sized)
 }
 
-/// Returns code that reads a number at its C++ offset and with its C++ type, because a user-defined Rust type may use
-/// another integer type or member order.
+/// Returns code that reads a number at its C++ offset and with its C++ type, because a user-defined Rust type may use a
+/// different integer type or member order.
 pub(super) fn read(
     given: &Ident,
     scalar: Scalar,
@@ -329,7 +330,7 @@ pub(super) fn read(
         Literal::usize_unsuffixed(index),
         Literal::u64_unsuffixed(offset),
     );
-    // The user may define a type called `u32`.
+    // Write the full path, because the user may define a type called `u32`.
     let ty = match scalar {
         Scalar::F16 | Scalar::BF16 => number(scalar),
         _ => {
@@ -354,7 +355,7 @@ fn located(span: Span) -> Ident {
     given
 }
 
-/// Removes the invisible group around a `macro_rules!` variable such as `$n`.
+/// Removes the invisible group around a `macro_rules!` variable such as `$n`, unless the group contains an operator.
 fn flatten(tokens: TokenStream, all: &mut Vec<TokenTree>) {
     for token in tokens {
         match token {

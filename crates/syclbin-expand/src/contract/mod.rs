@@ -39,9 +39,9 @@ fn states(condition: &TokenStream, dimensions: u8) -> bool {
     spelled(condition) == format!("range.dimensions() == {dimensions}")
 }
 
-/// Returns the checks for launching `kernel` over a number of dimensions, for a method some modules deep. If there are
-/// mistakes in the contract, reports them all and returns no checks. The mistakes are conditions that name an unknown
-/// member or something other than a number, and buffers without a bound.
+/// Returns the checks for launches of `kernel` over `dimensions` dimensions. The generated method is `depth` modules
+/// deep. If the contract contains mistakes, such as conditions on unknown members or buffers without a bound, reports
+/// all of them and returns no checks.
 pub(crate) fn check(
     conditions: &[TokenStream],
     kernel: &KernelSignature,
@@ -57,7 +57,7 @@ pub(crate) fn check(
         Ok(bools) => all.extend(bools),
         Err(message) => errors.push(item.error(message)),
     }
-    // The type of the launch already enforces the dimensions.
+    // Skip the condition that states the dimensions, because the type of the launch already enforces them.
     let stated = |tokens: &&TokenStream| dimensions.is_some_and(|count| states(tokens, count));
     for tokens in conditions.iter().filter(|tokens| !stated(tokens)) {
         match reader.condition(tokens) {
@@ -101,7 +101,7 @@ fn given() -> Ident {
     Ident::new("given", Span::mixed_site())
 }
 
-/// Returns an expression as users write it.
+/// Formats an expression as a user would write it.
 pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
     let mut text = String::new();
     spell(tokens.to_token_stream(), &mut text);
@@ -156,7 +156,7 @@ fn has_operator(group: &Group) -> bool {
 enum Token {
     Start,
     Operator,
-    /// A minus before a number.
+    /// A unary operator, such as a minus before a number.
     Sign,
     Operand,
 }

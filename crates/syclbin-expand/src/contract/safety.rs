@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks the requirements of a safe launch: all buffers are bounded, the kernel follows no unchecked pointers, and
-//! every `bool` is 0 or 1.
+//! Checks the requirements of a safe launch: all buffers are bounded and aligned, the kernel follows no unchecked
+//! pointers, and every `bool` is 0 or 1.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::contract::given;
 use crate::names::label;
 use crate::types::{MOST_BOOLS, Types, option};
 
-/// Returns an error for each parameter that cannot be safe, or whose length is missing from `bounded`.
+/// Returns an error for each parameter that rules out a safe launch, or whose length is missing from `bounded`.
 pub(crate) fn missing(
     parameters: &[Parameter],
     types: &Types<'_>,
@@ -62,7 +62,7 @@ pub(crate) fn missing(
 const ALWAYS_ALIGNED: u64 = 64;
 
 /// Returns an alignment condition for each buffer whose slices may be less aligned than the C++ elements require.
-/// Pointers of unknown type get a condition too, because the kernel may read any type through them. Such pointers are
+/// Pointers to unknown types get a condition too, because the kernel may read any type through them. Such pointers are
 /// skipped if they are in `named`, because the contract already states a condition on their alignment.
 pub(crate) fn alignments(
     parameters: &[Parameter],
@@ -123,7 +123,7 @@ pub(crate) fn bools(parameters: &[Parameter], types: &Types<'_>) -> Result<Vec<C
         })?;
         found.extend(bools.into_iter().map(|(offset, path)| {
             let text = name.clone() + &path;
-            // In Rust, a `bool` in memory is a byte.
+            // The generated types store a `bool` as a `u8`.
             let number = read(&given(), Scalar::U8, true, index, offset);
             Condition {
                 code: quote!(#number <= 1),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Locates members and elements inside an argument, in the C++ layout.
+//! Locates members and elements inside an argument by their C++ layout.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syclbin::signature::{Element, Parameter, Scalar};

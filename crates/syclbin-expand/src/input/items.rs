@@ -302,7 +302,7 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0usize, None);
     for token in tokens {
-        // The arrow in `&A::operator->` closes nothing.
+        // The `>` of the arrow in `&A::operator->` does not close a bracket.
         let arrow = before.is_some_and(|before| is_punct(before, '-'));
         if names && is_punct(token, '<') {
             depth += 1;
@@ -320,7 +320,7 @@ fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Returns whether `head` starts a block of kernels: `unsafe extern "SYCL"`.
+/// Returns whether `head` seems to start a block of kernels. [`vouching`] checks that it is `unsafe extern "SYCL"`.
 fn is_extern(head: &[TokenTree]) -> bool {
     matches!(head, [TokenTree::Ident(word), ..] if word == "unsafe" || word == "extern")
         && position(head, "fn").is_none()

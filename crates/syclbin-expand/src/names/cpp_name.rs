@@ -14,7 +14,7 @@ use crate::names::default_names::RustName;
 pub(crate) struct CppName {
     /// The tokens, for locating errors.
     pub(crate) tokens: TokenStream,
-    /// The name without white space.
+    /// The name without whitespace.
     text: String,
 }
 
@@ -121,8 +121,8 @@ pub(crate) fn is_of_runtime(kernel: &KernelSignature) -> bool {
     name.is_some_and(|name| name.path.first().is_some_and(|part| part == "sycl"))
 }
 
-/// Returns the name of a kernel for messages: its function, or its symbol. As an item, this name matches only this
-/// kernel.
+/// Returns the name of a kernel for messages. This is its Rust path, or else its quoted symbol; both match only this
+/// kernel in an item. For a runtime kernel, it is the C++ name without template arguments.
 pub(crate) fn called(kernel: &KernelSignature, name: Option<&RustName>) -> String {
     match (&kernel.name, name) {
         // The template arguments of runtime kernels are too long to display.

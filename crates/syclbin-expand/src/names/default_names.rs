@@ -16,7 +16,7 @@ use syclbin::signature::{KernelName, KernelSignature, Lambda};
 
 use crate::names::{identifier, plain, rust, words};
 
-/// The names of functions that every generated module struct has.
+/// The names of the functions in every generated module struct.
 pub(crate) const OWN_METHODS: [&str; 6] = [
     "best_device",
     "build",
@@ -260,7 +260,7 @@ fn operator(symbol: &str) -> String {
     found.map_or("operator", |(_, name)| name).into()
 }
 
-/// Returns whether a parameter of this type occurs in every function that launches kernels.
+/// Returns whether this is the type of a queue or handler, which functions that launch kernels take as a parameter.
 fn is_of_launch(ty: &str) -> bool {
     // The name of a class inside a lambda may contain the lambda's parameter type, such as a handler, but the class
     // is not a handler.
@@ -328,7 +328,7 @@ fn unqualified(name: &str, kernel: &KernelName) -> String {
     parts[own.min(parts.len() - 1)..].join("::")
 }
 
-/// Returns the sort key for kernels that share a name: the source line, if known.
+/// Returns the sort key for kernels that share a name: the source line if known, then the lambdas and the symbol.
 fn place(kernel: &KernelSignature) -> (&str, u32, &[Lambda], &str) {
     let location = kernel.location.as_deref().unwrap_or_default();
     let (file, line) = location.rsplit_once(':').unwrap_or_default();

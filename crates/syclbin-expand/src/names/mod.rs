@@ -11,7 +11,7 @@ use proc_macro2::{Ident, Span};
 use syclbin::__private::listed;
 use syclbin::signature::{KernelName, Parameter};
 
-/// Returns the name of a parameter in messages and documentation.
+/// Returns the name of a parameter for messages and documentation.
 pub(crate) fn label(index: usize, parameter: &Parameter) -> String {
     let name = parameter.name.clone().filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("arg{index}"))

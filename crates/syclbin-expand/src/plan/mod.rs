@@ -198,12 +198,12 @@ pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_o
 #[derive(Default)]
 pub(crate) struct Namespace<'f> {
     pub(crate) stubs: Vec<Stub<'f>>,
-    /// The left-out kernels whose names are valid for functions.
+    /// The left-out kernels whose names are valid function names.
     pub(crate) left_out: Vec<LeftOut<'f>>,
     pub(crate) globals: Vec<PlannedGlobal<'f>>,
     pub(crate) structs: Vec<(StructId, Ident)>,
     pub(crate) inner: BTreeMap<String, Namespace<'f>>,
-    /// The name of the module that is generated for the namespace. The file needs none.
+    /// The name of the module that is generated for the namespace, or `None` for the whole file.
     pub(crate) module: Option<Ident>,
 }
 
@@ -214,7 +214,7 @@ impl<'f> Namespace<'f> {
         })
     }
 
-    /// Describes the namespace in messages. A namespace may also represent the source file of its kernels.
+    /// Returns the kind of the namespace, for documentation. It may also represent the source file of its kernels.
     pub(crate) fn what(&self) -> &'static str {
         let stubs = self.stubs.iter().map(|stub| stub.kernel);
         let mut kernels = stubs.chain(self.left_out.iter().map(|left_out| left_out.kernel));
@@ -226,7 +226,7 @@ impl<'f> Namespace<'f> {
         }
     }
 
-    /// Returns whether the namespace contains kernels and thus needs a struct.
+    /// Returns whether the namespace contains kernels or device globals, and thus needs a struct.
     pub(crate) fn has_kernels(&self) -> bool {
         let mut inner = self.inner.values();
         !(self.stubs.is_empty() && self.left_out.is_empty() && self.globals.is_empty())

@@ -82,7 +82,7 @@ pub(crate) fn selected(
     selected
 }
 
-/// Returns the error for an unknown kernel, or `None` if the missing file has already been reported.
+/// Returns the error for an unknown kernel, or `None` if the kernels in the file are unknown.
 fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Option<syn::Error> {
     file.path.as_ref()?;
     let kernels = file.signatures.kernels.iter().zip(names);

@@ -123,7 +123,7 @@ impl<'f> Plan<'f> {
 }
 
 struct Naming<'n, 'f> {
-    /// The names of structs that items choose.
+    /// The struct names that items choose.
     chosen: Vec<&'n Ident>,
     types: &'n mut Types<'f>,
     errors: &'n mut Vec<syn::Error>,

@@ -287,8 +287,8 @@ pub(crate) struct LeftOut<'f> {
 
 impl LeftOut<'_> {
     /// Generates a trait that no type implements, and a method that requires it. The method has as many parameters as
-    /// the kernel, so that the compiler reports the trait's message. A call with another number of arguments causes an
-    /// additional error. A bound on the `impl` would avoid that, but then rustc does not show the message for calls
+    /// the kernel, so that the compiler reports the trait's message. A call with a different number of arguments causes
+    /// an additional error. A bound on the `impl` would avoid that, but then rustc would not show the message for calls
     /// through a reference.
     pub(crate) fn method(&self) -> (TokenStream, TokenStream) {
         let ident = &self.ident;

@@ -12,7 +12,7 @@ use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
 /// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
 
-/// The maximum number of `bool`s in the arguments of a safe launch, or in a value, because each of them is checked.
+/// The maximum number of `bool`s in the arguments of a safe launch, or in a specialization constant. Each is checked.
 pub(crate) const MOST_BOOLS: usize = 64;
 
 pub(crate) struct Types<'f> {
@@ -24,7 +24,7 @@ pub(crate) struct Types<'f> {
 /// The properties of a struct that follow from its members.
 #[derive(Clone, Copy, Default)]
 struct Facts {
-    /// Whether a member is at an offset that is not aligned for its Rust type.
+    /// Whether a member's offset or the struct's size is not a multiple of the alignment that Rust requires.
     packed: bool,
     /// The alignment of the Rust struct.
     align: u64,
@@ -58,8 +58,8 @@ impl<'f> Types<'f> {
         types
     }
 
-    /// Computes the facts of all structs, and returns whether Rust allows the resulting structs. With `over_align`,
-    /// applies the alignment from `alignas`.
+    /// Computes the facts about all structs, and returns whether Rust allows the resulting structs. If `over_align` is
+    /// set, applies the alignment from `alignas`.
     fn measure_all(&mut self, over_align: bool) -> bool {
         let mut allowed = true;
         // In this order, each struct follows the structs that it contains.
@@ -123,7 +123,8 @@ impl<'f> Types<'f> {
             .then_some(found)
     }
 
-    /// Collects the `bool`s in the element at a place. Returns `false` as soon as there are more than `most`.
+    /// Collects the `bool`s in the element at this offset and path. Returns `false` as soon as there are more than
+    /// `most`.
     fn find_bools(
         &self,
         element: &Element,
@@ -169,7 +170,7 @@ impl<'f> Types<'f> {
         facts.map(|facts| facts.align)
     }
 
-    /// Returns the facts of an element. The alignment is that of the Rust type; C++ aligns vectors more strictly.
+    /// Returns the facts about an element. The alignment is that of the Rust type; C++ aligns vectors more strictly.
     fn facts_of(&self, element: &Element) -> Facts {
         let number = |align| Facts {
             align,

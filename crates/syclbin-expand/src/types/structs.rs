@@ -101,7 +101,7 @@ pub(crate) fn definition(
         }
 
         impl ::core::default::Default for #ident {
-            /// All bytes are zero.
+            /// Returns a value whose bytes are all zero.
             fn default() -> Self {
                 #rt::bytemuck::Zeroable::zeroed()
             }
@@ -135,8 +135,8 @@ fn unknown(layout: &Layout) -> &'static str {
             "The file does not record which integers are signed, so they are treated as signed."
         }
         (true, true) => {
-            "The file records neither the names of all members nor which integers are signed, so they are treated as \
-             signed."
+            "The file records neither the names of all members nor which integers are signed, so all integers are \
+             treated as signed."
         }
     }
 }
@@ -201,7 +201,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
     let (cpp, rust) = (&layout.name, names::spelled_path(path));
     let size = Literal::u64_unsuffixed(layout.size);
     let wrong_size = as_format(&format!(
-        "`{rust}` must have {} bytes, like `{cpp}` in C++: {}",
+        "`{rust}` must be {} bytes long, like `{cpp}` in C++: {}",
         layout.size,
         types.layouts.describe(id)
     ));
@@ -218,7 +218,7 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
             types.layouts.describe(id)
         ));
         let wrong_size = as_format(&format!(
-            "`{rust}::{name}` must have {size} bytes, like `{}` in C++",
+            "`{rust}::{name}` must be {size} bytes long, like `{}` in C++",
             types.layouts.spell(&field.ty)
         ));
         let size = Literal::u64_unsuffixed(size);

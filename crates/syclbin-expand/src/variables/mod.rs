@@ -8,8 +8,8 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use syclbin::signature::{DeviceGlobal, Element, Scalar, SpecializationConstant};
 
-/// Generates the module's builder, with a method that links files and a method for each constant that Rust code can
-/// set.
+/// Generates the module's builder, with methods that link and load files, and a method for each constant that Rust
+/// code can set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
     builder: &Ident,
@@ -128,8 +128,8 @@ fn method(
         ),
         element => {
             let bools = types.bools(element, MOST_BOOLS).ok_or(
-                "it contains more `bool`s than are checked, and a `bool` that is neither 0 nor 1 is undefined \
-                 behavior in C++",
+                "it contains more than 64 `bool`s, too many to check, and a `bool` that is neither 0 nor 1 is \
+                 undefined behavior in C++",
             )?;
             let offsets = bools.into_iter().map(|(offset, _)| offset);
             let bools = offsets.map(Literal::u64_unsuffixed);

@@ -24,7 +24,7 @@ pub(super) struct Entry<'a> {
 }
 
 /// Returns the entries of a binary bundle. The magic is followed by the number of entries, then the offset, size
-/// and identifier of each entry. All numbers have 64 bits.
+/// and identifier of each entry. All numbers are 64-bit.
 pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let count = Fields::<8>::new(bytes, RECORD, BUNDLE_MAGIC.len())?.u64();
     let mut images = Budget::new("bundled bytes", bytes.len() as u64);
@@ -48,9 +48,9 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
 
 /// Decompresses the bundle `bytes`, and subtracts the decompressed size from `left`.
 ///
-/// The magic is followed by the version and the compression method. Version 2 adds the size of the file. The size of
-/// the bundle follows. From version 3 on, both sizes have 64 bits. The last field is a hash. Like LLVM, this function
-/// does not check it.
+/// The magic is followed by the version, the compression method, the file size (since version 2), the size of the
+/// bundle and a hash. Both sizes are 32-bit numbers, or 64-bit since version 3. Like LLVM, this function does not check
+/// the hash.
 pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     const RECORD: &str = "compressed offload bundle";
     let fail = |at, kind| Error::new(RECORD, at, kind);
@@ -96,7 +96,7 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     Ok(bundle)
 }
 
-/// Returns an offload bundle of `entries`, as `clang-offload-bundler` writes it. With compression, the bundle has
+/// Returns an offload bundle of `entries` in the format of `clang-offload-bundler`. A compressed bundle uses format
 /// version 2. The identifier of each entry consists of its kind and its strings `triple` and `arch`.
 ///
 /// # Errors
@@ -183,13 +183,13 @@ fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
     Ok(alloc::format!("{kind}-{triple}-{arch}"))
 }
 
-/// Returns whether `bytes` are a text bundle: the first line that is not blank starts an entry.
+/// Returns whether `bytes` is a text bundle, in which the first non-blank line starts an entry.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let first = bytes.trim_ascii_start();
     marker(&first[..first.len().min(64)], START).is_some()
 }
 
-/// Returns the entries of a text bundle. The line feed before a mark belongs to the mark.
+/// Returns the entries of a text bundle. The line feed before an end marker is not part of the entry.
 pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let fail = |at: usize, problem| Error::new(RECORD, at as u64, ErrorKind::Bundle(problem));
     let mut found = Vec::new();
@@ -205,7 +205,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         } else if let Some(id) = marker(line, END) {
             match open.take() {
                 Some((started, _, start)) if started == id => {
-                    // The end mark may follow the start mark immediately.
+                    // If the end marker follows the start marker immediately, the range is invalid: the entry is empty.
                     let content = bytes.get(start..at - 1).unwrap_or_default();
                     found.push(Entry {
                         id: String::from_utf8_lossy(id),
@@ -234,7 +234,8 @@ fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
 /// Splits an identifier into offload kind, target triple and architecture.
 ///
 /// The form is `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last part is often
-/// empty or `unknown`. Older tools wrote three parts, so a fourth part that looks like an architecture is one.
+/// empty or `unknown`. Older tools wrote three parts, so a fourth part that looks like an architecture is treated as
+/// one.
 pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
     let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
     let is_architecture = |text: &str| {

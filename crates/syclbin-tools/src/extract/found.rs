@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Collects the images that a walk finds. Some are not part of the input: decompressed images, images in bitcode,
-//! and members of thin archives.
+//! Collects the images that a walk finds. Some are not stored verbatim in the input: decompressed images, images in
+//! bitcode, and images in members of thin archives.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -24,7 +24,7 @@ pub(super) struct Found<'a, 'r> {
     pub(super) left: u64,
     /// Whether the walk is inside a compressed container.
     pub(super) packed: bool,
-    /// Reads the members of thin archives, if the caller allows it.
+    /// Reads the members of thin archives, or `None` if they must not be read here.
     pub(super) open: Option<&'r mut Open<'r>>,
 }
 
@@ -154,7 +154,7 @@ pub(super) struct InputSlice<'a> {
 }
 
 impl InputSlice<'_> {
-    /// Returns the slice for `bytes`, a part of this slice, or decoded from it.
+    /// Returns the slice for `bytes`, which is a part of this slice or was decoded from it.
     pub(super) fn part<'b>(&self, bytes: &'b [u8], name: &str) -> InputSlice<'b> {
         let mut path = match (self.path.as_str(), name) {
             ("", name) => name.into(),
@@ -169,7 +169,7 @@ impl InputSlice<'_> {
             path.truncate(end.unwrap_or(0));
             path.push_str("...");
         }
-        // Decoded bytes, and an empty part, may lie anywhere.
+        // Decoded bytes and empty parts may lie outside this slice. In that case, use the offset of this slice.
         let inside = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize);
         let inside = inside.filter(|at| *at <= self.bytes.len()).unwrap_or(0);
         InputSlice {
@@ -198,7 +198,7 @@ impl InputSlice<'_> {
         if self.depth <= MAX_DEPTH {
             return Ok(());
         }
-        let kind = ErrorKind::Unsupported("containers are nested more than 8 deep");
+        let kind = ErrorKind::Unsupported("containers are nested more than 8 levels deep");
         Err(self.fail("container", kind))
     }
 

@@ -4,8 +4,9 @@
 //! [`images`] detects the format by content. It supports these formats, which may be nested:
 //!
 //! - OffloadBinary files, versions 1 to 3, concatenated or compressed,
-//! - ELF and COFF objects, executables and shared libraries. Images are stored in sections `.llvm.offloading` (clang's current driver) or `__CLANG_OFFLOAD_BUNDLE__` with a target
-//!   suffix (DPC++'s older driver, in objects and linked files),
+//! - ELF and COFF objects, executables and shared libraries, with images in sections `.llvm.offloading` (clang's
+//!   current driver) or `__CLANG_OFFLOAD_BUNDLE__` with a target suffix (DPC++'s older driver, in objects and linked
+//!   files),
 //! - LLVM bitcode with OffloadBinaries among its constants, as produced for link-time optimization,
 //! - `ar` archives of these, including thin archives ([`images_with`]),
 //! - `clang-offload-bundler` bundles: binary, text and compressed,
@@ -13,8 +14,8 @@
 //!
 //! [`package()`] packages these images as SYCLBIN and reports what each image lacks.
 //!
-//! Only files that DPC++'s older driver linked contain property sets for their images ([`DeviceImage::properties`]).
-//! Other objects and bundles do not.
+//! Outside SYCLBIN, only files that DPC++'s older driver linked contain property sets for their images
+//! ([`DeviceImage::properties`]).
 //!
 //! No input causes a panic. Time and memory are bounded by a multiple of the input size. For compressed containers,
 //! the bound is 128 times the size plus 16 MiB.
@@ -55,9 +56,9 @@ pub struct DeviceImage<'a> {
     /// Empty if the input is the image itself.
     pub origin: String,
     /// The offset of the image in the input. For an image that was compressed or embedded in bitcode, the offset of
-    /// its container. For a member of a thin archive, the offset of the archive.
+    /// its container. For an image in a member of a thin archive, the offset of the archive.
     pub offset: u64,
-    /// The programming model that it was compiled for.
+    /// The programming model that the image was compiled for.
     pub offload_kind: OffloadKind,
     /// The target triple. Empty if the file does not record it.
     pub triple: Cow<'a, str>,
@@ -69,12 +70,12 @@ pub struct DeviceImage<'a> {
     pub content: Content,
     /// Additional strings from the file as key-value pairs, such as `compile-opts`.
     pub strings: Strings<'a>,
-    /// Its property sets, if a linked program registers the image with the SYCL runtime. For images from a SYCLBIN
+    /// The property sets, if a linked program registers the image with the SYCL runtime. For images from a SYCLBIN
     /// file, see [`Self::syclbin`].
     pub properties: Option<PropertySets<'a>>,
     /// The code.
     pub bytes: Cow<'a, [u8]>,
-    /// Its position in a SYCLBIN file, if it comes from one.
+    /// The position in a SYCLBIN file, if the image comes from such a file.
     pub syclbin: Option<InSyclbin<'a>>,
 }
 
@@ -127,7 +128,7 @@ pub enum OffloadKind {
 
 impl OffloadKind {
     /// Returns the kind for a number in an OffloadBinary. Since 2025 the numbers are bit flags; before that, 3 was
-    /// HIP and 4 was SYCL. The target disambiguates 4, because HIP has only AMD targets.
+    /// HIP and 4 was SYCL. The target disambiguates 4, because HIP targets only AMD GPUs.
     fn numbered(number: u16, triple: &str) -> Self {
         match number {
             0 => Self::None,
@@ -175,8 +176,8 @@ impl DeviceImage<'_> {
         found.map(|(_, value)| &**value)
     }
 
-    /// Returns the symbols of its kernels, or `None` if nothing lists them. The sources are the enclosing SYCLBIN
-    /// file, SPIR-V, PTX, the symbol table of native AMD code, and the list that `clang-sycl-linker` writes. The
+    /// Returns the symbols of the image's kernels, or `None` if they are unknown. They come from the enclosing SYCLBIN
+    /// file, SPIR-V, PTX, the symbol table of native AMD code, or the list that `clang-sycl-linker` writes. The
     /// cost is linear in the size of the image or of its module's metadata.
     #[must_use]
     pub fn kernel_names(&self) -> Option<Vec<String>> {
@@ -211,9 +212,8 @@ impl DeviceImage<'_> {
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes`, or a container inside them, are damaged, if `bytes` are a thin archive, or if
-/// `bytes` have a format that cannot contain device images. The error states the location and its offset in
-/// `bytes`.
+/// Returns an error if `bytes` or a nested container is damaged, if `bytes` is a thin archive, or if its format cannot
+/// contain device images. The error states the location and its offset in `bytes`.
 ///
 /// ```
 /// let spirv = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes).concat();

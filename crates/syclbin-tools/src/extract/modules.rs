@@ -23,7 +23,7 @@ pub(super) fn bundled<'a>(
     let mut images = Vec::new();
     let Some(sizes) = sizes else {
         if rest.iter().all(|byte| *byte == 0) {
-            return Ok(images); // a placeholder for host code or no code
+            return Ok(images); // a placeholder that contains no device code
         }
         return Ok(match Content::of(rest) {
             Content::SpirV => split(rest),
@@ -169,8 +169,8 @@ fn unwrapped(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(start..start.checked_add(size)?)
 }
 
-/// Returns the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel (LLVM's
-/// "User Guide for AMDGPU Backend", code object symbols).
+/// Returns the names of the kernels in native AMD code, which contains a kernel descriptor `NAME.kd` for each kernel
+/// (LLVM's "User Guide for AMDGPU Backend", code object symbols).
 pub(super) fn amd_kernels(bytes: &[u8]) -> Option<Vec<String>> {
     let file = object::File::parse(bytes).ok()?;
     let mut left = bytes.len();

@@ -40,7 +40,7 @@ pub(super) enum Role {
     Sizes(Vec<u8>),
 }
 
-/// Returns the sections of `bytes` that hold device images or sizes, in order, or `None` if `bytes` are not an
+/// Returns the sections of `bytes` that hold device images or sizes, in order, or `None` if `bytes` is not an
 /// object.
 pub(super) fn sections(bytes: &[u8]) -> Option<Result<Vec<Section<'_>>, Error>> {
     let found = match FileKind::parse(bytes).ok()? {
@@ -182,7 +182,7 @@ fn role(name: &[u8]) -> Option<Role> {
 }
 
 /// Returns the name at `offset` in a string table, truncated to [`NAME_LIMIT`] bytes. Without the limit, a table
-/// without zeros would be scanned completely for each section.
+/// that contains no zeros would be scanned to its end for each section.
 fn name_at(strings: &[u8], offset: u64) -> &[u8] {
     let rest = usize::try_from(offset)
         .ok()
@@ -199,7 +199,7 @@ const HEADER_SIZE: usize = 64;
 const SECTION_SIZE: usize = 64;
 /// `ET_REL`: a relocatable object.
 const RELOCATABLE: u64 = 1;
-/// Section numbers from here on are reserved.
+/// The first reserved section number.
 const RESERVED: u64 = 0xff00;
 /// `SHF_EXCLUDE`: linkers omit the section.
 const EXCLUDE: u64 = 0x8000_0000;
@@ -265,7 +265,7 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     );
     table.extend_from_slice(&name.to_le_bytes());
     table.extend_from_slice(&SHT_LLVM_OFFLOADING.to_le_bytes());
-    // Flags, address, offset, size; link and information; alignment, size of an entry.
+    // Flags, address, offset, size, link and info (two 32-bit fields), alignment, entry size.
     for field in [EXCLUDE, 0, data, binaries.len() as u64, 0, 8, 0] {
         table.extend_from_slice(&field.to_le_bytes());
     }

@@ -46,16 +46,16 @@ impl fmt::Display for Note {
     }
 }
 
-const NO_PROPERTIES: &str = "property sets (device requirements, eliminated arguments, \
-    specialization constants) were not found with the image; a kernel with removed arguments cannot be launched \
+const NO_PROPERTIES: &str = "property sets (device requirements, removed arguments, \
+    specialization constants) are missing; a kernel with removed arguments cannot be launched \
     correctly, so compile with -fsyclbin if the source is available";
 
 /// Packages `images` as one SYCLBIN file, with one abstract module for each image. Images from the same module of a
 /// SYCLBIN file stay together and keep all metadata.
 ///
-/// The state is executable by default. It is object if an image imports symbols, or lower if an image comes from a
-/// file with a lower state. The architecture and target of an image are spelled as in its container: DPC++'s older
-/// driver writes `spir64` for `spir64-unknown-unknown`.
+/// The state is object if an image imports symbols or contains no kernels, and executable otherwise. If an image comes
+/// from a SYCLBIN file with an earlier state, the result has that state. The architecture and target of an image are spelled as in its container:
+/// DPC++'s older driver writes `spir64` for `spir64-unknown-unknown`.
 #[must_use]
 pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbin<'a>, Vec<Note>) {
     let mut packer = Packer {
@@ -84,7 +84,7 @@ struct Packer<'a> {
     /// The SYCLBIN module from which the last of `modules` was created.
     last: Option<(Arc<Syclbin<'a>>, usize)>,
     notes: Vec<Note>,
-    /// The imports of each image: its index, its origin, what it imports, and the symbols.
+    /// The imports of each image: the image's index and origin, the kind of import, and the symbols.
     imports: Vec<(usize, String, &'static str, Vec<String>)>,
     image: usize,
     origin: String,
@@ -131,7 +131,7 @@ impl<'a> Packer<'a> {
             Content::Empty => return self.left_out("the file is empty"),
             // Extraction descends into containers, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary | Content::Zstd => {
-                return self.left_out("a container itself; extract its images first");
+                return self.left_out("it is a container; extract its images first");
             }
             _ => self.native(&image),
         };
@@ -184,8 +184,8 @@ impl<'a> Packer<'a> {
         self.last = Some((place.file, place.module));
     }
 
-    /// Adds a note to each image that imports symbols which no image exports. `syclbin-rt` resolves the other imports
-    /// when it loads the file.
+    /// Adds a note to each image with imports that no image exports. `syclbin-rt` resolves the other imports when it
+    /// loads the file.
     fn note_imports(&mut self) {
         let exported: BTreeSet<String> = (self.modules.iter())
             .flat_map(|module| module.metadata.keys(set::EXPORTED_SYMBOLS))
@@ -312,14 +312,14 @@ impl<'a> Packer<'a> {
         self.kernels(&mut module, image, image.kernel_names());
         if image.content == Content::Unknown {
             self.note(
-                "packaged as native code because its file declares it as such: its content is not recognized",
+                "its format is not recognized; packaged as native code because its file declares it as such",
             );
         }
         let native = Image::native(&arch, &target, image.bytes.clone());
         Some((module, native))
     }
 
-    /// Adds the names of kernels, or a note if they are unknown.
+    /// Adds the names of kernels, or a note if they are unknown or if there are none.
     fn kernels(
         &mut self,
         module: &mut AbstractModule<'a>,

@@ -18,12 +18,12 @@ use object::{
 use syclbin::offload::Strings;
 use syclbin::property::{PropertySets, Value, key_problem};
 
-/// The sizes of the structs, in bytes.
+// The sizes of the structs for a property set and for a property, in bytes.
 const SET: u64 = 24;
 const PROPERTY: u64 = 32;
 /// The offload kind of SYCL images.
 const SYCL: u8 = 4;
-/// The maximum length of a name or an option list.
+/// The maximum length of a name or an option list, in bytes.
 const TEXT_LIMIT: u64 = 1 << 16;
 
 pub(super) struct Registered {
@@ -85,7 +85,7 @@ struct Segment {
     size: u64,
 }
 
-/// The memory of a program that is loaded to the address for which it was linked.
+/// The memory of a program that is loaded at the address for which it was linked.
 struct Memory<'a> {
     bytes: &'a [u8],
     /// Sorted by address.
@@ -103,7 +103,7 @@ impl<'a> Memory<'a> {
         let relative = match (file.format(), file.architecture()) {
             (BinaryFormat::Elf, Architecture::X86_64) => Some(elf::R_X86_64_RELATIVE),
             (BinaryFormat::Elf, Architecture::Aarch64) => Some(elf::R_AARCH64_RELATIVE),
-            // Pointers are stored as if the file was loaded to its preferred address.
+            // PE files store pointers for the preferred address, so relocations are not needed.
             (BinaryFormat::Pe, _) => None,
             _ => return None,
         };
@@ -200,7 +200,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Reads structs. The total size of its reads is limited to the size of the file.
+/// Reads structs. The total size of all reads is limited to the size of the file.
 struct Reader<'m, 'a> {
     memory: &'m Memory<'a>,
     left: u64,
@@ -278,7 +278,7 @@ impl Reader<'_, '_> {
         let at = self.memory.pointer(property.checked_add(8)?)?;
         let ty = self.memory.word(property.checked_add(16)?)?;
         let size = self.memory.word(property.checked_add(24)?)?;
-        // The type has four bytes, followed by four bytes of padding.
+        // The type is a 32-bit number, followed by four bytes of padding.
         match ty & 0xffff_ffff {
             // For a number, the size field holds the value.
             1 => Some(Value::U32(u32::try_from(size).ok()?)),
@@ -293,7 +293,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads the string behind the pointer at this address. A null pointer gives an empty string.
+    /// Reads the string behind the pointer at this address. Returns an empty string for a null pointer.
     fn text(&mut self, place: u64) -> Option<String> {
         let at = self.memory.pointer(place)?;
         if at == 0 {

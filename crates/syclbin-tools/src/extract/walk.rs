@@ -54,7 +54,7 @@ pub(super) fn images<'a>(
     }
 }
 
-/// Reads the images of a file or of a member of an archive. Returns whether its format could contain images.
+/// Reads the images of a file or archive member. Returns whether its format can contain images.
 pub(super) fn container<'a>(
     slice: &InputSlice<'a>,
     found: &mut Found<'a, '_>,
@@ -135,8 +135,8 @@ fn object<'a>(
 ) -> Result<(), Error> {
     let mut budget = slice.budget();
     let big_endian = slice.bytes.starts_with(b"\x7fELF") && slice.bytes.get(5) == Some(&2);
-    // A size section describes the image section with the same identifier. An identifier may occur several times; its
-    // sections then pair up in order.
+    // A size section describes the image section with the same identifier. If an identifier occurs several times, the
+    // sections pair up in order.
     let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
     for section in &sections {
         if let Role::Sizes(id) = &section.role {
@@ -258,7 +258,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
         if entry.flags & 1 != 0 && entry.image.is_empty() {
             continue;
         }
-        // The entries of a file borrow their images.
+        // Always matches: `offload::read` borrows the images.
         if let Cow::Borrowed(bytes) = entry.image {
             image(
                 &slice.part(bytes, &format!("entry {index}")),
@@ -351,7 +351,7 @@ fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), 
                 }),
                 ..DeviceImage::default()
             };
-            // A file that was read borrows its images.
+            // Always matches: `read::parse` borrows the images.
             if let Cow::Borrowed(bytes) = image.bytes {
                 found.images.push(leaf(&slice.part(bytes, &name), declared));
             }

@@ -130,7 +130,8 @@ impl<'o> Joined<'o> {
                     is_inside = true;
                     self.functions.push(Vec::new());
                 }
-                // Keep only the program's kernels. Keep its source language too, because some drivers read it.
+                // Drop the libraries' kernels and source languages. The program's source language stays, because some
+                // drivers read it.
                 op::ENTRY_POINT | op::EXECUTION_MODE | op::EXECUTION_MODE_ID | op::SOURCE
                     if is_library =>
                 {
@@ -198,9 +199,8 @@ impl<'o> Joined<'o> {
         true
     }
 
-    /// Maps each redundant declaration or definition of a symbol to its replacement: the exclusive definition if there
-    /// is one, or otherwise the first repeatable definition. Without a definition, the first declaration replaces the
-    /// others.
+    /// Maps each redundant declaration or definition of a symbol to its replacement: the strong definition if there is
+    /// one, or otherwise the first weak definition. Without a definition, the first declaration replaces the others.
     pub(super) fn resolve(&self) -> Result<BTreeMap<u32, u32>, LinkError> {
         #[derive(Default)]
         struct Symbol {

@@ -92,7 +92,7 @@ impl<'j> Merger<'j> {
         let mut merged: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         let is_forward = |place: &usize| declared[*place].opcode == op::TYPE_FORWARD_POINTER;
         let mut order: Vec<usize> = (0..declared.len()).filter(is_forward).collect();
-        // Types may refer to these pointers before their definition.
+        // Other types may refer to a forward-declared pointer type before its definition.
         let forward: BTreeSet<u32> = order
             .iter()
             .filter_map(|at| declared[*at].operand(0))
@@ -258,7 +258,7 @@ impl<'j> Merger<'j> {
         new
     }
 
-    /// Records that `user` refers to a symbol with two different types.
+    /// Records that `user` refers to a symbol whose declaration and definition have different types.
     fn differ(&mut self, id: u32, user: u32) {
         let links = &self.joined.links;
         let error = LinkError::Types {

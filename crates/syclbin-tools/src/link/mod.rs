@@ -27,7 +27,7 @@ use syclbin::Error;
 const CAPABILITY_LINKAGE: u32 = 5;
 const STORAGE_INPUT: u32 = 1;
 const STORAGE_OUTPUT: u32 = 3;
-/// The maximum total number of words in entry points, relative to the number of instructions.
+/// The maximum total number of words in entry points, as a multiple of the number of instructions.
 const MAX_GROWTH: usize = 64;
 
 /// A module to link.
@@ -191,7 +191,7 @@ pub enum LinkError {
         /// The module with the definition.
         exporter: String,
     },
-    /// The initial values of variables refer to each other in a cycle.
+    /// Declarations, such as variables with initial values, refer to each other in a cycle.
     #[error("{module} contains a declaration that depends on itself; link the module at load time")]
     Recursive {
         /// The module.
@@ -205,7 +205,7 @@ pub enum LinkError {
         /// The module.
         module: String,
     },
-    /// The result would be much larger than the modules.
+    /// The modules have too many ids for one module, or the interfaces of the kernels would become too large.
     #[error("{module} has too many ids, or too many kernels and variables, to be linked")]
     TooLarge {
         /// The module.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links each module of a file with the modules that it imports from. Every module then contains a copy of the
-//! functions that it calls, and can be compiled ahead of time.
+//! Links each module of a file with the modules that it imports from. A linked module contains copies of the functions
+//! that it calls, so it can be compiled ahead of time.
 
 use alloc::borrow::{Cow, ToOwned as _};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -86,7 +86,8 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
             if module.images.is_empty() {
                 continue;
             }
-            // Readers assume that the first IR image of a module is SPIR-V, but this module no longer has SPIR-V.
+            // This module no longer contains SPIR-V. Readers assume that the first IR image is SPIR-V, so store PTX as
+            // native code.
             for image in &mut module.images {
                 store_ptx_as_native(image);
             }
@@ -130,7 +131,7 @@ fn code<'m>(module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
     only.filter(|_| all.next().is_none())
 }
 
-/// Returns the modules that define a symbol, with exclusive definitions first.
+/// Returns the modules that define a symbol, with strong definitions first, and whether each definition is strong.
 fn exporters<'s>(
     symbols: &'s [Option<Symbols>],
     symbol: &'s str,
@@ -165,7 +166,7 @@ fn link_one(
             let Some((exporter, is_strong)) = found.next() else {
                 continue; // it remains an import
             };
-            // A file may contain the same module twice.
+            // A file may contain the same module twice. Definitions with identical code do not conflict.
             let differs = |(other, strong): &(usize, bool)| {
                 *strong && code(&modules[*other]) != code(&modules[exporter])
             };

@@ -2,8 +2,8 @@
 //! Reads per-kernel statistics, such as registers and spills, that compilers record in native code.
 //!
 //! Code for Intel GPUs is an ELF file, or an archive of ELF files for several GPUs. The section `.ze_info` of each
-//! ELF file describes its kernels in YAML. CUDA ELF files record less: the registers and shared memory of each
-//! kernel.
+//! ELF file describes its kernels in YAML. CUDA ELF files record less: the registers, stack frame and shared memory of
+//! each kernel.
 //!
 //! ```
 //! assert!(syclbin_tools::native::kernels(b"\x7fELF\x02\x01").is_empty());
@@ -47,7 +47,7 @@ pub struct Kernel {
     pub local_size: Option<u64>,
     /// The number of barriers that a work-group uses.
     pub barriers: Option<u32>,
-    /// Whether it makes function calls that use a stack.
+    /// Whether the kernel makes function calls that use a stack.
     pub stack_calls: Option<bool>,
 }
 
@@ -162,7 +162,7 @@ struct Section<'a> {
     bytes: &'a [u8],
 }
 
-/// Returns the sections of `bytes`. Skips sections that exceed the file. Also limits the total length of names to
+/// Returns the sections of `bytes`. Skips sections that extend beyond the file. Limits the total length of names to
 /// the file size, because a hostile file could give every section the same long name.
 fn sections(bytes: &[u8]) -> impl Iterator<Item = Section<'_>> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok();

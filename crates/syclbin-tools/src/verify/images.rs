@@ -36,7 +36,7 @@ fn check_state(file: &File<'_>, contents: &Contents<'_>, findings: &mut Findings
         Some(State::Other(number)) => place.error(format!(
             "invalid state {number}; expected 0 (input), 1 (object) or 2 (executable)"
         )),
-        // Other notations of the number are supported by this crate, but not by other readers.
+        // This crate also accepts other encodings of the number, but other readers do not.
         Some(_) if number.is_none() => {
             place.error("its state is not stored as a number (type 1); the reference runtime rejects the file");
         }

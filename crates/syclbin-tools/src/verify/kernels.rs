@@ -19,7 +19,7 @@ use syclbin::{Content, Error, State, cubin, ptx};
 
 #[derive(Default)]
 struct Code {
-    /// The kernels of all images that list kernels, or `None` if no image does.
+    /// The kernels of all SPIR-V and PTX images, or `None` if there is no such image.
     kernels: Option<BTreeSet<String>>,
     imports: BTreeSet<String>,
     /// The kernels of the SPIR-V image, if there is one.
@@ -29,7 +29,7 @@ struct Code {
 
 pub(super) fn check(contents: &Contents<'_>, findings: &mut Findings) {
     let code: Vec<Code> = contents.modules.iter().map(read_code).collect();
-    // The last module so far that contains each kernel as SPIR-V.
+    // For each SPIR-V kernel, the last module so far that contains it.
     let mut owners: BTreeMap<&str, Owner> = BTreeMap::new();
     for (module, code) in contents.modules.iter().zip(&code) {
         check_names(module, code, findings);
@@ -230,7 +230,8 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
     }
 }
 
-/// Returns the targets in a fat binary, unless it contains code for `named` or PTX that can be compiled for it.
+/// Describes the targets in a fat binary. Returns `None` if the fat binary contains code that runs on `named`, or PTX
+/// that can be compiled for `named`.
 fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     let (mut fits, mut targets) = (false, String::new());
     for entry in cubin::entries(bytes)? {
@@ -253,7 +254,8 @@ fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     }))
 }
 
-/// Checks that a module's PTX defines the kernels that its metadata and SPIR-V name.
+/// Checks that a module's PTX contains the same kernels as its SPIR-V, and the device globals and specialization
+/// constants that its metadata lists.
 pub(super) fn check_ptx_names(
     module: &Module<'_>,
     spirv: Option<&BTreeSet<String>>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Checks the positions of records in the wrapper and its tables. Records must stay within their table and must not
-//! overlap.
+//! Checks the positions of records in the wrapper and in the tables of the SYCLBIN file. Records must stay within their
+//! table and must not overlap.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -91,7 +91,8 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
         }
     }
     spans.append(&mut images);
-    // In version 2, the images are entries of the wrapper, and the check of the wrapper covers them.
+    // In these containers, the images are entries of the wrapper. `check_wrapper` checks the entries of version 2. Bare
+    // device images are not checked for overlaps.
     if !matches!(file.container(), Container::Version2 | Container::Images) {
         check_overlaps(spans, findings);
     }
@@ -124,7 +125,7 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
             return;
         }
         Container::OffloadBinary2 => {
-            let reason = "runtimes before 2026.2 load only version 1 of the OffloadBinary";
+            let reason = "runtimes before 2026.2 load only OffloadBinary version 1";
             findings.at(4, HEADER).note(reason);
         }
         Container::Version2 => {
@@ -215,7 +216,7 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
     }
 }
 
-/// Checks strings. Version 2 repeats an image's metadata as strings, for tools that do not read property sets.
+/// Reports strings and roles that version 2 does not define.
 fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
     for (index, entry) in binary.entries().enumerate() {
         let Ok(entry) = entry else { continue };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds every error in a file, whereas reading stops at the first one.
+//! Reports the errors and inconsistencies in a file. Reading, in contrast, stops at the first error.
 //!
 //! ```
 //! use syclbin_tools::verify::{Severity, verify};
@@ -33,7 +33,7 @@ pub enum Severity {
     Note,
     /// Valid, but some readers or runtimes will behave unexpectedly.
     Warning,
-    /// The file violates its format, or contradicts itself.
+    /// The file violates its format or is inconsistent.
     Error,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A problem or note about a file.
+/// A problem with a file, or a note about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -74,13 +74,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Returns all findings in the file `bytes`, sorted by offset. [`read::parse`](syclbin::read::parse) can read any
+/// Returns the findings for the file `bytes`, sorted by offset. [`read::parse`](syclbin::read::parse) can read any
 /// file without a finding of [`Severity::Error`].
 ///
-/// The checks cover the wrapper, the layout of all tables and the property sets. They also cover whether images,
-/// metadata, kernel names, imports and state agree. In code, only names are checked: this function does not predict
-/// whether a driver accepts the code. For each severity, it returns at most a thousand findings, and one more that
-/// counts the rest.
+/// The checks cover the wrapper, the layout of all tables, the property sets, and the consistency of images, metadata,
+/// kernel names, imports and state. They do not predict whether a driver accepts the code. For each severity, this
+/// function returns at most a thousand findings, and one more that counts the rest.
 #[must_use]
 pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();

@@ -26,12 +26,12 @@ pub(super) struct Module<'a> {
     pub(super) module: AbstractModule<'a>,
     /// The offset of its property sets.
     pub(super) offset: u64,
-    /// Each image as stored, and with its metadata.
+    /// Each image as stored in the file, and as parsed.
     pub(super) images: Vec<(read::Image<'a>, Image<'a>)>,
 }
 
-/// Reads the contents of a file whose layout has been validated. Returns `None` if that fails, after findings have
-/// reported all errors.
+/// Reads the contents of a file whose layout has been validated. On failure, adds the errors to `findings` and returns
+/// `None`.
 pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Contents<'a>> {
     let global = file.global().ok()?;
     check_sets(Owner::File, global, findings);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the target GPUs of native NVIDIA code in ELF files (cubins) and fat binaries.
 //!
-//! Neither format is documented. This module relies on the output of NVIDIA's assembler and `fatbinary` tool
+//! Neither format is documented. This module is based on the output of NVIDIA's assembler and `fatbinary` tool
 //! from CUDA 13.5, and on LLVM's source code.
 //!
 //! ```
@@ -30,7 +30,7 @@ const ACCELERATED: u32 = 0x800;
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a CUDA ELF file, or if its flags do not specify a target.
+/// Returns an error if `bytes` is not a CUDA ELF file, or if its flags do not specify a target.
 pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     let fail = |offset, reason| Error::new("cubin", offset, ErrorKind::Cuda(reason));
     if !bytes.starts_with(b"\x7fELF") {
@@ -48,7 +48,7 @@ pub fn target(bytes: &[u8]) -> Result<Target, Error> {
         return Err(fail(4, "it is not a 64-bit little-endian ELF file"));
     }
     if machine != MACHINE {
-        return Err(fail(18, "it is an ELF file for another machine"));
+        return Err(fail(18, "it is an ELF file for a different machine"));
     }
     let (number, suffix) = if *abi >= SECOND_BYTE {
         (flags >> 8 & 0xff, None)
@@ -116,13 +116,13 @@ pub struct Entry<'a> {
     pub size: u64,
 }
 
-/// The content of an entry.
+/// The kind of content in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryKind {
     /// PTX.
     Ptx,
-    /// Native code, an ELF file.
+    /// Native code in an ELF file.
     Elf,
     /// Several entries that were compressed together (`fatbinary --concat`). [`Entry::target`] is meaningless.
     Several,
@@ -130,7 +130,7 @@ pub enum EntryKind {
     Other(u16),
 }
 
-/// How an entry is compressed.
+/// The compression method of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Zstd.
@@ -143,7 +143,7 @@ pub enum Compression {
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a fat binary. At a malformed entry, the iterator yields an error and
+/// Returns an error if `bytes` is not a fat binary. At a malformed entry, the iterator yields an error and
 /// ends.
 pub fn entries(
     bytes: &[u8],
@@ -246,7 +246,7 @@ fn entry(all: &[u8], start: usize) -> Result<(Entry<'_>, usize), Error> {
         (0, _) => Some(Suffix::Family),
         _ => Some(Suffix::Architecture),
     };
-    // The header has at least `ENTRY` bytes, so every step makes progress.
+    // The header is at least `ENTRY` bytes long, so every step makes progress.
     let end = start + header + payload.len();
     let entry = Entry {
         kind: match kind {
@@ -308,7 +308,7 @@ mod tests {
         for (bytes, expected) in [
             (good[..20].to_vec(), "its header is truncated"),
             (Vec::new(), "not ELF: it begins with nothing"),
-            (changed(18, 62), "for another machine"),
+            (changed(18, 62), "for a different machine"),
             (changed(4, 1), "not a 64-bit"),
             (changed(49, 0), "do not specify a target"),
         ] {

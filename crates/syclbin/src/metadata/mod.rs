@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Typed views of the property sets of modules. [`Syclbin::state`](crate::Syclbin::state) and
-//! [`Image::kind`](crate::Image::kind) read the few properties of files and images.
+//! Typed views of the property sets of modules. For the few properties of files and images, see [`Sources`],
+//! [`Syclbin::state`](crate::Syclbin::state) and [`Image::kind`](crate::Image::kind).
 //!
-//! A view is a plain struct. The function `read` extracts a view from [`PropertySets`], and `write` stores the view
-//! there. An invalid value of a known property causes the error [`Malformed`]. Unknown sets and keys are
-//! preserved. Reading and writing back preserves all values and their order, except values from old compilers,
-//! which are converted to the current form.
+//! Each view is a plain struct. Its function `read` extracts it from [`PropertySets`], and `write` stores it there. An
+//! invalid value of a known property results in the error [`Malformed`]. Unknown sets and keys are preserved.
+//! Reading and writing back preserves all values and their order, except values from old compilers, which are
+//! converted to the current form.
 //!
 //! ```
 //! use syclbin::Aspect;
@@ -92,8 +92,8 @@ macro_rules! module_metadata {
                 $(self.$field.write(sets $(, set::$set)?);)*
             }
 
-            /// Reads all sets, so that one error does not hide another. If a view contains malformed values, returns
-            /// the first one and leaves the view empty.
+            /// Reads all sets, even if some are malformed. For each view with malformed values, returns the first of
+            /// them and leaves the view empty.
             #[must_use]
             pub fn read_valid(sets: &PropertySets<'_>) -> (Self, Vec<Malformed>) {
                 let mut faults = Vec::new();
@@ -129,15 +129,15 @@ module_metadata! {
     /// The symbols of kernels that were registered under a source name (set
     /// [`REGISTERED_KERNELS`](set::REGISTERED_KERNELS)).
     registered_kernels: Named<String> = REGISTERED_KERNELS;
-    /// The kernels' work-group sizes, and the names that the code uses for device globals.
+    /// The kernels' work-group and sub-group sizes, and the names that the code uses for device globals.
     program: ProgramMetadata;
     /// The specialization constants.
     specialization: SpecializationConstants;
     /// The variables that persist between launches, by unique identifier. The reference runtime may have added a
     /// prefix to an identifier. [`Named::find`] ignores the prefix.
     device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
-    /// The pipes between host and device, with the size of the transferred values in bytes. Only old compilers write this
-    /// set.
+    /// The pipes between host and device, with the size of the transferred values in bytes. Only old compilers write
+    /// this set.
     host_pipes: Named<u32> = HOST_PIPES;
     /// The sets of virtual functions that the module defines and calls.
     virtual_functions: VirtualFunctions;
@@ -149,7 +149,7 @@ module_metadata! {
     requirements: DeviceRequirements;
 }
 
-/// A view field that is stored under a key.
+/// A field of a view. Each field is stored under its own key.
 trait Field: Sized {
     fn read(sets: &PropertySets<'_>, set: &str, key: &str) -> Result<Self, Malformed>;
     fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str);
@@ -169,8 +169,8 @@ impl<T: Property> Field for Option<T> {
     }
 }
 
-/// An empty list is equivalent to a missing list, and some writers omit it. So an empty list is only written to
-/// replace an existing one.
+/// An empty list is equivalent to a missing list, and some writers omit empty lists. So an empty list is only written
+/// to replace an existing list.
 macro_rules! lists {
     ($($list:ty),*) => {$(
         impl Field for $list {
@@ -229,7 +229,7 @@ macro_rules! numbers {
         }
 
         impl $name {
-            /// Returns the number in the file.
+            /// Returns the number that represents this variant in files.
             #[must_use]
             pub const fn number(self) -> u32 {
                 match self {
@@ -238,7 +238,7 @@ macro_rules! numbers {
                 }
             }
 
-            /// Returns the variant for a number in the file.
+            /// Returns the variant that `number` represents in files.
             #[must_use]
             #[doc(hidden)]
             pub const fn from_number(number: u32) -> Self {

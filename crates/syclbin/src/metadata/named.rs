@@ -120,19 +120,19 @@ impl<T> Named<T> {
 }
 
 impl<T: Property> Named<T> {
-    /// Reads the set called `set`. The documentation of each value type names its sets.
+    /// Reads the set called `set`.
     ///
     /// # Errors
     ///
-    /// Returns an error if a value is not valid for this type.
+    /// Returns an error if a value is not valid for `T`.
     pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
         sets.entries(set)
             .map(|(key, value)| Ok((key, read_value(set, key, value)?)))
             .collect()
     }
 
-    /// Replaces the properties of the set called `set`. Existing properties keep their positions. Properties that
-    /// this list does not contain are removed.
+    /// Replaces the properties of the set called `set`. Existing properties keep their positions. Properties whose
+    /// names `self` does not contain are removed.
     pub fn write(&self, sets: &mut PropertySets<'_>, set: &'static str) {
         sets.retain(set, |key| self.places.contains_key(key));
         for (name, value) in &self.entries {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The view of the set `PROGRAM_METADATA`: kernel work-group sizes, and the names that the code uses for device
-//! globals. Files store sizes in OpenCL order, whereas sources use SYCL order.
+//! The view of the set `PROGRAM_METADATA`: the work-group and sub-group sizes of kernels, and the names that the code
+//! uses for device globals. Files store work-group sizes in OpenCL order, whereas sources use SYCL order.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +15,7 @@ const SET: &str = set::PROGRAM_METADATA;
 /// The contents of the set [`PROGRAM_METADATA`](set::PROGRAM_METADATA).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMetadata {
-    /// The work-group sizes, by kernel symbol. Contains only kernels that specify a size.
+    /// The work-group and sub-group sizes, by kernel symbol. Contains only kernels with at least one such property.
     pub kernels: Named<KernelSizes>,
     /// The name that the code uses for each device global, by unique identifier (`global_id_mapping`). CUDA and HIP
     /// look up variables by this name.
@@ -179,8 +179,8 @@ impl Property for Dimensions {
 /// A work-group size, in work-items along each dimension.
 ///
 /// Files use OpenCL order: x, the fastest-varying dimension, comes first. SYCL uses the reverse order, so
-/// `work_group_size<2, 4, 8>` in the source becomes 8, 4, 2 in the file. Compilers pad sizes with 1 to three
-/// dimensions, so `<2, 8>` becomes 8, 2, 1. A second property then records that the size has two dimensions.
+/// `work_group_size<2, 4, 8>` in the source becomes 8, 4, 2 in the file. Compilers pad sizes to three dimensions with
+/// ones, so `<2, 8>` becomes 8, 2, 1. A second property then records that the kernel has two dimensions.
 ///
 /// ```
 /// use syclbin::metadata::{Dimensions, WorkGroupSize};
@@ -193,7 +193,7 @@ impl Property for Dimensions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WorkGroupSize<T> {
     xyz: [T; 3],
-    // Old writers omit trailing dimensions instead of padding them.
+    // The number of dimensions in the file. Old writers omit trailing dimensions instead of padding them.
     given: Dimensions,
 }
 
@@ -224,7 +224,7 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
     }
 
     /// Returns the numbers in SYCL order. `dimensions` is the number of dimensions that the file records along with
-    /// the size. If `dimensions` is `None`, the result has as many numbers as the size in the file.
+    /// the size. If `dimensions` is `None`, the result contains as many numbers as the size in the file.
     #[must_use]
     pub fn to_sycl(&self, dimensions: Option<Dimensions>) -> Vec<T> {
         let count = dimensions.unwrap_or(self.given).get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Views of the small sets: compilation settings, device libraries, variables and virtual functions. Also the targets
-//! of images.
+//! Views of the small sets: compilation settings, device libraries, device globals and virtual functions. Also defines
+//! the compilation targets of images.
 
 use alloc::string::String;
 use alloc::vec;
@@ -29,16 +29,17 @@ pub struct MiscProperties {
     /// Whether the compiler replaced specialization constants with their default values, so that they cannot be set
     /// (`specConstsReplacedWithDefault`).
     pub specialized_with_defaults: Option<bool>,
-    /// The largest work-item id that the code assumes (`idQueriesRange`). Compilers omit [`IdRange::Int`].
+    /// The integer type that the code assumes is wide enough for every work-item id (`idQueriesRange`). Compilers
+    /// omit [`IdRange::Int`].
     pub id_range: Option<IdRange>,
-    /// The compile options from the container that held this image before (`compile`).
+    /// The compile options from the container that the image was extracted from (`compile`).
     pub compile_options: Option<String>,
-    /// The link options from the container that held this image before (`link`).
+    /// The link options from the container that the image was extracted from (`link`).
     pub link_options: Option<String>,
 }
 
 numbers! {
-    /// The largest work-item id that code assumes (option `-fsycl-id-queries-range`).
+    /// The integer type that code assumes is wide enough for every work-item id (option `-fsycl-id-queries-range`).
     pub enum IdRange {
         /// Ids fit into an `int`.
         Int = 0,
@@ -164,7 +165,7 @@ view! {
     }
 }
 
-/// A compilation target: the first component of a target triple, up to the first `-`.
+/// A compilation target: the first component of a target triple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target<'t> {
     /// `spir`: 32-bit SPIR-V.
@@ -198,8 +199,8 @@ impl<'t> Target<'t> {
             .map_or(Self::Other(first), |(target, _)| *target)
     }
 
-    /// Returns whether the target is an FPGA. DPC++ object files use the names `fpga_aocx`, `fpga_aocr` and
-    /// `fpga_dep`.
+    /// Returns whether the target is an FPGA. Also recognizes the names in DPC++ object files: `fpga_aocx`, `fpga_aocr`
+    /// and `fpga_dep`.
     #[must_use]
     pub fn is_fpga(self) -> bool {
         match self {

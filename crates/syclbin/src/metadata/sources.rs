@@ -71,7 +71,7 @@ impl Sources {
         }))
     }
 
-    /// Writes the set into a file's properties. The list of files has the format of `sha256sum` output.
+    /// Writes the set into a file's properties. The list of files uses the format of `sha256sum` output.
     ///
     /// Line breaks in paths and arguments become spaces.
     pub fn write(&self, file: &mut PropertySets<'_>) {

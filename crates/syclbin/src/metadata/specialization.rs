@@ -31,13 +31,13 @@ pub struct SpecializationConstants {
     /// The default values of all constants, as one blob
     /// (set [`SPECIALIZATION_DEFAULTS`](set::SPECIALIZATION_DEFAULTS)).
     pub defaults: Option<Vec<u8>>,
-    /// The effective values of all constants, in the same layout. Only the reference runtime writes them (set
+    /// The effective values of all constants, in the same layout. Only runtimes write them (set
     /// [`SPECIALIZATION_SET_VALUES`](set::SPECIALIZATION_SET_VALUES)).
     pub set_values: Option<Vec<u8>>,
 }
 
-/// A scalar in a constant, with its own id on the device. A composite constant has one part for each of its
-/// scalars, or a single part if constants are emulated.
+/// A part of a constant: a scalar with its own `SpecId`. A composite constant consists of one part for each of its
+/// scalars, or of a single part if constants are emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpecConstantDescriptor {
     /// The `SpecId` in SPIR-V, or [`SpecConstantDescriptor::PADDING`].
@@ -138,7 +138,8 @@ impl SpecializationConstants {
     ///
     /// # Errors
     ///
-    /// Returns an error if parts overlap or are not in ascending order, or if a blob has the wrong length.
+    /// Returns an error if parts overlap, are not in ascending order or do not fit into the address space, or if a blob
+    /// has the wrong length.
     pub fn layout(&self) -> Result<Named<SpecConstantLayout>, Malformed> {
         let mut blob = 0usize;
         let mut layouts = Named::default();
@@ -197,7 +198,7 @@ impl SpecializationConstants {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Self::layout`], which is recomputed in each call.
+    /// Fails for the same reasons as [`Self::layout`], which runs again on each call.
     pub fn default_value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
         self.value_in(self.defaults.as_ref(), name)
     }

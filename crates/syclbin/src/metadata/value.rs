@@ -31,7 +31,7 @@ impl PropertySets<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is not valid for this type.
+    /// Returns an error if the value is not valid for `T`.
     pub fn read<T: Property>(&self, set: &str, key: &str) -> Result<Option<T>, Malformed> {
         self.get(set, key)
             .map(|value| read_value(set, key, value))
@@ -43,7 +43,7 @@ pub(super) fn read_value<T: Property>(set: &str, key: &str, value: &Value) -> Re
     T::from_value(value).ok_or_else(|| Malformed::new(set, key, T::EXPECTED, describe(value)))
 }
 
-/// Returns the bytes of a byte array, or `None` if the number of bits is not a multiple of 8.
+/// Returns the bytes of a byte array, or `None` if `value` has another type or does not consist of whole bytes.
 fn bytes(value: &Value) -> Option<&[u8]> {
     match value {
         Value::Bytes { bits, data } if whole(*bits, data) => Some(data),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads and writes a single OffloadBinary. Opening it validates only the header. Each entry is validated when it is read.
+//! Reads and writes a single OffloadBinary. Opening it validates only the header. Each entry is validated when it is
+//! read.
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
-    reason = "for the crates of this project"
+    reason = "internal to this project"
 )]
 
 use alloc::borrow::Cow;
@@ -102,8 +103,8 @@ impl<'a> Binary<'a> {
         let size = self.bytes.len();
         let mut reader = EntryReader {
             binary: *self,
-            // Writers let entries share strings, such as keys. This budget allows hundreds of bytes for each string
-            // in real files, and still bounds the work by the file size.
+            // Entries may share strings, such as keys. This budget allows hundreds of bytes for each string entry, and
+            // still bounds the work by the file size.
             text: Budget::new("string bytes", (size as u64).saturating_mul(16)),
             images: Budget::new("image bytes", size as u64),
             records: Budget::new(
@@ -115,7 +116,7 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// Reads the entries of a [`Binary`], which must not claim more than it contains.
+/// Reads the entries of a [`Binary`], and rejects entries that together claim more than it contains.
 struct EntryReader<'a> {
     binary: Binary<'a>,
     text: Budget,
@@ -268,8 +269,9 @@ pub(crate) fn write(version: u32, entries: &[Entry<'_>]) -> Result<Vec<u8>, writ
     Ok(out)
 }
 
-/// The maximum length of shared strings. The reader limits all strings together to 16 times the file size, and
-/// each string record adds at least 16 bytes. With longer shared strings, the reader could reject the file as hostile.
+/// The maximum length of shared strings, in bytes. The reader limits the total length of all strings to 16 times the
+/// file size. Each string entry adds at least 16 bytes to the file, which allows 256 bytes for its key and value. With
+/// longer shared strings, the reader could reject the file as hostile.
 const SHARED: usize = 128;
 
 /// A table of NUL-terminated strings, in which short strings are deduplicated.

@@ -21,7 +21,7 @@ const FLOOR: u64 = 16 << 20;
 /// code for twenty GPUs of one family compresses by a factor of more than fifty.
 const FACTOR: u64 = 128;
 
-/// Returns the decompression limit for a file of `size` bytes, in bytes.
+/// Returns the decompression limit, in bytes, for a file of `size` bytes.
 pub fn allowance(size: usize) -> u64 {
     (size as u64).saturating_mul(FACTOR).saturating_add(FLOOR)
 }
@@ -43,14 +43,14 @@ pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
 }
 
 /// Returns `bytes` with each compressed OffloadBinary decompressed. The result is borrowed if none is compressed,
-/// or if `bytes` do not start with an OffloadBinary.
+/// or if `bytes` does not start with an OffloadBinary.
 ///
 /// The total decompressed size is limited to 128 times the size of `bytes`, plus 16 MiB.
 ///
 /// # Errors
 ///
-/// Returns an error if an OffloadBinary is malformed or cannot be decompressed. Error offsets count from the start
-/// of `bytes`.
+/// Returns an error if a compressed OffloadBinary is malformed or cannot be decompressed. Error offsets count from the
+/// start of `bytes`.
 ///
 /// ```
 /// use syclbin::offload::{self, Compression, Entry};
@@ -64,7 +64,8 @@ pub fn unpack(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
     unpack_within(bytes, &mut allowance(bytes.len()))
 }
 
-/// Decompresses at most `left` bytes, and subtracts them from `left`.
+/// Decompresses OffloadBinaries like [`unpack`], but to at most `left` bytes in total. Subtracts the number of
+/// decompressed bytes from `left`.
 ///
 /// # Errors
 ///

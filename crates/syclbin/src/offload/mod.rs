@@ -158,7 +158,7 @@ pub fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
 }
 
 impl Entry<'_> {
-    /// Converts the entry to an owned entry.
+    /// Converts the entry into one that owns all its data.
     #[must_use]
     pub fn into_owned(self) -> Entry<'static> {
         Entry {
@@ -186,8 +186,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let mut entries = Vec::new();
     each_binary(bytes, |binary, _| {
         if entries.is_empty() {
-            // Most files are a single OffloadBinary, so this avoids reallocation. The entry table is known to be
-            // inside the file, so `count` cannot cause a huge allocation.
+            // Reserve space for all entries, because most files are a single OffloadBinary. The entry table is known to
+            // be inside the file, so `count` cannot cause a huge allocation.
             entries = Vec::with_capacity(binary.count);
         }
         for entry in binary.entries() {
@@ -224,8 +224,8 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
     binary::write(2, entries)
 }
 
-/// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM 15 and later read version 1. Before
-/// LLVM 23, they do not read any other version.
+/// Writes a version 1 OffloadBinary for each entry, and concatenates them. LLVM 15 and later read version 1. Releases
+/// before LLVM 23 read no other version.
 ///
 /// # Errors
 ///

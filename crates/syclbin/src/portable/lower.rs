@@ -19,7 +19,7 @@ const VOLATILE: u32 = 1;
 const ALIGNED: u32 = 2;
 const NONTEMPORAL: u32 = 4;
 
-/// Module-wide information for lowering a single instruction.
+/// Module-wide information for lowering individual instructions.
 pub(super) struct Lowering {
     to: Version,
     /// The storage class of each variable, by id.

@@ -2,7 +2,7 @@
 //! Rewrites SPIR-V modules for drivers that support less than the compiler assumed.
 //!
 //! The rewritten module computes the same results. If the driver does not accept the version in the header, the
-//! rewritten module declares the lowest version that its code needs.
+//! rewritten module declares the lowest accepted version that supports its code.
 
 pub mod lift;
 mod lower;
@@ -32,11 +32,13 @@ pub struct DriverSupport<'r> {
     pub versions: &'r [Version],
     /// The names of the OpenCL extensions that the driver supports, separated by spaces.
     pub extensions: &'r str,
-    /// Whether the driver can only link modules that declare the same version. In that case, `versions` is not empty.
+    /// Whether the driver can only link modules that declare the same version. In that case, `versions` must not be
+    /// empty.
     pub one_version: bool,
     /// Whether the driver accepts debug information.
     pub debug_info: bool,
-    /// Whether the driver accepts work-group limits (`SPV_INTEL_kernel_attributes`). They only help it to optimize.
+    /// Whether the driver accepts work-group limits (`SPV_INTEL_kernel_attributes`). For other drivers, the limits are
+    /// removed, because they only enable optimizations.
     pub work_group_limits: bool,
     /// Whether the driver loses the results of floating-point negations across work-group barriers.
     pub loses_negations: bool,
@@ -110,7 +112,8 @@ pub fn rewrite(
     Ok(Some(words::bytes(out)))
 }
 
-/// Rewrites the modules of a program for `reader`, all in the same SPIR-V version.
+/// Rewrites the modules of a program for `reader`. If the driver can only link modules of one version, all results
+/// declare the same SPIR-V version.
 ///
 /// # Errors
 ///
@@ -157,7 +160,7 @@ fn collect(words: &[u32]) -> Result<Vec<Instruction<'_>>, Error> {
 ///
 /// # Errors
 ///
-/// Returns an error if `words` are not valid instructions.
+/// Returns an error if an instruction is malformed.
 pub fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
     if !imports_debug_info(&words) {
         return Ok(words);
@@ -211,7 +214,7 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
             && (instruction.operands.first()).is_some_and(|id| removed.contains(id));
         result(instruction).is_none() && !is_about_removed
     });
-    // Debug information refers to undefined values that nothing else uses. The result follows the type.
+    // Remove undefined values that only debug information used. In `OpUndef`, the result follows the type.
     let undefined = |instruction: &Instruction<'_>| match instruction.operands {
         [_, id] if instruction.opcode == op::UNDEF => Some(*id),
         _ => None,
@@ -226,7 +229,7 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
         .retain(|instruction| undefined(instruction).is_none_or(|id| !unused.contains(&id)));
 }
 
-/// Returns the id of an imported instruction set, if the set only describes the source.
+/// Returns the id of the instruction set that an instruction imports, if the set only describes the source.
 fn imported(instruction: &Instruction<'_>) -> Option<u32> {
     let (op::EXT_INST_IMPORT, [id, name @ ..]) = (instruction.opcode, instruction.operands) else {
         return None;
@@ -242,7 +245,7 @@ pub(crate) fn is_debug_info(instruction: &Instruction<'_>) -> bool {
     imported(instruction).is_some()
 }
 
-/// Sets the default values of the constants with these `SpecId`s.
+/// Sets the default values of specialization constants. The keys of `values` are `SpecId`s.
 ///
 /// # Errors
 ///
@@ -272,7 +275,8 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
                 if u32::try_from(value.len()) != Ok(size) {
                     let s = if size == 1 { "" } else { "s" };
                     let problem = format!(
-                        "specialization constant {id} has {size} byte{s} in the code, but its value has {}",
+                        "specialization constant {id} is {size} byte{s} long in the code, but the length of its value \
+                         is {}",
                         value.len()
                     );
                     let offset = instruction.at as u64 * 4;

@@ -278,7 +278,7 @@ fn values_of_constants_become_defaults() {
         assert!(
             error
                 .to_string()
-                .contains(" in the code, but its value has "),
+                .contains(" long in the code, but the length of its value is "),
             "{error}"
         );
     }

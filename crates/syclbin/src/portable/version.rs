@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the SPIR-V version that a module's code needs. The tables contain the capabilities, instructions,
-//! execution modes and decorations that OpenCL kernels use, from section 3 of the SPIR-V specification.
+//! execution modes and decorations that OpenCL kernels may use and that SPIR-V 1.0 lacks, from section 3 of the SPIR-V
+//! specification.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -25,12 +26,12 @@ pub struct Version {
 /// Why a driver does not accept a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsupportedModule {
-    /// The module is not SPIR-V.
+    /// The module is not valid SPIR-V.
     #[error(transparent)]
     Malformed(#[from] Error),
     /// The module's variables cannot be converted to arguments.
     #[error(
-        "the device does not support program-scope variables, and the module requires them: {0}"
+        "the device does not support program-scope variables, and the module cannot be rewritten without them: {0}"
     )]
     Variable(&'static str),
     /// The module's code needs a later version.
@@ -156,7 +157,8 @@ impl Version {
         Self { major, minor }
     }
 
-    /// Parses the versions in an OpenCL list, such as `SPIR-V_1.0 SPIR-V_1.2`. Other languages are ignored.
+    /// Parses the SPIR-V versions in OpenCL's list of intermediate languages, such as `SPIR-V_1.0 SPIR-V_1.2`. Other
+    /// languages are ignored.
     #[must_use]
     pub fn list(languages: &str) -> Vec<Self> {
         let version = |language: &str| {
@@ -209,7 +211,8 @@ pub(super) fn lowest(
             continue;
         };
         if extension.split_whitespace().any(has) {
-            // An OpenCL extension permits the version that introduces the feature, even if the driver does not list it.
+            // An OpenCL extension permits the version that introduces the feature, even if the driver does not list
+            // that version.
             // A SPIR-V extension adds the feature to earlier versions.
             added = added.max(if extension.starts_with("cl_") {
                 since

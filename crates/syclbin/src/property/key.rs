@@ -5,9 +5,9 @@
 pub const STATE: &str = "state";
 /// [`IrType`](crate::IrType), in [`IR_MODULE`](super::set::IR_MODULE).
 pub const TYPE: &str = "type";
-/// A target triple.
+/// A target triple, in [`IR_MODULE`](super::set::IR_MODULE) and [`NATIVE_IMAGE`](super::set::NATIVE_IMAGE).
 pub const TARGET: &str = "target";
-/// An architecture.
+/// An architecture, in [`NATIVE_IMAGE`](super::set::NATIVE_IMAGE).
 pub const ARCH: &str = "arch";
 /// Aspect numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const ASPECTS: &str = "aspects";
@@ -16,26 +16,26 @@ pub const FIXED_TARGET: &str = "fixed_target";
 /// A work-group size as 64-bit numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const REQD_WORK_GROUP_SIZE_64: &str = "reqd_work_group_size_uint64_t";
 /// A work-group size as 32-bit numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS) from old
-/// compilers, and after a kernel's name and `@` in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// compilers, and in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA) as `KERNEL@reqd_work_group_size`.
 pub const REQD_WORK_GROUP_SIZE: &str = "reqd_work_group_size";
 /// The number of dimensions of a kernel, in the same sets as [`REQD_WORK_GROUP_SIZE`].
 pub const WORK_GROUP_NUM_DIM: &str = "work_group_num_dim";
 /// A sub-group size, in the same sets as [`REQD_WORK_GROUP_SIZE`].
 pub const REQD_SUB_GROUP_SIZE: &str = "reqd_sub_group_size";
-/// A work-group size limit per dimension, after a kernel's name and `@` in
-/// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// A work-group size limit for each dimension, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA) as
+/// `KERNEL@max_work_group_size`.
 pub const MAX_WORK_GROUP_SIZE: &str = "max_work_group_size";
-/// A limit on the work-items in a work-group, after a kernel's name and `@` in
-/// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// A limit on the number of work-items in a work-group, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA) as
+/// `KERNEL@max_linear_work_group_size`.
 pub const MAX_LINEAR_WORK_GROUP_SIZE: &str = "max_linear_work_group_size";
-/// The name that the code uses for a device global, after the global's identifier and `@` in
-/// [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA).
+/// The name that the code uses for a device global, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA) as
+/// `GLOBAL@global_id_mapping`.
 pub const GLOBAL_ID_MAPPING: &str = "global_id_mapping";
 /// Matrix types, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const JOINT_MATRIX: &str = "joint_matrix";
 /// Matrix operations, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const JOINT_MATRIX_MAD: &str = "joint_matrix_mad";
-/// A target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// The required architecture or target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const COMPILE_TARGET: &str = "compile_target";
 /// The only key of the sets with specialization constant values.
 pub const ALL: &str = "all";
@@ -51,15 +51,15 @@ pub const REGISTER_ALLOC_MODE: &str = "sycl-register-alloc-mode";
 pub const GRF_SIZE: &str = "sycl-grf-size";
 /// The optimization level, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const OPT_LEVEL: &str = "optLevel";
-/// A sanitizer, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// The sanitizer that the code is instrumented for, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const SAN_USED: &str = "sanUsed";
 /// Whether specialization constants were replaced with defaults, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
-/// The largest work-item id that the code assumes, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// The integer type that the code assumes is wide enough for every work-item id, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
-/// Options for compiling, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
+/// The driver's compile options, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
 pub const COMPILE: &str = "compile";
-/// Options for linking, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
+/// The driver's link options, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
 pub const LINK: &str = "link";
 /// Virtual function sets that the module defines, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
 pub const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";

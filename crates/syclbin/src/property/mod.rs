@@ -14,7 +14,7 @@ pub use text::Inexpressible;
 #[doc(hidden)]
 pub use text::key_problem;
 
-/// Named sets of properties, in file order. Names are borrowed from the parsed text.
+/// Named sets of properties, in file order. Parsed sets borrow their names and keys from the text.
 #[derive(Clone, Debug, Default)]
 pub struct PropertySets<'a> {
     sets: Vec<PropertySet<'a>>,
@@ -145,7 +145,8 @@ impl<'a> PropertySets<'a> {
         self.set_mut(name.into());
     }
 
-    /// Sets a property. An existing property with the same key keeps its position and gets the new value.
+    /// Sets a property, and adds the set if it does not exist. An existing property with the same key keeps its
+    /// position and gets the new value.
     ///
     /// The text form has no escape sequences, so some names and values cannot be written; see [`Inexpressible`].
     pub fn insert(
@@ -157,7 +158,7 @@ impl<'a> PropertySets<'a> {
         self.set_mut(set.into()).insert(key.into(), value.into());
     }
 
-    /// Converts the sets to owned sets.
+    /// Copies all borrowed names and keys, so that the sets no longer borrow the parsed text.
     #[must_use]
     pub fn into_owned(self) -> PropertySets<'static> {
         let mut owned = PropertySets::default();
@@ -217,7 +218,7 @@ pub enum Value {
         /// The bytes that contain the bits.
         data: Vec<u8>,
     },
-    /// An unknown type, preserved unchanged.
+    /// A value of unknown type, preserved unchanged.
     Other {
         /// The type number.
         ty: u32,
@@ -245,7 +246,7 @@ impl Value {
         }
     }
 
-    /// Returns the bytes as text, if they are UTF-8.
+    /// Returns the text, if the value is a byte array that contains UTF-8.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         core::str::from_utf8(self.as_bytes()?).ok()

@@ -27,14 +27,14 @@ pub const SPECIALIZATION_SET_VALUES: &str = "SYCL/specialization constants set v
 pub const DEVICELIB_REQ_MASK: &str = "SYCL/devicelib req mask";
 /// The features that a device library image implements.
 pub const DEVICELIB_METADATA: &str = "SYCL/devicelib metadata";
-/// Kernel work-group sizes and variable names, with keys of the form `NAME@WHAT`.
+/// Work-group and sub-group sizes of kernels, and names of device globals, with keys of the form `NAME@PROPERTY`.
 pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
 /// Compilation settings of the module.
 pub const MISC_PROPERTIES: &str = "SYCL/misc properties";
 /// Kernels that use `assert`. Only old compilers write this set.
 pub const ASSERT_USED: &str = "SYCL/assert used";
-/// A set that the reference runtime defines. Compilers do not write the set, and its layout is undocumented, so this is
-/// the only set without a view in [`metadata`](crate::metadata).
+/// A set that the reference runtime defines. Compilers do not write the set, and its layout is undocumented, so
+/// [`metadata`](crate::metadata) provides no view of it.
 pub const MALLOC_USED: &str = "SYCL/malloc used";
 /// Device globals, keyed by unique identifier.
 pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
@@ -60,8 +60,8 @@ pub const KERNELS: &str = "SYCLBIN-RS/kernels";
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const VARIABLES: &str = "SYCLBIN-RS/variables";
-/// The sources that a file was compiled from, stored in the file-level properties. See
-/// [`Sources`](crate::metadata::Sources).
+/// The inputs of the compilation that produced the file: sources, arguments and compiler version. The set is stored in
+/// the file-level properties. See [`Sources`](crate::metadata::Sources).
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const SOURCES: &str = "SYCLBIN-RS/sources";
@@ -76,7 +76,7 @@ pub const NATIVE_CODE: &str = "SYCLBIN-RS/native code";
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const HIDDEN_ARGUMENTS: &str = "SYCLBIN-RS/hidden arguments";
-/// The driver options that were stored with an image in the container from which `cargo syclbin extract` took it.
+/// The driver options that the original container stored with an image. `cargo syclbin extract` writes this set.
 ///
 /// Like [`KERNELS`], this set is specific to this project.
 pub const BUILD_OPTIONS: &str = "SYCLBIN-RS/build options";

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 
 const RECORD: &str = "property sets";
 
-/// A property that the text form cannot represent, because the text form has no escape sequences.
+/// A property or set name that the text form cannot represent, because the text form has no escape sequences.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("set `{set}`, key `{key}`: {reason}")]
 pub struct Inexpressible {
@@ -26,7 +26,8 @@ impl<'a> PropertySets<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a line violates the grammar, with the offset of the line.
+    /// Returns an error if the text is not UTF-8, with the offset of the first invalid byte, or if a line is invalid,
+    /// with the offset of the line.
     pub fn parse(text: &'a [u8]) -> Result<Self, Error> {
         let text = core::str::from_utf8(text)
             .map_err(|error| Error::new(RECORD, error.valid_up_to() as u64, ErrorKind::Utf8))?;
@@ -99,7 +100,7 @@ impl<'a> PropertySets<'a> {
     }
 }
 
-/// Returns why the text form cannot represent `key`, or `None` if the text form can represent it.
+/// Returns why the text form cannot represent `key`, or `None` if it can.
 pub fn key_problem(key: &str) -> Option<&'static str> {
     match key {
         "" => Some("the key is empty"),

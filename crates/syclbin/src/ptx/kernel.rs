@@ -9,7 +9,7 @@ use core::fmt;
 use super::tokens::{Tokens, number, text};
 
 /// The maximum number of tokens in a parameter declaration. Longer declarations become [`Passed::Other`], which bounds
-/// the memory for malformed PTX. The directives after the parameters are truncated to one token more.
+/// the memory for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens.
 const MAX_WORDS: usize = 16;
 
 /// A PTX kernel (`.entry`).
@@ -26,7 +26,7 @@ pub struct Kernel {
     /// of work-items write that number as x.
     pub max_local_size: Option<[u32; 3]>,
     /// Whether the PTX also contains the variant `NAME_with_offset`, for ranges that do not start at zero. The
-    /// variant takes three additional trailing `u32` parameters (12 bytes): the offset along x, y and z.
+    /// variant takes an additional last parameter, a 12-byte array: the offsets along x, y and z as `u32`.
     pub has_offset_variant: bool,
     /// Whether the kernel uses dynamically sized work-group memory: directly, in a function that it calls, or
     /// because DPC++ declared such memory for it (`NAME_shared_mem`).
@@ -63,7 +63,7 @@ pub struct ParameterLayout {
     pub align: u64,
 }
 
-/// The type of the argument for a parameter.
+/// The type of a kernel argument, according to its parameter declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// A number, or a pointer declared as a number. A `.u32` may also be a byte offset into work-group memory,
@@ -106,7 +106,7 @@ pub enum Kind {
     Bits,
 }
 
-/// The state space that a pointer points into.
+/// The state space of a variable, or of the memory that a pointer points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Space {

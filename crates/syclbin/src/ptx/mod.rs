@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parses PTX, NVIDIA's assembly text: version, target, kernels with their parameters, variables, imports and
+//! Parses PTX, NVIDIA's assembly language: version, target, kernels with their parameters, variables, imports and
 //! exports.
 //!
 //! ```
@@ -15,13 +15,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! SYCL compilers (DPC++, and the compiler library of 2026.2) map SYCL to PTX as follows:
+//! SYCL compilers (DPC++, and the compiler library in DPC++ 2026.2) map SYCL to PTX as follows:
 //!
 //! - A kernel that queries its global id is emitted twice. See [`Kernel::has_offset_variant`].
 //! - SYCL dimensions are reversed: the last dimension is x.
-//! - Work-group memory is a single block whose size is set at launch. Parameters are offsets into this block. See
-//!   [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter only in SPIR-V. In
-//!   PTX, it occupies the start of the block, before the memory of the parameters. See
+//! - Work-group memory is a single block whose size is set at launch. Local accessors are passed as offsets into this
+//!   block. See [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter only in SPIR-V. In
+//!   PTX, it occupies the start of the block, before the memory that the parameters refer to. See
 //!   [`Kernel::uses_scratch_memory`].
 //! - A specialization constant is a variable. See [`constant_variable`].
 //!
@@ -59,8 +59,8 @@ pub struct Module {
     pub version: Version,
     /// The NVIDIA architecture that the code targets (`.target`).
     pub target: Target,
-    /// The kernels in text order, without duplicate names. Variants for ranges with an offset are left out, unless
-    /// the plain variant is missing.
+    /// The kernels in order of appearance, without duplicate names. Variants for ranges with an offset are left out,
+    /// unless the plain variant is missing.
     pub kernels: Vec<Kernel>,
     /// Functions that the code calls but does not define, except those that every driver provides. PTX with
     /// imports must be linked (`cuLinkAddData`).
@@ -79,7 +79,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are not PTX, or lack a version or target.
+    /// Returns an error if `bytes` is not PTX, or lacks a version or target.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let (module, fault) = Self::read(bytes);
         match fault {
@@ -112,9 +112,9 @@ impl Module {
 /// Returns the PTX variable name for the specialization constant `key`. `key` is the name in the set
 /// [`SPECIALIZATION_CONSTANTS`](crate::property::set::SPECIALIZATION_CONSTANTS).
 ///
-/// PTX constants cannot be set when the PTX is compiled. Instead, `syclbin-clang` emits each constant as a visible
-/// variable in device memory that holds the default value. To set another value, write it to the variable before
-/// the launch.
+/// A specialization constant cannot be set when a driver compiles PTX. Instead, `syclbin-clang` emits each constant as
+/// a visible variable in device memory that holds the default value. To set another value, write it to the variable
+/// before the launch.
 ///
 /// ```
 /// use syclbin::ptx::constant_variable;
@@ -135,7 +135,7 @@ pub fn constant_variable(key: &str) -> String {
     name
 }
 
-/// Returns whether `bytes` are PTX, which begins with the version, after optional comments.
+/// Returns whether `bytes` is PTX, which begins with `.version` after optional comments.
 pub fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
@@ -157,7 +157,7 @@ struct Reader<'a> {
     names: BTreeSet<String>,
     weak_kernels: Vec<String>,
     functions: BTreeMap<&'a [u8], Function<'a>>,
-    /// The names of `functions`, in text order.
+    /// The names of `functions`, in order of appearance.
     order: Vec<&'a [u8]>,
     /// Work-group memory whose size is set at launch.
     dynamic: BTreeSet<Vec<u8>>,

@@ -8,11 +8,11 @@ use core::fmt;
 pub struct Target {
     /// The compute capability without the dot, such as 75 or 120.
     pub number: u32,
-    /// A restriction on the GPUs that run the code, if any.
+    /// A restriction on the GPUs that can run the code, if any.
     pub suffix: Option<Suffix>,
 }
 
-/// A restriction on the GPUs that run the code.
+/// A restriction on the GPUs that can run the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Suffix {
@@ -182,8 +182,9 @@ impl Version {
     }
 
     /// Returns the highest version that a driver accepts. `cuda` is the version that `cuDriverGetVersion` reports:
-    /// 12040 for 12.4. For drivers newer than this crate, returns the highest known version, although the driver
-    /// may accept later ones. Returns `None` before CUDA 7.
+    /// 12040 for 12.4. CUDA 13 drivers accept the PTX 9 version with the same minor number. For CUDA 14 and later,
+    /// returns the highest known version, although the driver may accept later ones. Returns `None` for drivers before
+    /// CUDA 7.
     ///
     /// ```
     /// use syclbin::ptx::Version;
@@ -201,7 +202,7 @@ impl Version {
     }
 
     /// Returns the first CUDA release whose driver accepts this version, as a number in the format of
-    /// `cuDriverGetVersion`. Returns `None` for a version newer than this crate.
+    /// `cuDriverGetVersion`. Returns `None` for unknown later versions.
     #[must_use]
     pub fn first_driver(self) -> Option<u32> {
         if self.major == 9 && self.minor < 100 {

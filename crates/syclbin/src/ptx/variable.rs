@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::kernel::{Space, scalar};
 use super::tokens::{Tokens, number, text};
 
-/// A PTX variable that can be looked up by name (`.visible`).
+/// A PTX variable that can be looked up by name (`.visible`, `.common` or `.weak`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variable {
@@ -15,7 +15,7 @@ pub struct Variable {
     pub name: String,
     /// The state space.
     pub space: Space,
-    /// The size in bytes.
+    /// The size in bytes, or 0 for an array that is declared without a length.
     pub size: u64,
     /// The alignment in bytes.
     pub align: u64,
@@ -84,7 +84,7 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
     let mut size = element;
     while let Some((_, word)) = rest.next() {
         match word {
-            // An array without a size is sized by its definition elsewhere, or at launch.
+            // The length of this array is set by its definition elsewhere, or at launch.
             b"[" => match rest.next()?.1 {
                 b"]" => size = 0,
                 count => size = size.checked_mul(number(count)?)?,

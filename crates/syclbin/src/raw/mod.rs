@@ -3,7 +3,7 @@
 #![allow(
     missing_docs,
     clippy::missing_errors_doc,
-    reason = "for the crates of this project; the specifications describe the fields"
+    reason = "internal to this project; the specifications describe the fields"
 )]
 
 pub mod offload_binary;
@@ -12,8 +12,8 @@ use alloc::string::String;
 
 use crate::error::{Error, ErrorKind};
 
-/// A cursor that reads the fields of a record of `N` bytes in order. The size is part of the type, so no field needs a
-/// bounds check.
+/// A cursor that reads the fields of an `N`-byte record in order. Creating the cursor checks the record's bounds, so
+/// reading a field cannot fail.
 pub struct Fields<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,
@@ -221,7 +221,7 @@ pub mod v1 {
                 let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
                 return Err(Error::new(Self::RECORD, 0, kind));
             }
-            // The reference runtime treats version 0 like version 1, but no writer produces it.
+            // Version 0 is accepted because the reference runtime treats it like version 1. No writer produces it.
             if header.version > VERSION {
                 let (found, supported) = (header.version, "0 and 1");
                 let kind = ErrorKind::Version { found, supported };
@@ -271,11 +271,11 @@ pub mod v1 {
 pub mod v2 {
     /// Keys of an entry's strings.
     pub mod key {
-        /// The version, [`VERSION`](super::VERSION), on every entry.
+        /// The version, [`VERSION`](super::VERSION). Present in all entries.
         pub const FORMAT_VERSION: &str = "sycl_format_version";
         /// The role of the entry, one of [`role`](super::role).
         pub const ROLE: &str = "role";
-        /// The index of the abstract module that the entry belongs to, in decimal. Present on all entries except the
+        /// The index of the abstract module that the entry belongs to, in decimal. Present in all entries except the
         /// global metadata.
         pub const AM_INDEX: &str = "am_index";
         /// The number of an IR image's language, in decimal.

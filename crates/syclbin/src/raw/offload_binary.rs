@@ -21,7 +21,7 @@ pub const HEADER_SIZE_V3: usize = 40;
 pub struct Header {
     /// The version: 1, 2 or 3.
     pub version: u32,
-    /// The total size in bytes, a multiple of 8.
+    /// The total size in bytes: a multiple of 8, unless the content is compressed.
     pub size: u64,
     /// The offset of the first entry from the start of the OffloadBinary, in bytes.
     pub entry_offset: u64,
@@ -37,7 +37,7 @@ impl Header {
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
-            // Checks the magic before the size, because a file of another format should be reported as such.
+            // Check the magic before the size, so that a file in another format is reported as such.
             let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
             return Err(Error::new(Self::RECORD, 0, kind));
         }
@@ -86,7 +86,7 @@ record! {
         image_kind: u16,
         /// The offloading model.
         offload_kind: u16,
-        /// Flags. No flags are defined for images.
+        /// Flags. The value 1 marks an entry without an image.
         flags: u32,
         /// The offset of the string entries.
         string_offset: u64,

@@ -28,7 +28,7 @@ pub struct File<'a> {
 #[derive(Clone, Debug)]
 enum Layout<'a> {
     V1(v1::Tables<'a>),
-    /// The layout of version 2 and of bare device images: the wrapper has an entry for each record.
+    /// The layout of version 2 and of bare device images: the wrapper contains an entry for each record.
     Entries {
         global: Metadata<'a>,
         modules: Vec<v2::Module<'a>>,
@@ -40,8 +40,9 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are not a SYCLBIN file, if a part extends beyond their end, or, in
-    /// version 2, if an entry does not record its role.
+    /// Returns an error if `bytes` is not a SYCLBIN file, if it is compressed or has an unsupported version, if a part
+    /// extends beyond the end of `bytes`, or, in version 2, if the strings of the entries are incomplete or
+    /// inconsistent.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
             let tables = v1::Tables::locate(bytes, 0)?;
@@ -114,7 +115,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Returns the container that wraps the file.
+    /// Returns the container of the file.
     #[must_use]
     pub fn container(&self) -> Container {
         self.container
@@ -158,7 +159,7 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no module with this index, or if its header exceeds the tables.
+    /// Returns an error if there is no module with this index, or if its header refers to images that do not exist.
     pub fn module(&self, index: usize) -> Result<AbstractModule<'_, 'a>, Error> {
         if index >= self.module_count() {
             let kind = ErrorKind::Records {
@@ -228,9 +229,9 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a record is malformed, or if several records claim the same bytes, which would let a
-    /// small file expand to a huge model. No writer shares bytes. For [`Container::Images`], also returns an error if
-    /// the code cannot be read.
+    /// Returns an error if a record is malformed, or if the records together claim more than their tables contain,
+    /// which would let a small file expand to a huge model. No writer produces such files. For [`Container::Images`],
+    /// also returns an error if the code cannot be read.
     pub fn to_model(&self) -> Result<Syclbin<'a>, Error> {
         // How much of each table the records may claim in total.
         let (metadata, ir, native) = match &self.layout {

@@ -22,7 +22,8 @@ use crate::raw::v2::key;
 use crate::spirv::Import;
 use crate::spirv::module::Module;
 
-/// The offload kind of SYCL in LLVM before 2025. Today, this number means HIP, which uses AMD targets.
+/// The offload kind of SYCL in LLVM before 2025. Since then, this number means HIP, so an entry of this kind counts as
+/// SYCL only if its target is SPIR-V.
 const SYCL_2024: OffloadKind = OffloadKind(4);
 
 /// The SYCL device images of a file.
@@ -36,7 +37,7 @@ pub(super) struct Images<'a> {
 
 impl<'a> Images<'a> {
     /// Finds SYCL device images in all OffloadBinaries in `bytes`. Returns `None` if there are no such images, or
-    /// if an entry contains SYCLBIN.
+    /// if an entry contains SYCLBIN. Returns an error if the only such images are LLVM bitcode.
     pub(super) fn find(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
         let mut found = Self {
             modules: Vec::new(),
@@ -101,7 +102,7 @@ impl<'a> Images<'a> {
     }
 }
 
-/// Returns the model of an equivalent SYCLBIN file, without the entries that are not device code.
+/// Returns the model of an equivalent SYCLBIN file, without foreign entries, which the caller adds.
 pub(super) fn to_model<'a>(modules: &[v2::Module<'a>]) -> Result<Syclbin<'a>, Error> {
     let mut file = Syclbin::new(State::Executable);
     for image in (modules.iter()).flat_map(|module| module.ir.iter().chain(&module.native)) {
@@ -127,7 +128,7 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
     }
     let listed = strings.iter().position(|(name, _)| name == SYMBOLS_KEY);
     let symbols = listed.map(|at| strings.remove(at).1);
-    // The linker writes the option strings even if they are empty.
+    // Drop empty strings: the linker writes its option strings even if there are no options.
     strings.retain(|(_, value)| !value.is_empty());
     let mut module = AbstractModule::default();
     let code = match Content::of(image.bytes) {

@@ -48,11 +48,13 @@ pub use image::Owner;
 pub use image::{Image, Metadata};
 
 /// Reads a SYCLBIN file in any [`Container`](crate::Container). Bytes after the end of the wrapper are ignored,
-/// as in the reference runtime.
+/// as in the reference runtime, except in [`Container::Images`], which may consist of several OffloadBinaries.
+///
+/// [`Container::Images`]: crate::Container::Images
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are not a SYCLBIN file or are malformed. The error names the record and its offset.
+/// Returns an error if `bytes` is not a SYCLBIN file or is malformed. The error names the record and its offset.
 pub fn parse(bytes: &[u8]) -> Result<Syclbin<'_>, Error> {
     File::parse(bytes)?.to_model()
 }

@@ -37,7 +37,7 @@ pub(super) struct Table<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// An abstract module header whose ranges have been validated.
+/// An abstract module header whose image ranges have been validated.
 #[derive(Clone, Debug)]
 pub struct Module {
     pub at: u64,
@@ -167,7 +167,8 @@ impl<'a> Tables<'a> {
 
 impl Headers {
     fn end(self) -> usize {
-        // Every header in an array has 32 bytes. `locate` has checked that the arrays are inside the file.
+        // Every header in an array is 32 bytes long. `locate` has checked that the arrays are inside the file, so the
+        // sum does not overflow.
         self.start + self.count * v1::ImageHeader::SIZE
     }
 

@@ -73,7 +73,7 @@ impl<'a> Entries<'a> {
                     )));
                 }
             }
-            // `Entries` has validated that this offset is inside the file.
+            // `Binary::entries` has validated that this offset is inside the file.
             let offset = binary.raw_entry(index)?.image_offset;
             let whole = Metadata {
                 owner: Owner::Entry(index),
@@ -146,7 +146,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Returns the bytes of an entry. Entries that were read always borrow their bytes.
+/// Returns the bytes of an entry from [`Binary::entries`], which always borrows them.
 fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     match entry.image {
         alloc::borrow::Cow::Borrowed(bytes) => bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Extracts from a module's code what it reveals about signatures: the kernel arguments, and the C++ elements that the
-//! types represent in memory.
+//! Extracts signature information from a module's code: the kernel arguments, and the C++ elements that the types
+//! represent in memory.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -95,10 +95,10 @@ pub(super) struct CodeKernel {
 }
 
 pub(super) struct CodeArgument {
-    /// The name, or `None` if it is not the C++ name.
+    /// The C++ name, if the code records it.
     pub(super) name: Option<String>,
     pub(super) ty: Passed,
-    /// The alignment of the memory behind a pointer to device memory.
+    /// For a pointer to device memory, the required alignment of the address.
     pub(super) align: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ pub(super) enum Passed {
 
 impl CodeArgument {
     fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
-        // Compilers name arguments after these members of SYCL's own types.
+        // These are not names from the source: compilers take them from members of SYCL's own types.
         const OF_SYCL: [&str; 4] = ["ptr", "Ptr", "Sampler", "Image"];
         let own =
             |name: &String| !OF_SYCL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
@@ -126,7 +126,7 @@ const MAX_DEPTH: usize = 32;
 /// The C++ elements that a module's types represent. Each type is examined once.
 pub(super) struct Meanings<'m> {
     module: &'m Module,
-    /// The element for each type, and whether the sign of its integers is known.
+    /// The element for each type, and whether the signedness of its integers is known.
     known: BTreeMap<u32, (Element, bool)>,
 }
 
@@ -138,13 +138,13 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns the element that `ty` represents in memory, and whether the sign of its integers is known. Returns
-    /// `None` for a type without a size.
+    /// Returns the element that `ty` represents in memory, and whether the signedness of its integers is known. Returns
+    /// `None` for a type that represents no element, such as an image.
     pub(super) fn element(&mut self, ty: TypeId, layouts: &mut Layouts) -> Option<(Element, bool)> {
         self.at_depth(ty.0, layouts, MAX_DEPTH)
     }
 
-    /// Converts `ty` to a pointee. Also returns whether the sign of its integers is known.
+    /// Converts `ty` to a pointee. Also returns whether the signedness of its integers is known.
     pub(super) fn pointee(&mut self, ty: TypeId, layouts: &mut Layouts) -> (Pointee, bool) {
         match self.element(ty, layouts) {
             // An unnamed struct does not come from C++. The compiler generated it to address memory.
@@ -158,7 +158,7 @@ impl<'m> Meanings<'m> {
         }
     }
 
-    /// Returns the value type of a device global whose value has `size` bytes and whose variable has type `ty`.
+    /// Returns the value type of a device global whose value is `size` bytes long and whose variable has type `ty`.
     /// With `image_scope`, the variable itself contains the value. Otherwise, a pointer and possibly padding
     /// precede the value.
     pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
@@ -191,8 +191,8 @@ impl<'m> Meanings<'m> {
         self.module.types.size(ty.0).map(|(_, align)| align)
     }
 
-    /// Returns the width of an integer in `ty` that is wider than any C++ integer. Clang creates such an
-    /// integer for adjacent bit-fields of more than 64 bits in total.
+    /// If `ty` contains an integer wider than any C++ integer, returns the width of that integer in bits. Clang
+    /// creates such an integer for adjacent bit-fields of more than 64 bits in total.
     pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
         self.module.types.wide_integer(ty.0)
     }
@@ -284,8 +284,9 @@ impl<'m> Meanings<'m> {
         Some(meaning)
     }
 
-    /// Returns the pointee of a pointer in memory. Compilers with opaque pointers only emit pointers to bytes.
-    /// For a struct, returns only the name, because the struct may contain a pointer to itself.
+    /// Returns the pointee of a pointer in memory. A pointer to bytes has an unknown pointee, because compilers with
+    /// opaque pointers emit no other pointers. For a struct, returns only the name, because the struct may contain a
+    /// pointer to itself.
     fn shallow(&mut self, id: u32, layouts: &mut Layouts) -> (Pointee, bool) {
         let unknown = (Pointee::Unknown(None), true);
         match self.module.types.get(id) {
@@ -322,7 +323,7 @@ impl<'m> Meanings<'m> {
         (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
     }
 
-    /// Recognizes SYCL types that consist of scalars, `std::array` and `std::complex`.
+    /// Recognizes unions, `std::array`, `std::complex`, and SYCL types that consist of scalars.
     fn of_sycl(
         &mut self,
         name: &str,
@@ -368,7 +369,7 @@ impl<'m> Meanings<'m> {
                 let of = Box::new(Element::Scalar(Scalar::U64));
                 (Element::Array { of, count }, true)
             }
-            // A vector of four may be a vector of three, because the code does not distinguish them.
+            // The code does not distinguish a vector of three elements from one of four, so both remain arrays.
             ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
                 match (*of, u32::try_from(count)) {
                     (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),

@@ -39,7 +39,7 @@ pub enum CppType {
     },
 }
 
-/// The SYCL templates of work-group memory.
+/// The SYCL class templates for work-group memory.
 pub(super) const WORK_GROUP_MEMORY: &str = "sycl::ext::oneapi::experimental::work_group_memory";
 pub(super) const DYNAMIC_MEMORY: &str =
     "sycl::ext::oneapi::experimental::dynamic_work_group_memory";

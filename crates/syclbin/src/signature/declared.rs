@@ -40,7 +40,7 @@ pub(super) enum Declared {
     Unknown(Unsupported),
 }
 
-/// Why a C++ type has no known element.
+/// Why a C++ type cannot be converted to an element.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     /// There is no definition of this struct or enumeration.
@@ -116,7 +116,7 @@ impl Definitions {
             ("sycl::marray" | "std::array", [of, count]) if count.name() != "0" => {
                 array(of, count.name().parse().map_err(|_| Missing::Layout)?)
             }
-            // Rust has no such types, so a byte holds the bits.
+            // Rust has no 8-bit floating-point types, so a byte holds the bits.
             (
                 "sycl::ext::oneapi::experimental::fp8_e4m3_x"
                 | "sycl::ext::oneapi::experimental::fp8_e5m2_x"
@@ -186,8 +186,7 @@ impl Definitions {
         }
     }
 
-    /// Returns the type of a parameter that C++ declares as `ty`. `layouts` contains the structs of these
-    /// definitions.
+    /// Returns the type of a parameter that C++ declares as `ty`. `layouts` contains the structs that `self` defines.
     pub(super) fn parameter(&self, ty: &CppType, layouts: &Layouts) -> Declared {
         let ty = ty.unqualified();
         match ty {
@@ -225,7 +224,7 @@ impl Definitions {
     /// it.
     fn object(&self, name: &str, arguments: &[CppType], layouts: &Layouts) -> Option<Type> {
         Some(match (name, arguments) {
-            // The launch sets the size of `T[]` in elements, which may themselves be arrays.
+            // For `T[]`, the launch sets the number of elements, which may themselves be arrays.
             (WORK_GROUP_MEMORY | DYNAMIC_MEMORY, [of @ CppType::Array { count: None, .. }]) => {
                 Type::LocalMemory {
                     element: self.pointee(of),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares signatures, to explain why stubs generated from one file cannot launch the kernels in another file.
 //!
-//! Parameter names may differ, as in C++ calls. Names of structs and members must match, because
-//! programs use these names.
+//! Parameter names may differ, because calls do not use them. Struct and member names must match, because programs
+//! use them.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -22,9 +22,9 @@ use super::{KernelSignature, Parameter, Signatures, Unsupported, counted};
 pub struct Difference {
     /// The differing item, such as ``kernel scale: parameter 1 `factor` ``.
     pub subject: String,
-    /// The type in the file, such as `` `double` ``, or `None` if the file lacks the subject.
+    /// What the file contains, such as the type `` `double` ``, or `None` if the file lacks the subject.
     pub file: Option<String>,
-    /// The type in the file that the stubs were generated from.
+    /// What the stubs expect: the contents of the file that they were generated from.
     pub stubs: String,
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for Difference {
 
 impl Signatures {
     /// Returns all differences that prevent stubs for these signatures from launching the kernels in `file`. The
-    /// file may contain additional kernels and variables. Kernels and variables without a signature here have no
-    /// stub, and are not compared.
+    /// file may contain additional kernels and variables. Kernels and variables whose signature or type is unknown in
+    /// `self` have no stub, and are not compared.
     ///
     /// Signedness is compared only if both sides record it.
     #[must_use]
@@ -95,10 +95,10 @@ impl Signatures {
     }
 }
 
-/// The type of a variable, and whether the sign of its integers is known.
+/// The type of a variable, and whether the signedness of its integers is known.
 type Typed<'s> = (&'s Result<Element, Unsupported>, bool);
 
-/// Returns the name of a kernel for messages.
+/// Returns the name that identifies a kernel in messages, and in comparisons if the symbols differ.
 fn called(kernel: &KernelSignature) -> String {
     let Some(name) = &kernel.name else {
         return kernel.symbol.clone();
@@ -109,8 +109,8 @@ fn called(kernel: &KernelSignature) -> String {
     }
 }
 
-/// An error means that the types differ. If both files define a type with the same name, but differently, the error
-/// contains both definitions, that of the stubs first.
+/// The result of a comparison. An error means that the types differ. If both files define a type with the same name,
+/// but differently, the error contains both definitions, with the stubs' definition first.
 type Compared = Result<(), Option<[String; 2]>>;
 
 fn equal(equal: bool) -> Compared {
@@ -121,7 +121,7 @@ fn equal(equal: bool) -> Compared {
 struct Comparison<'s> {
     stubs: &'s Layouts,
     file: &'s Layouts,
-    /// The result for each pair of structs, because a struct may occur many times.
+    /// The cached result for each pair of structs, because a struct may occur many times.
     compared: BTreeMap<(StructId, StructId), Compared>,
     found: Vec<Difference>,
 }
@@ -284,7 +284,7 @@ impl Comparison<'_> {
 
 fn number(stubs: Scalar, file: Scalar, sign_known: bool) -> Compared {
     let integers = !stubs.is_float() && !file.is_float();
-    // A `bool` cannot hold every byte value.
+    // Stubs for another integer type could pass a `bool` parameter a value other than 0 or 1.
     let unsure = !sign_known && integers && file != Scalar::Bool && stubs.size() == file.size();
     equal(stubs == file || unsure)
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares the parameters of PTX kernels with their declaration, or infers them from the PTX alone.
 //!
-//! PTX records sizes, but no signs, and does not always distinguish pointers from integers. Unknown
-//! signs, pointees and members are marked as such. Any other ambiguity prevents a signature.
+//! PTX records sizes, but does not always distinguish signed from unsigned integers, or pointers from integers.
+//! Unknown signedness, pointees and members are marked as such. Any other ambiguity makes a kernel unsupported.
 
 use alloc::format;
 use alloc::vec;
@@ -12,8 +12,8 @@ use crate::ptx::{Kind, Passed, Space};
 use super::types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, Type};
 use super::{Unsupported, unsupported};
 
-/// Checks whether PTX arguments match a parameter of type `ty`. An argument that the compiler removed is
-/// `None`.
+/// Checks that PTX arguments match a parameter of type `ty`, and otherwise fails with the first mismatched argument.
+/// Arguments that the compiler removed are `None`, and match any type.
 pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> Result<(), Passed> {
     let [first, ranges @ ..] = passed else {
         return Ok(());
@@ -133,8 +133,8 @@ pub(super) fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) ->
     })))
 }
 
-/// Infers the type of a parameter from the PTX alone, and whether its sign is known. If `shared` is true, numbers
-/// may be offsets into work-group memory.
+/// Infers the type of a parameter, and whether its signedness is known, from the PTX alone. If `shared` is true,
+/// numbers may be offsets into work-group memory.
 pub(super) fn undeclared(
     passed: Passed,
     shared: bool,

@@ -181,17 +181,18 @@ fn no_kernel(reason: &str) -> Unsupported {
     }
 }
 
-/// Returns why a program cannot launch a kernel that belongs to the SYCL runtime.
+/// Returns why a program cannot launch a kernel that belongs to the SYCL runtime, or `None` for any other kernel.
 fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
         Some(no_kernel(
-            "it is a variant of another kernel for the SYCL runtime's rounded-up ranges; launch the original kernel",
+            "it is a variant that the SYCL runtime launches when it rounds up the range of another kernel; launch the \
+             original kernel",
         ))
     } else if own.contains("eduction") {
         Some(Unsupported::new(
             "it is a step of `sycl::reduction`, which the SYCL runtime launches with its own memory; write the \
-             reduction as a kernel that calls `syclbin::reduce` of `<syclbin/reduce.hpp>`",
+             reduction as a kernel that calls `syclbin::reduce` from `<syclbin/reduce.hpp>`",
         ))
     } else if own.starts_with("3_V1") {
         Some(no_kernel("it is an internal kernel of the SYCL runtime"))
@@ -222,8 +223,8 @@ fn declared_by_symbol(
 
 impl KernelSignature {
     /// Returns the reason why `include_syclbin!` generates no function for the kernel, or `None` if it generates one.
-    /// The macro also generates no function if the kernel's [`name`](Self::name) is `None`, unless the program names
-    /// the kernel.
+    /// The macro also skips a kernel whose [`name`](Self::name) is `None`, unless the program names the kernel. This
+    /// function does not report that case.
     #[must_use]
     pub fn left_out(&self) -> Option<Unsupported> {
         let parameters = match &self.parameters {
@@ -264,7 +265,7 @@ pub(super) fn dimensions_of_parameters(types: &[CppType]) -> Option<u8> {
 
 const OF_RANGE: [&str; 4] = ["sycl::id", "sycl::item", "sycl::nd_item", "sycl::group"];
 
-/// Returns the number of dimensions in a build annotation, which contains a property as written in the source,
+/// Parses the number of dimensions from a build annotation, which contains a property as written in the source,
 /// such as `decltype((nd_range_kernel<2>))`.
 pub(super) fn dimensions_of_property(text: &str) -> Option<u8> {
     let text = text.strip_prefix("syclbin: ")?;
@@ -289,7 +290,7 @@ pub(super) fn dimensions_of_member(linkage: &str) -> Option<u8> {
     first_dimensions(&arguments.get(..2)?.replace('E', ">"))
 }
 
-/// Parses the first template argument.
+/// Parses the first template argument as a number of dimensions.
 fn first_dimensions(arguments: &str) -> Option<u8> {
     let end = arguments.find([',', '>'])?;
     let number = arguments[..end].trim().parse().ok();

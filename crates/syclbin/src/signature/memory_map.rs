@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use super::types::{Element, Layouts, Scalar};
 
 /// The maximum number of steps to build a map. The limit bounds the work for hostile types, which may repeat nested
-/// types many times. Real kernels take at most four kilobytes of arguments, and an array of scalars is one step.
+/// types many times. Beyond the limit, the rest of the type matches anything. Real kernels should stay below the limit,
+/// because their arguments occupy at most four kilobytes, and an array of scalars takes two steps, whatever its length.
 const MAX_STEPS: usize = 1024;
 const MAX_DEPTH: usize = 32;
 

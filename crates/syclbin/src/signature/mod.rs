@@ -4,20 +4,21 @@
 //! A build records signatures in the file (sets [`KERNELS`](crate::property::set::KERNELS) and
 //! [`VARIABLES`](crate::property::set::VARIABLES)), and [`kernels`] returns them unchanged. For a kernel
 //! without a recorded signature, [`kernels`] infers one. The build infers signatures from these sources, and
-//! [`kernels`] from all but the first:
+//! [`kernels`] uses all but the first:
 //!
-//! 1. Debug information, before it is stripped: C++ [declarations](Declaration), structs, dimensions and lines.
-//! 2. The symbol: namespaces, template arguments and, unless the kernel is `extern "C"`, C++ types.
-//! 3. The code. SPIR-V contains the actual arguments, the layout of structs, and the pointers that are never
-//!    written through. PTX, used only if a module has no SPIR-V, contains the sizes of the arguments. The PTX
-//!    may be inside a fat binary.
+//! 1. Debug information, before it is stripped: C++ [declarations](Declaration), structs, range dimensions and source
+//!    lines.
+//! 2. The symbol: namespaces, template arguments and, unless the kernel is `extern "C"`, parameter types.
+//! 3. The code. SPIR-V reveals the actual arguments, the struct layouts, and which pointers are never written
+//!    through. PTX, used only if a module has no SPIR-V, reveals the argument sizes. The PTX may be inside a fat
+//!    binary.
 //! 4. The mask of arguments that the compiler removed.
 //!
 //! The types of [device globals](DeviceGlobal) and [specialization constants](SpecializationConstant) come from the
 //! same sources.
 //!
 //! If the sources contradict each other, or an argument cannot be passed from Rust, the signature contains a reason
-//! ([`Unsupported`]) instead of parameters. Unknown facts are marked as such, never silently guessed.
+//! ([`Unsupported`]) instead of parameters. Unknown facts are marked as such and never silently guessed.
 
 mod code;
 pub(crate) mod cpp_type;
@@ -104,17 +105,18 @@ pub struct Parameter {
     /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed, and
     /// tools that display the parameter should note this.
     pub sign_known: bool,
-    /// The required alignment of a pointer's address, if the code records an alignment greater than 1. This is the C++
-    /// alignment of the pointee. `None` for `void *` and for types that are not pointers.
+    /// The required alignment of the address that a pointer or accessor passes, if the code records an alignment
+    /// greater than 1. This is the C++ alignment of the pointee. `None` for `void *`, and for parameters that pass no
+    /// pointer to device memory.
     pub align: Option<u64>,
-    /// The arguments of the compiled kernel, in order. An accessor consists of four arguments (pointer, access
-    /// range, memory range, id). All other parameters consist of one.
+    /// The arguments of the compiled kernel, in order. A buffer accessor or local accessor becomes four arguments
+    /// (pointer, access range, memory range, id). Any other parameter becomes one.
     pub arguments: Vec<Argument>,
 }
 
 impl KernelSignature {
-    /// Returns whether this is a variant that the SYCL runtime generated for rounded-up ranges. The original kernel
-    /// accepts ranges of any size.
+    /// Returns whether this is a variant that the SYCL runtime generated for rounded-up ranges. Launch the original
+    /// kernel instead, which accepts ranges of any size.
     #[must_use]
     pub fn is_rounded_range(&self) -> bool {
         kernel::is_rounded_range(&self.symbol)
@@ -172,7 +174,7 @@ impl KernelSignature {
 }
 
 impl Parameter {
-    /// Creates a placeholder for an argument that the compiler removed and no declaration describes.
+    /// Creates a placeholder for a removed argument that no declaration describes.
     fn removed() -> Self {
         Self {
             arguments: vec![Argument::Removed],
@@ -226,8 +228,8 @@ impl Unsupported {
         }
     }
 
-    /// Returns whether this is not a kernel for user code, because it belongs to the SYCL runtime or is a
-    /// function that the compiler lists among the kernels.
+    /// Returns whether the symbol is not a user kernel: it belongs to the SYCL runtime, or it is a function that
+    /// the compiler lists among the kernels. Returns `false` for the steps of a `sycl::reduction`.
     #[must_use]
     pub const fn is_no_kernel(&self) -> bool {
         self.no_kernel
@@ -238,7 +240,8 @@ impl Unsupported {
 ///
 /// # Errors
 ///
-/// Returns an error if an image is declared as SPIR-V but cannot be read.
+/// Returns an error if a module lacks a recorded description, and its first image that is declared as SPIR-V cannot be
+/// read.
 pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut found: Named<(KernelSignature, u8)> = Named::default();
     let mut names = Names::default();
@@ -246,7 +249,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
     let mut variables = Variables::default();
     let nothing = Described::default();
     for (index, module) in file.modules.iter().enumerate() {
-        // Code is only read if a description is missing.
+        // The code is read only if a description is missing.
         let code = if recorded::is_complete(module) {
             None
         } else {
@@ -264,8 +267,8 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
                     (None, Some(sources)) => (sources.kernel(symbol, &mut names), rank),
                     (None, None) => continue,
                 };
-            // Several modules may contain the same kernel. A recorded description wins, then SPIR-V, then PTX, and
-            // among equals the first module.
+            // Several modules may contain the same kernel. A recorded description takes precedence, then SPIR-V, then
+            // PTX. In a tie, the first module wins.
             if found.get(symbol).is_none_or(|(_, other)| *other < rank) {
                 found.insert(symbol, (signature, rank));
             }
@@ -296,7 +299,7 @@ fn unsupported<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
     Err(Unsupported::new(reason))
 }
 
-/// Returns a number with its noun in the singular or plural, for messages.
+/// Formats a count and its noun for messages, such as `1 byte` or `2 bytes`.
 fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")

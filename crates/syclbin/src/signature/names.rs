@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs and enumerations in a file, by C++ name. Each name
-//! identifies one type.
+//! The structs and enumerations in a file, by C++ name. Each name identifies one type.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -22,12 +21,12 @@ pub(super) struct Names {
     described: BTreeMap<String, StructId>,
     /// The strictest alignment in any description of a struct, by name and size.
     strictest: BTreeMap<(String, u64), u64>,
-    /// Different structs with the same name, which no kernel can take, and the reason.
+    /// Structs that no kernel can take because a different struct has the same name, with the reason.
     conflicts: BTreeMap<StructId, Unsupported>,
 }
 
 impl Names {
-    /// Creates the state with `layouts`, whose structs have different names.
+    /// Creates the state with `layouts`, in which no two structs have the same name.
     pub(super) fn new(layouts: Layouts) -> Self {
         Self {
             layouts,
@@ -128,7 +127,8 @@ impl Definitions {
         Some(())
     }
 
-    /// Defines a struct with members sorted by offset. Returns `None` if the members do not fit.
+    /// Defines a struct. The members must be sorted by offset. Returns `None` if they do not fit, or if `align` is not
+    /// a power of two.
     pub fn define_struct(
         &mut self,
         name: &str,

@@ -66,8 +66,8 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
     Ok(())
 }
 
-/// Records in `module` why the kernel `symbol` cannot be launched. Does not overwrite the reason recorded for SYCL
-/// runtime kernels and for functions that are not kernels.
+/// Records in `module` why the kernel `symbol` cannot be launched. Does not overwrite the recorded reason if the symbol
+/// is not a user kernel ([`Unsupported::is_no_kernel`]).
 pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     let mut names = Names::default();
     let described = kernel(module, symbol, &mut names);

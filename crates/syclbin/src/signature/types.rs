@@ -15,8 +15,8 @@ pub(super) const OF_ACCESSOR: usize = 4;
 /// major version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Type {
-    /// An element by value: a scalar, an enumeration, a vector, an array or a struct. An array is a `sycl::marray`, a
-    /// `std::array`, a `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an array in a functor.
+    /// An element passed by value: a scalar, an enumeration, a vector, an array or a struct. An array represents a
+    /// `sycl::marray`, a `std::array`, a `sycl::id` or `sycl::range` (`u64`, in SYCL order), or an array in a functor.
     Value(Element),
     /// A pointer to device memory.
     Pointer {
@@ -60,7 +60,7 @@ pub enum Type {
         element: Option<Scalar>,
         /// The number of dimensions, 1 to 3.
         dimensions: u8,
-        /// Whether the kernel writes the image instead of reading it.
+        /// Whether the kernel reads or writes the image.
         access: Access,
     },
     /// `sycl::sampler`.
@@ -123,7 +123,7 @@ pub struct Enum {
     pub of: Scalar,
 }
 
-/// How a kernel accesses memory through a pointer.
+/// How a kernel accesses memory through a pointer or accessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Only reads: the pointee is `const`, or analysis proved that the kernel never writes.
@@ -132,8 +132,8 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A scalar type. `long` has 64 bits, as on every platform except Windows. If the code uses another size, the
-/// kernel is reported as contradictory.
+/// A scalar type. `long` is 64 bits wide, as on every platform except Windows. If the code uses a different size,
+/// the declaration contradicts the code, and the kernel is reported as [`Unsupported`](super::Unsupported).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scalar {
     /// `bool`: one byte, 0 or 1.
@@ -192,7 +192,7 @@ impl Type {
         }
     }
 
-    /// Returns the number of arguments in the code.
+    /// Returns the number of arguments that a parameter of this type occupies in the compiled kernel.
     pub(super) const fn arguments(&self) -> usize {
         match self {
             Self::Accessor { .. } | Self::LocalAccessor { .. } => OF_ACCESSOR,
@@ -316,7 +316,7 @@ impl Scalar {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
-    /// Returns the C++ name of the type itself rather than a typedef.
+    /// Returns the C++ name. For an integer, this is the built-in type rather than a typedef such as `int32_t`.
     #[must_use]
     pub const fn cpp(self) -> &'static str {
         match self {
@@ -388,7 +388,8 @@ pub struct Field {
     pub sign_known: bool,
 }
 
-/// All structs that the kernels in a file take, without duplicates. A struct follows the structs that it contains.
+/// All structs that the kernels and variables in a file use, without duplicates. A struct follows the structs that it
+/// contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layouts {
     list: Vec<Layout>,
@@ -455,7 +456,8 @@ impl Layouts {
         self.list
     }
 
-    /// Returns the size of `element` in bytes, or `None` if the size exceeds 64 bits.
+    /// Returns the size of `element` in bytes, or `None` if the size does not fit into 64 bits, or if the element
+    /// contains a struct from another file.
     #[must_use]
     pub fn size(&self, element: &Element) -> Option<u64> {
         match element {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Variables that the host can access, with their types: specialization constants and device globals.
 //!
-//! The property sets record the size of each variable. The type is recorded by the build (set
-//! [`VARIABLES`](crate::property::set::VARIABLES)), or else inferred from debug information and the code. All
-//! these sources must agree.
+//! The property sets record the size of each variable. The build infers the type from debug information and the code,
+//! which must agree, and records it (set [`VARIABLES`](crate::property::set::VARIABLES)). If a file does not record the
+//! type, a reader infers it from the code alone.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub struct SpecializationConstant {
     pub ty: Result<Element, Unsupported>,
     /// Whether the file distinguishes signed from unsigned integers. If not, integers are assumed to be signed.
     pub sign_known: bool,
-    /// The default value, with the size of the type, or `None` if the file does not record it.
+    /// The default value as bytes, or `None` if the file does not record it. The length equals the size of the type.
     pub default: Option<Vec<u8>>,
 }
 
@@ -58,7 +58,7 @@ pub struct DeviceGlobal {
     pub sign_known: bool,
 }
 
-/// A type, and whether the sign of its integers is known.
+/// A type, and whether the signedness of its integers is known.
 pub(super) type Known = (Element, bool);
 
 /// Collects the variables of a file, module by module: in file order, without duplicate names.
@@ -96,7 +96,7 @@ impl Variable {
             all.insert(name, self);
             return;
         };
-        // Two modules may contain the same variable of the source. The first known type is used.
+        // Several modules may contain the same source variable. The first known type is used.
         match (first.size, self.size) {
             (Some(a), Some(b)) if a != b => {
                 let a = counted(a, "byte");
@@ -109,8 +109,8 @@ impl Variable {
         }
     }
 
-    /// Returns the type, and whether the sign of its integers is known. If the type contains a conflicting struct, the
-    /// reason replaces the type.
+    /// Returns the type, and whether the signedness of its integers is known. If the type contains a conflicting
+    /// struct, returns the reason for the conflict instead of the type.
     fn ty(
         &self,
         conflicts: &BTreeMap<StructId, Unsupported>,

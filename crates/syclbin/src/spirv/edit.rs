@@ -37,7 +37,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if `words` are not a header and valid instructions.
+    /// Returns an error if `words` does not consist of a header and valid instructions.
     pub fn parse(words: &[u32]) -> Result<Self, Error> {
         let header = words.first_chunk();
         let header = header.ok_or_else(|| words::error(0, "the header is truncated"))?;
@@ -140,7 +140,7 @@ impl Module {
                 key.insert(0, instruction.opcode.into());
                 Some((key, id))
             });
-            // If declarations are equal, the first one wins.
+            // Among equal declarations, the first one wins.
             known.collect::<Vec<_>>().into_iter().rev().collect()
         });
         let key = [&[u32::from(opcode)], operands].concat();
@@ -177,7 +177,7 @@ impl Instruction {
     ///
     /// # Errors
     ///
-    /// Returns an error if the instruction is unknown.
+    /// Fails for the same reasons as [`grammar::ids`].
     pub fn ids(&self) -> Result<Ids, Unknown> {
         grammar::ids(self.opcode, &self.operands)
     }

@@ -89,7 +89,7 @@ const fn rows() -> [u8; 8192] {
         let opcodes = PATTERNS[row as usize].1.as_bytes();
         let (mut first, mut number, mut at) = (None, 0, 0);
         while at <= opcodes.len() {
-            // The end of the string terminates a number, like a space.
+            // The end of the string terminates a number, just as a space does.
             let byte = if at < opcodes.len() {
                 opcodes[at]
             } else {
@@ -169,12 +169,12 @@ pub fn ids(opcode: u16, operands: &[u32]) -> Result<Ids, Unknown> {
     read(opcode, operands, None)
 }
 
-/// Returns the ids of an instruction. `has_wide_cases` returns whether the case literals for a selector occupy
-/// two words.
+/// Returns the ids of an instruction, including the labels in the cases of a switch. `has_wide_cases` returns whether
+/// the case literals for a selector occupy two words.
 ///
 /// # Errors
 ///
-/// Returns an error if the instruction is not in the table.
+/// Fails for the same reasons as [`ids`].
 pub fn ids_with_cases(
     instruction: &Instruction<'_>,
     has_wide_cases: impl Fn(u32) -> bool,
@@ -308,8 +308,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether identical instructions with this opcode can be merged. Types, constants, strings and imports of
-/// instruction sets can.
+/// Returns whether identical instructions with this opcode can be merged. This is the case for types, constants,
+/// undefined values, strings and instruction set imports.
 pub fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
     const TYPE_UNTYPED_POINTER: u16 = 4417;

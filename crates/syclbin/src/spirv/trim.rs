@@ -68,7 +68,7 @@ pub fn strip_debug_info(spirv: &[u8]) -> Result<Vec<u8>, Error> {
         .collect();
     let is_visible =
         |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
-            // Unused constants have these decorations, too.
+            // Unused constants also have these decorations, so a decoration alone does not keep a constant.
             (op::DECORATE, [_, DECORATION_CONSTANT | DECORATION_ALIGNMENT, ..]) => false,
             (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, .., LINKAGE_ONCE]) => {
                 !variables.contains(target)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds a module's imports, and features that some devices lack or some drivers miscompile.
+//! Finds features that some devices lack or some drivers miscompile, and classifies imports.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -64,8 +64,7 @@ fn scope_at(opcode: u16) -> Option<usize> {
 /// Features that a kernel uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelUses {
-    /// Whether the kernel, or a function that it calls, uses a collective operation of a work-group, such as a
-    /// sum.
+    /// Whether the kernel, or a function that it calls, uses a collective work-group operation, such as a sum.
     pub work_group_functions: bool,
     /// Whether the kernel takes a by-value struct that is, or contains, a packed struct with a misaligned member.
     pub unaligned_argument: bool,
@@ -102,7 +101,7 @@ impl KernelUses {
     }
 }
 
-/// Returns the functions that use a collective operation of a work-group, directly or through calls.
+/// Returns the functions that use a collective work-group operation, directly or through calls.
 fn functions_of_work_groups(modules: &[Module]) -> BTreeSet<Function> {
     let mut exports: BTreeMap<&str, Function> = BTreeMap::new();
     for (number, module) in modules.iter().enumerate() {
@@ -142,7 +141,7 @@ fn functions_of_work_groups(modules: &[Module]) -> BTreeSet<Function> {
 /// The kind of an unresolved import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Import {
-    /// The value of a specialization constant that the compiler did not lower.
+    /// A function that reads a specialization constant, which the compiler did not lower.
     SpecializationConstant,
     /// A function of DPC++'s device library, such as the one that reports a failed `assert`.
     DeviceLibrary,
@@ -172,8 +171,8 @@ impl Import {
 /// `cl_intel_devicelib_assert` provide this function, which prints a message and terminates the process.
 pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
 
-/// Returns whether `target` is a 64-bit SPIR-V triple, or empty, because some writers omit it. This check is
-/// necessary because compilers declare every image without an architecture as SPIR-V.
+/// Returns whether `target` is a 64-bit SPIR-V triple. An empty target is accepted, because some writers omit it. This
+/// check is necessary because compilers declare every image without an architecture as SPIR-V.
 #[must_use]
 pub fn is_target(target: &str) -> bool {
     let architecture = target.split('-').next().unwrap_or_default();

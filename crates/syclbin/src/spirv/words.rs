@@ -93,7 +93,7 @@ pub mod op {
     pub const CONDITIONAL_CAPABILITY: u16 = 6250;
 }
 
-/// Decorations and their values.
+// Decorations and their values.
 pub const DECORATION_SPEC_ID: u32 = 1;
 pub const DECORATION_CPACKED: u32 = 10;
 pub const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
@@ -109,7 +109,7 @@ pub const HEADER_WORDS: usize = 5;
 /// An instruction. The operands are all words after the first, including the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction<'w> {
-    /// The index of the first word in the module.
+    /// The index of the instruction's first word in the module.
     pub at: usize,
     pub opcode: u16,
     pub operands: &'w [u32],
@@ -132,7 +132,10 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     match words.first() {
         Some(&MAGIC) if words.len() >= HEADER_WORDS => Ok(words),
         Some(&MAGIC) => Err(error(0, "the header is truncated")),
-        _ => Err(error(0, "it does not begin with the magic 0x07230203")),
+        _ => Err(error(
+            0,
+            "it does not begin with the magic number 0x07230203",
+        )),
     }
 }
 
@@ -181,8 +184,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Appends an instruction. The operands always fit, because they come from a single instruction or are generated
-/// here.
+/// Appends an instruction. The caller must ensure that it is at most 65,535 words long.
 pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     let count = 1 + operands.iter().map(|part| part.len()).sum::<usize>();
     let count = u32::try_from(count).unwrap_or(u32::MAX);

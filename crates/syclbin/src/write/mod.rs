@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Encodes a [`Syclbin`] as bytes, in any container. The output is deterministic.
+//! Encodes a [`Syclbin`] as bytes, in any of the containers in [`Container::ALL`]. The output is deterministic.
 
 mod v2;
 
@@ -95,7 +95,7 @@ fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
             .filter(move |(_, image): &(usize, &Image<'_>)| image.native == native)
     };
 
-    // Metadata is in the same order as in the reference writers' output: global, modules, IR, native.
+    // The order of the metadata matches the reference writers: global, modules, IR, native.
     let mut metadata = String::new();
     let mut add = |text: String| {
         let offset = metadata.len() as u64;
@@ -154,7 +154,7 @@ fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
             native_device_code_image_index: native_index,
         }
         .write(&mut out);
-        // The totals were counted above, so this does not overflow.
+        // The totals above fit into 32 bits, so the indices do not overflow.
         ir_index += ir;
         native_index += native;
     }
@@ -196,18 +196,18 @@ pub enum Error {
         /// The property and the reason.
         source: Inexpressible,
     },
-    /// Strings or entries that only other containers can hold.
+    /// Content that only other containers can hold, such as strings and foreign entries.
     #[error(
         "{record}: {what} cannot be stored in container {}; remove it, or use container {}",
         container.name(),
         Container::Version2.name()
     )]
     Container {
-        /// The record that contains the string or entry.
+        /// The record that contains the content, such as `abstract module 0`.
         record: String,
-        /// A description of the string or entry.
+        /// A description of the content.
         what: String,
-        /// The container that cannot hold the string or entry.
+        /// The container that cannot hold the content.
         container: Container,
     },
     /// Strings that readers of version 2 would confuse with SYCLBIN's own strings.

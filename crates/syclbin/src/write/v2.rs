@@ -41,7 +41,7 @@ pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
 fn image_entry<'f>(image: &Image<'f>, number: &(&'static str, String)) -> Result<Entry<'f>, Error> {
     let record = || format!("an image of abstract module {}", number.1);
     let metadata = text(&image.metadata, record)?;
-    // Strings that repeat some metadata, for tools that only support OffloadBinary.
+    // Except for the module index, these strings repeat metadata, for tools that only support OffloadBinary.
     let mut own = Vec::from([number.clone()]);
     let role = match image.kind() {
         ImageKind::Ir { ty, target } => {
@@ -61,7 +61,8 @@ fn image_entry<'f>(image: &Image<'f>, number: &(&'static str, String)) -> Result
     Ok(entry(role, &own, &image.strings, whole))
 }
 
-/// Checks that no string in `extra` repeats a key that SYCLBIN uses in the entry. Readers use the first occurrence.
+/// Checks that no string in `extra` repeats a key that SYCLBIN uses in the entry, because readers would ignore the
+/// repeated string.
 fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> Result<(), Error> {
     let own = own.iter().map(|(name, _)| *name);
     let mut own = own.chain([key::FORMAT_VERSION, key::ROLE]);
@@ -74,7 +75,7 @@ fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> R
     }
 }
 
-/// Checks that no foreign entry looks like a SYCLBIN entry, as in a file nested inside another file.
+/// Checks that a foreign entry does not look like a SYCLBIN entry, as the entries of a nested SYCLBIN file would.
 fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
     let known = [
         role::GLOBAL_METADATA,
@@ -87,7 +88,7 @@ fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
         _ => None,
     };
     match role {
-        // Unknown roles are preserved in entries of this version.
+        // An entry of this version with an unknown role is allowed, because readers preserve it.
         Some(role)
             if known.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
         {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A context, which the memory, programs and queues of one device share.
+//! The context that the memory, programs and queues of a device share.
 //!
-//! A kernel that faults destroys the context for the whole process. No further driver calls are made in a lost context:
-//! every operation returns the fatal error, and nothing is freed. The device is not reset, because other libraries in
-//! the process share its primary context.
+//! A kernel that faults destroys the context for the whole process. In a lost context, every operation returns the
+//! fatal error, and nothing is freed. The only further driver calls wait for copies ([`Context::settle`]). The device
+//! is not reset, because other libraries in the process share its primary context.
 
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -51,12 +51,12 @@ impl Context {
         Ok(context)
     }
 
-    /// Creates a separate handle for the primary context of `device`.
+    /// Creates a separate `Context` for the primary context of `device`.
     ///
     /// Only tests call this directly, to simulate a second device. All other code uses [`Context::shared`].
     pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the driver reported the device; one handle is written.
+        // SAFETY: the driver reported the device; the call writes one handle through a valid pointer.
         check("cuDevicePrimaryCtxRetain", unsafe {
             (device.functions.cuDevicePrimaryCtxRetain.pass())(&raw mut handle, device.device)
         })?;
@@ -75,8 +75,8 @@ impl Context {
         self.lost.get().is_some()
     }
 
-    /// Makes this the thread's current context, and returns the driver functions. Like NVIDIA's runtime library, it
-    /// does not restore the previous context.
+    /// Makes this the thread's current context, and returns the driver functions. Does not restore the previous
+    /// context; nor does NVIDIA's runtime library.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Context {
         }
         let functions = self.device.functions;
         let mut current = std::ptr::null_mut();
-        // SAFETY: one handle is written.
+        // SAFETY: the call writes one handle through a valid pointer.
         let code = unsafe { (functions.cuCtxGetCurrent.pass())(&raw mut current) };
         // Query first: other libraries may have changed the context, and setting it costs more than querying.
         if code != 0 || current != self.handle {
@@ -118,11 +118,10 @@ impl Context {
         }
     }
 
-    /// Waits for everything in `stream`, whose last command copies from or to borrowed host memory.
+    /// Waits for all commands in `stream`, the last of which copies from or to borrowed memory.
     ///
-    /// If waiting fails, the copy may still be running, so this waits again until the driver returns the error that
-    /// destroyed the context, which stops the copy. Waiting is possible even if the context has been lost in the
-    /// meantime, because a context is not reset while one of its objects exists.
+    /// If waiting fails, the copy may still be running. So this function retries until a wait succeeds or the context
+    /// is lost, but only a limited number of times. It waits even in a lost context, whose streams are never destroyed.
     ///
     /// # Safety
     ///
@@ -135,13 +134,13 @@ impl Context {
             Err(_) => self.device.functions,
         };
         let wait = || {
-            // SAFETY: the caller guarantees this.
+            // SAFETY: the caller guarantees that the stream is alive.
             let code = unsafe { (functions.cuStreamSynchronize.pass())(stream) };
             self.check("cuStreamSynchronize", code)
         };
         let waited = wait();
-        // Giving up eventually is sound: a copy of host memory that is not pinned had finished when the call that
-        // enqueued it returned (CUDA driver API, "API synchronization behavior").
+        // Giving up eventually is sound: a copy of unpinned host memory has finished by the time the call that
+        // enqueued it returns (CUDA driver API, "API synchronization behavior").
         let _ = waited.is_ok() || (0..TIMES).any(|_| self.is_lost() || wait().is_ok());
         waited
     }
@@ -177,7 +176,7 @@ impl Drop for Context {
             return;
         };
         self.pool.clear(functions);
-        // SAFETY: the context was retained once. Everything created in it would keep this value alive.
+        // SAFETY: the context was retained once. Objects created in it keep this value alive, so none are left.
         unsafe { (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device) };
     }
 }

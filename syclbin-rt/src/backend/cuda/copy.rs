@@ -10,7 +10,7 @@ use super::*;
 /// The driver function that copies memory. With unified addressing, it infers from each address whether the memory is
 /// on the host or the device.
 pub(crate) const COPY: &str = "cuMemcpyAsync";
-/// Errors report this name, the most frequently used, for all six functions that fill memory.
+/// The function that events of fill commands report, whichever of the six fill functions they use.
 pub(crate) const FILL: &str = "cuMemsetD32Async";
 const FIND: &str = "cuModuleGetGlobal";
 
@@ -74,7 +74,7 @@ impl Copies for Queue {
         })
     }
 
-    /// The driver picks the route: directly if the devices can reach each other, otherwise through its own pinned
+    /// The driver copies directly if the devices can access each other's memory, and otherwise through its own pinned
     /// host memory.
     fn copy_to_peer(&self, from: &Region, other: &AnyQueue, to: &Region) -> Result<()> {
         let (other, size) = (other.cuda()?, from.bytes());
@@ -84,8 +84,8 @@ impl Copies for Queue {
         there.enter()?;
         self.enable_peer_access(there)?;
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
-            // SAFETY: the regions have `size` bytes inside memory of these contexts, which are alive. Their borrows
-            // outlast the copy, because the copy is waited for.
+            // SAFETY: both regions are `size` bytes long and inside memory of these contexts, which are alive. The
+            // borrows outlive the copy, because this function waits for it.
             unsafe {
                 call!(here => cuMemcpyPeerAsync(
                     target, there.handle, source, here.handle, size, stream
@@ -131,7 +131,7 @@ impl Variables for Queue {
         host: HostSlice<'_>,
     ) -> Result<()> {
         let address = self.variable(program, name, offset, host.len())?;
-        // SAFETY: the variable has that many bytes, and lives as long as the program.
+        // SAFETY: `variable` has checked the length, and the variable lives as long as the program.
         unsafe { self.transfer_now(address, host) }
     }
 
@@ -188,8 +188,8 @@ impl Queue {
         }
         let (to, from) = ends(address, host.raw());
         let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
-            // SAFETY: the caller guarantees the address. The host bytes outlive the copy, because the copy is waited
-            // for.
+            // SAFETY: the caller guarantees that the address is valid. The host bytes outlive the copy, because this
+            // function waits for it.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
         // Wait even if the call failed: it may have enqueued the copy.
@@ -238,6 +238,8 @@ impl Queue {
     }
 }
 
+/// Enqueues a step.
+///
 /// # Safety
 ///
 /// The step must write only device memory that stays alive until the command has finished. The context must be current
@@ -303,7 +305,7 @@ pub(crate) fn steps(
         return None;
     }
     let pattern = shortest(pattern);
-    // The widest word whose size divides the pattern length and the address.
+    // The largest word size that divides both the pattern length and the address.
     let fits = |width: &usize| {
         pattern.len().is_multiple_of(*width) && address.is_multiple_of(*width as u64)
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! NVIDIA's driver, which is loaded once and never unloaded, and its devices, whose properties are read once.
+//! NVIDIA's driver and its devices. The driver is loaded once and never unloaded; device properties are read once.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
@@ -12,7 +12,7 @@ use super::CUdevice_attribute as Attribute;
 use super::*;
 
 /// File names of the library, tried in this order. The driver is installed under the first name. On Linux, the second
-/// may also name a stub from the CUDA toolkit, whose functions only return errors.
+/// comes last because it may also name a stub from the CUDA toolkit, whose functions only return errors.
 const NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
 } else {
@@ -45,8 +45,8 @@ impl Library {
             return Ok(library);
         }
         let (name, library) = find()?;
-        // SAFETY: the functions have the types of CUDA's header, because the system guarantees that a library of this
-        // name is NVIDIA's driver.
+        // SAFETY: the functions have the types declared in CUDA's header, because the system is trusted to provide
+        // NVIDIA's driver under this name.
         let functions = unsafe {
             Functions::load(|function| {
                 let found = find_function(library, function);
@@ -76,7 +76,7 @@ impl Library {
     }
 }
 
-/// Loads the library, and returns the file name under which it was found.
+/// Loads the library, and returns it with the file name under which it was found.
 ///
 /// # Errors
 ///
@@ -91,12 +91,12 @@ fn find() -> Result<(&'static str, &'static libloading::Library), LibraryError> 
             Err(error) => first.get_or_insert((*name, error.to_string())),
         };
     }
-    // Report the error for the first name, because the driver installs the file under this name.
+    // Report the error for the first name, because the driver is installed under this name.
     let (name, reason) = first.unwrap_or_default();
     Err(LibraryError::NoCudaDriver { name, reason })
 }
 
-/// The number of threads in a warp, which execute in lockstep.
+/// The number of threads in a warp.
 pub(crate) const WARP: usize = 32;
 
 /// A CUDA device, which lives until the process ends.
@@ -170,7 +170,7 @@ impl Library {
     fn device(&'static self, number: c_int) -> Result<DriverDevice> {
         let functions = &self.functions;
         let mut device = 0;
-        // SAFETY: one handle is written. It is a number that stays valid until the process ends.
+        // SAFETY: the call writes one handle through a valid pointer.
         let code = unsafe { (functions.cuDeviceGet.pass())(&raw mut device, number) };
         check("cuDeviceGet", code)?;
         let number = |attribute| attribute_of(functions, device, attribute);
@@ -201,8 +201,8 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     let (mut bytes, mut address) = ([0u8; 256], [0u8; 16]);
     let mut uuid = CUuuid_st { bytes: [0; 16] };
     let mut memory = 0usize;
-    // SAFETY: the driver reported the device. The name is written into 256 bytes with a terminating zero, the address
-    // likewise into 16, the identifier into a structure, and the size into one number.
+    // SAFETY: the driver reported the device. Each call writes through a valid pointer: at most 256 bytes for the name,
+    // at most 16 for the address, one structure for the UUID, and one number for the memory size.
     let (has_address, has_uuid) = unsafe {
         let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
         check("cuDeviceGetName", code)?;
@@ -220,13 +220,13 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
         .filter(|_| has_address);
     let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     let number = |attribute| attribute_of(functions, device, attribute);
-    // An attribute unknown to the driver counts as unsupported.
+    // A feature counts as unsupported if the driver does not know its attribute.
     let flag = |attribute| number(attribute).is_ok_and(|flag| flag != 0);
     let major = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     let units = number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?;
-    // Larger than the default limit; kernels must opt in.
+    // This limit may exceed the default, but kernels must opt in to use more than the default.
     let most_local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     let abilities = Abilities {
         sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
@@ -297,10 +297,10 @@ impl Abilities {
         }
     }
 
-    /// Returns the SYCL aspects that all supported NVIDIA GPUs have, and those that the attributes imply. Leaves
-    /// out CUDA features that this crate does not offer.
+    /// Returns the SYCL aspects that every supported NVIDIA GPU provides, and those that the attributes imply. Omits
+    /// CUDA features that this crate does not support.
     fn aspects(&self) -> BTreeSet<Aspect> {
-        // Since compute capability 6.0, atomic operations are also atomic for the host and other devices.
+        // Since compute capability 6.0, atomic operations are atomic with respect to the host and other devices, too.
         let system_atomics = self.sm >= 60;
         let conditions: [(bool, &[Aspect]); 9] = [
             (self.sm >= 53, &[Aspect::FP16]),
@@ -352,7 +352,7 @@ pub(crate) fn error_name(code: c_int) -> &'static str {
     let loaded = *LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut name = std::ptr::null();
     if let (Some(library), Ok(code)) = (loaded, CUresult::try_from(code)) {
-        // SAFETY: one pointer is written.
+        // SAFETY: the call writes one pointer through a valid pointer.
         unsafe { (library.functions.cuGetErrorName.pass())(code, &raw mut name) };
     }
     if name.is_null() {

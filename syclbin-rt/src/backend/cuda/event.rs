@@ -44,8 +44,7 @@ impl Event {
         &self.stream
     }
 
-    /// Returns a mark that is reached when the command ends or later, or `None` if the command is known to have
-    /// ended.
+    /// Returns a mark that is not reached before the command ends, or `None` if the command is known to have ended.
     pub(crate) fn mark(&self) -> Result<Option<Arc<Mark>>> {
         if let Some(timed) = &self.timed {
             return Ok(Some(Arc::clone(&timed.ended)));
@@ -83,7 +82,8 @@ impl DriverEvent for Event {
     }
 
     fn has_ended(&self) -> bool {
-        // An error does not prove the end: NVIDIA does not guarantee that a lost context stops all of its commands.
+        // An error does not prove that the command has ended: NVIDIA does not guarantee that a lost context stops all
+        // of its commands.
         self.wait().is_ok()
     }
 
@@ -95,8 +95,8 @@ impl DriverEvent for Event {
         complete.map_err(|failure| self.failed(failure))
     }
 
-    /// The device reports only start and end. The times of queueing and submission come from the host's clock, which is
-    /// not synchronized with the device's, so these times are never later than the start.
+    /// The device reports only the start and the end. The queued and submitted times come from the host's clock, which
+    /// is not synchronized with the device's, so they are limited to the start time.
     fn times(&self) -> Result<Times> {
         let timed = self.timed.as_ref().ok_or(invalid("cuEventElapsedTime"))?;
         let started = timed.base.time_of(&timed.started)?;
@@ -120,11 +120,11 @@ impl DriverEvent for Event {
         }))
     }
 
-    /// `cuLaunchHostFunc` never calls back after an error, which would leave the task asleep forever. So each queue
-    /// whose events are polled has a thread that waits.
+    /// `cuLaunchHostFunc` never calls back after an error, so the task would sleep forever. Instead, each queue whose
+    /// events are polled starts a thread that waits.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| self.failed(failure))? {
-            // A stream's marks are reached in order.
+            // A stream reaches its marks in order, so a single thread can wait for them one by one.
             Some(mark) => {
                 let wait = |mark: &Arc<Mark>| mark.sleep();
                 Ok((self.stream.waiter).notify(mark, completion.clone(), wait))

@@ -49,7 +49,7 @@ impl Graph {
         &self.queue.stream.context
     }
 
-    /// Records a command, to run after the previous one.
+    /// Records a command that runs after the previous one.
     fn add(
         &mut self,
         call: &'static str,
@@ -104,8 +104,8 @@ impl AnyGraph for Graph {
                     function: "cuGraphAddKernelNode_v2",
                     needs: "a CUDA 12.0 driver",
                 })?;
-                // SAFETY: graph and kernel are alive and belong to the current context. There is a pointer for each
-                // parameter, and the driver copies the arguments before it returns (CUDA driver API,
+                // SAFETY: the graph and the kernel are alive and belong to the current context. There is a pointer for
+                // each parameter, and the driver copies the arguments before it returns (CUDA driver API,
                 // cuGraphAddKernelNode).
                 Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
             })
@@ -122,7 +122,7 @@ impl AnyGraph for Graph {
                 CUmemorytype::CU_MEMORYTYPE_DEVICE
             })
         };
-        // A single row does not need a pitch, which devices limit to two gigabytes.
+        // Copy a single row: it needs no pitch, so the two-gigabyte limit on pitches does not apply.
         let node = CUDA_MEMCPY3D {
             srcMemoryType: kind(from)?,
             srcDevice: source,
@@ -170,7 +170,7 @@ impl AnyGraph for Graph {
                 "cuGraphAddMemsetNode",
                 |functions, graph, after, count, added| {
                     let add = functions.cuGraphAddMemsetNode;
-                    // SAFETY: graph and context are alive; the step is inside memory of the context.
+                    // SAFETY: the graph and the context are alive; the step is inside the context's memory.
                     Ok(unsafe {
                         (add.pass())(added, graph, after, count, &raw const node, context)
                     })
@@ -190,12 +190,12 @@ impl AnyGraph for Graph {
             needs: "a CUDA 11.4 driver",
         })?;
         let mut ready = std::ptr::null_mut();
-        // SAFETY: the graph is alive; one handle is written.
+        // SAFETY: the graph is alive; the call writes one handle through a valid pointer.
         let code = unsafe { (instantiate.pass())(&raw mut ready, self.graph, 0) };
         context.check(call, code)?;
         let known = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = known.replace(ready) {
-            // SAFETY: `before` is owned, and the driver keeps it until its runs have finished.
+            // SAFETY: `before` is owned, and the driver keeps it alive until its runs have finished.
             unsafe { (functions.cuGraphExecDestroy.pass())(before) };
         }
         Ok(())
@@ -206,7 +206,8 @@ impl AnyGraph for Graph {
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let ready_now = ready.ok_or(invalid(LAUNCH))?;
         let event = self.queue.submit(LAUNCH, after, |functions, stream| {
-            // SAFETY: graph and stream are alive and belong to the current context; the caller guarantees the rest.
+            // SAFETY: the graph and the stream are alive and belong to the current context; the caller guarantees the
+            // rest.
             let code = unsafe { (functions.cuGraphLaunch.pass())(ready_now, stream) };
             self.context().check(LAUNCH, code)
         });

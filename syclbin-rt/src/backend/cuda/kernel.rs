@@ -18,7 +18,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`. `parameters` are those in the PTX, if known.
+    /// Finds the kernel `symbol`. `parameters` are those that the PTX declares, if known.
     pub(crate) fn new(
         program: Arc<Program>,
         symbol: &CStr,
@@ -59,8 +59,8 @@ impl Kernel {
         })
     }
 
-    /// Limits automatically chosen work-group sizes to the maximum that the file declares, because the device code
-    /// does not contain this maximum.
+    /// Limits work-group sizes to the maximum that the file declares, because the device code does not contain this
+    /// maximum.
     pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
         let bounds = &mut self.handles.bounds;
         bounds.all_items = bounds.all_items.min(all_items);
@@ -150,7 +150,7 @@ impl DriverKernel for Kernel {
 
 fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
     let mut function = std::ptr::null_mut();
-    // SAFETY: the module is loaded, and the name is NUL-terminated; one handle is written.
+    // SAFETY: the module is loaded, and the name is NUL-terminated; the call writes one handle through a valid pointer.
     unsafe {
         let (found, name) = (&raw mut function, symbol.as_ptr());
         call!(program.context => cuModuleGetFunction(found, program.handle, name))
@@ -168,8 +168,8 @@ fn attribute_of(context: &Context, function: CUfunction, attribute: Attribute) -
 /// The maximum total size of a kernel's parameters, in bytes (PTX ISA, "Kernel function parameters").
 const MAX_PARAMETER_BYTES: usize = 32_764;
 
-/// Returns the parameters that the driver reports, which must match those in the PTX, if known. If the driver does
-/// not report parameters, returns those in the PTX.
+/// Returns the parameters that the driver reports. Their sizes must match those in the PTX, if known. If the driver
+/// does not report parameters, returns those in the PTX.
 fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<Slot>> {
     let refused = invalid("cuFuncGetParamInfo");
     let sizes = |slots: &[Slot]| -> Vec<usize> { slots.iter().map(|slot| slot.size).collect() };
@@ -185,8 +185,8 @@ fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<S
     }
 }
 
-/// Returns whether `offset_variant` takes the parameters of `plain` and an offset. If the driver does not report
-/// parameters, assumes that no unrelated kernel has the variant's name.
+/// Returns whether `offset_variant` takes the parameters of `plain`, followed by an offset. If the driver does not
+/// report parameters, assumes that no unrelated kernel has the variant's name.
 fn is_offset_variant(context: &Context, plain: CUfunction, offset_variant: CUfunction) -> bool {
     match (
         reported_parameters(context, plain),
@@ -231,7 +231,7 @@ fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Sl
     }
 }
 
-/// The work-group size that is tried first: a few warps hide memory latency, and the registers suffice for all of them.
+/// The work-group size that is tried first: enough warps to hide memory latency, but few enough that registers suffice.
 const TARGET: usize = 256;
 
 /// The limits of a launch. Sizes are in the driver's order: x first.
@@ -252,7 +252,8 @@ pub(crate) struct Blocks {
     pub(crate) items: [u32; 3],
 }
 
-/// Divides `global` into work-groups of size `local`, or of a suitable size. Returns `None` if that is impossible.
+/// Divides `global` into work-groups of size `local`, or of a suitable size if `local` is `None`. Returns `None` if
+/// that is impossible.
 #[inline]
 pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Blocks> {
     let global = padded(global)?;
@@ -300,7 +301,7 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
     let [x, y, z] = global;
     let most = bounds.items;
     let target = TARGET.min(bounds.all_items);
-    // Fast path for nearly all ranges.
+    // Fast path for the most common ranges.
     if y == 1
         && z == 1
         && x.is_multiple_of(TARGET)
@@ -309,7 +310,7 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
     {
         return Some([TARGET, 1, 1]);
     }
-    // The smallest work-group that keeps the number of groups within the limit.
+    // The smallest size in this dimension that keeps the number of groups within the limit.
     let least = |dimension: usize| {
         let size: usize = global[dimension];
         let fewest = size.div_ceil(bounds.groups[dimension].max(1)).max(1);

@@ -19,11 +19,12 @@ const DEFAULT_LOCAL_BYTES: usize = 48 << 10;
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {
     pub(crate) plain: CUfunction,
-    /// The kernel's variant that also takes the range offset, if the program contains this variant.
+    /// The variant of the kernel that also takes the range offset, if the program contains one.
     pub(crate) offset_variant: Option<CUfunction>,
     pub(crate) bounds: Bounds,
-    /// The work-group memory that the kernel itself declares, and the device's maximum, in bytes.
+    /// The size in bytes of the work-group memory that the kernel itself declares.
     pub(crate) fixed_local: usize,
+    /// The device's maximum work-group memory in bytes.
     pub(crate) max_local: usize,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Arguments<'a> for KernelObject {
 }
 
 impl KernelObject {
-    /// Sets an argument as [`Arguments::set`] does, for the rare kinds of values.
+    /// Sets an argument of a less common kind, as [`Arguments::set`] does.
     #[inline(never)]
     fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match value {
@@ -77,7 +78,7 @@ impl KernelObject {
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
             Argument::Local(bytes) => self.values.set_local(index, bytes),
             Argument::Null => self.values.set_null(index),
-            // Memory in another context, or a sampler or image, which this backend does not support.
+            // `set` handles memory. This backend supports neither samplers nor images.
             Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
                 Err(Failure::FOREIGN)
             }
@@ -157,6 +158,8 @@ impl KernelObject {
         })
     }
 
+    /// Enqueues `launch` on `stream`.
+    ///
     /// # Safety
     ///
     /// The kernel's context must be current and own the stream. Running the kernel on its arguments must be sound.
@@ -168,8 +171,8 @@ impl KernelObject {
         launch: Launch<'_>,
     ) -> Result<()> {
         let Blocks { groups, items } = launch.blocks;
-        // SAFETY: the kernel is alive. Each parameter has a pointer to as many bytes as its size, which the driver
-        // copies before it returns. The caller guarantees the rest.
+        // SAFETY: the kernel is alive. There is one pointer per parameter, valid for the parameter's size, and the
+        // driver copies the bytes before it returns. The caller guarantees the rest.
         self.context.check(LAUNCH, unsafe {
             (functions.cuLaunchKernel.pass())(
                 launch.function,
@@ -242,7 +245,7 @@ impl KernelObject {
     }
 }
 
-/// Converts an offset to the 32 bits that kernels use.
+/// Converts an offset to the 32-bit numbers that kernels expect.
 fn small(offset: &[usize]) -> Result<[u32; 3]> {
     let mut small = [0; 3];
     for (small, offset) in small.iter_mut().zip(offset) {
@@ -252,17 +255,17 @@ fn small(offset: &[usize]) -> Result<[u32; 3]> {
     Ok(small)
 }
 
-/// The largest alignment in work-group memory, which SYCL's largest type requires: a vector of 16 doubles.
+/// The largest alignment that work-group memory needs: SYCL's largest type is a vector of 16 doubles.
 const LARGEST_ALIGNMENT: usize = 128;
 
 struct Values {
     parameters: Vec<Slot>,
     bytes: Vec<u8>,
-    /// The work-group memory in bytes for each parameter that is a local accessor.
+    /// The size of each parameter's work-group memory in bytes; `None` if the parameter is not a local accessor.
     local: Vec<Option<usize>>,
-    /// The scratch memory in bytes, which precedes the memory of all parameters.
+    /// The size in bytes of the scratch memory, which precedes the memory of all parameters.
     scratch: usize,
-    /// The total work-group memory in bytes.
+    /// The total size of the work-group memory in bytes.
     local_bytes: usize,
 }
 
@@ -290,7 +293,7 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// Fails if the parameter has a different size.
+    /// Fails if the parameter does not exist or its size differs.
     #[inline]
     fn set(&mut self, index: usize, value: &[u8]) -> Result<()> {
         let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
@@ -337,8 +340,8 @@ impl Values {
             let Some(bytes) = *local else {
                 continue;
             };
-            // A multiple of the elements' alignment, because that alignment is a power of two that divides their
-            // total size.
+            // The element type is unknown, but its alignment is a power of two no larger than the total size. So it
+            // divides the next power of two.
             let alignment = match bytes {
                 0 => 1,
                 bytes => LARGEST_ALIGNMENT.min(bytes.checked_next_power_of_two().unwrap_or(1)),
@@ -358,8 +361,8 @@ impl Values {
         self.local_bytes
     }
 
-    /// Returns the address of each argument, in parameter order. Each address is valid for reading the parameter's size
-    /// while `self` is borrowed.
+    /// Returns the address of each argument, in parameter order. Each address is valid for reads of the parameter's
+    /// size while `self` is borrowed.
     #[inline]
     fn pointers(&self) -> impl Iterator<Item = *const u8> {
         let bytes = &self.bytes;
@@ -369,7 +372,7 @@ impl Values {
     }
 }
 
-/// The failure for a value whose size or kind does not match.
+/// The failure for an argument that matches no parameter, for example because its size differs.
 const REFUSED: Failure = invalid(LAUNCH);
 
 #[cfg(test)]
@@ -432,7 +435,7 @@ mod tests {
         assert_eq!((offsets(&values), values.local_bytes()), ((32, 128), 1128));
         values.set_local(1, 0).unwrap();
         assert_eq!((offsets(&values), values.local_bytes()), ((20, 128), 1128));
-        // The argument at index 2 is not a local accessor any more.
+        // The argument at index 2 is no longer a local accessor.
         values.set(2, &[0; 8]).unwrap();
         assert_eq!(values.local_bytes(), 20);
     }

@@ -17,16 +17,16 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Allocates `size` bytes that kernels may read and write, but at least one byte, because a kernel argument
+    /// Allocates `size` bytes that kernels may read and write, or one byte if `size` is 0, because a kernel argument
     /// needs an address.
     ///
     /// # Errors
     ///
-    /// Fails if the device does not support this kind of memory or has too little of it.
+    /// Fails if the device does not support this kind of memory, or if there is not enough memory.
     pub(crate) fn new(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let mut pointer: CUdeviceptr = 0;
-        // SAFETY: the context is current; one address is written.
+        // SAFETY: the context is current; the call writes one address through a valid pointer.
         let call = unsafe {
             match kind {
                 None | Some(UsmKind::Device) => {
@@ -106,7 +106,7 @@ impl DriverMemory for Memory {
         None
     }
 
-    /// The alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
+    /// Returns the minimum alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
     fn least_alignment(&self) -> u64 {
         256
     }
@@ -132,8 +132,8 @@ impl DriverMemory for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // Wait here: neither the driver nor reference counts wait for commands that use the memory. If waiting
-        // fails, leak the memory, because a kernel may still write to it.
+        // Wait here for the commands that use the memory: neither the driver nor the reference counts ensure that they
+        // have finished. If waiting fails, leak the memory, because a kernel may still write to it.
         let owner = self.owner.take();
         if self.context.finish_all().is_err() {
             std::mem::forget(owner);

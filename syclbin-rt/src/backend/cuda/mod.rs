@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The CUDA backend: the functions of NVIDIA's driver ([`sys`]), and owners of the handles that these functions
-//! return.
+//! The CUDA backend: a table of NVIDIA's driver functions ([`sys`]), and types that own the handles that the driver
+//! returns.
 //!
-//! A launch costs no more than the driver call itself: see [`stream`].
+//! Without profiling, a launch creates no driver event: see [`stream`].
 //!
-//! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)). No
-//! calls are made in a context that a kernel has destroyed.
+//! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)), which
+//! fails if a kernel has destroyed that context.
 
 /// Calls a driver function in `$context`, which becomes the current context.
 macro_rules! call {
@@ -44,7 +44,7 @@ pub(crate) use program::*;
 pub(crate) use stream::*;
 pub(crate) use sys::*;
 
-// Shared imports of this directory's files. These names are CUDA types; `Any...` names are types for both drivers.
+// Imports shared by the files in this directory. Plain names are CUDA types; `Any...` names cover both drivers.
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;
@@ -69,9 +69,9 @@ pub(crate) const NOT_FOUND: c_int = 500;
 pub(crate) const NOT_READY: c_int = 600;
 pub(crate) const NOT_SUPPORTED: c_int = 801;
 
-/// Returns whether this error destroys the context, so that every later call in that context returns the same error.
+/// Returns whether this error destroys the context. Every later call in that context then returns the same error.
 ///
-/// According to the driver's reference, only a new process can use CUDA after any of these errors.
+/// According to the driver API reference, only a new process can use CUDA after such an error.
 pub(crate) fn is_sticky(code: c_int) -> bool {
     matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
 }
@@ -83,12 +83,12 @@ fn check(call: &'static str, code: c_int) -> Result<()> {
     }
 }
 
-/// Returns the failure of `function`, under the name in the header, which lacks the version suffix.
+/// Creates the failure for a call to `function`, which it names without the version suffix, as C programs do.
 fn failure_of(function: &'static str, code: c_int) -> Failure {
     Failure::cuda(function.strip_suffix("_v2").unwrap_or(function), code)
 }
 
-/// Returns the failure for a call whose arguments or results are invalid.
+/// Creates the failure for a call whose arguments or results are invalid.
 const fn invalid(call: &'static str) -> Failure {
     Failure::cuda(call, INVALID_VALUE)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Programs: modules loaded into a context, after the driver has compiled and linked them.
+//! Programs: modules that the driver has compiled, linked and loaded into a context.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
@@ -41,10 +41,10 @@ impl Builds for Context {
 }
 
 impl Program {
-    /// Compiles PTX if necessary, links several modules, and loads the code.
+    /// Compiles the modules if they are PTX, links them if there are several, and loads the code.
     ///
-    /// Then initializes the variables of specialization constants. Skips variables that the code lacks: the compiler
-    /// removed them because no code reads them.
+    /// Then initializes the variables that hold specialization constants. Skips variables that the compiler removed
+    /// because no code reads them.
     pub(crate) fn build(
         context: &Arc<Context>,
         sources: &[Source<'_>],
@@ -71,7 +71,7 @@ impl Program {
     fn load(context: &Arc<Context>, kind: Kind, code: Vec<u8>) -> Result<Self, BuildError> {
         let (mut jit, mut handle, words) = (Jit::new(), null_mut(), aligned(&code));
         // SAFETY: the context is current. The code is aligned to 8 bytes; PTX is NUL-terminated, and other code carries
-        // its own length. There are as many options and values as declared, and the logs that they point to are alive.
+        // its own length. There are `OPTIONS` names and values, and the log buffers that they point to are alive.
         let loaded = unsafe {
             call!(context => cuModuleLoadDataEx(
                 &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names(), jit.values()
@@ -89,7 +89,7 @@ impl Program {
         })
     }
 
-    /// Sets a variable before any kernel runs.
+    /// Sets a variable before any kernel runs. Does nothing if the code lacks the variable.
     fn set(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let refused = invalid("cuModuleGetGlobal");
         let name = CString::new(name).map_err(|_| refused)?;
@@ -101,8 +101,8 @@ impl Program {
             return Err(refused);
         }
         let from = bytes.as_ptr().expose_provenance() as u64;
-        // SAFETY: the context is current; the variable has that many bytes. The default stream is waited for, so
-        // `bytes` outlive the copy, and kernels on every queue read the value.
+        // SAFETY: the context is current, and the variable is at least as long as `bytes`. `settle` waits for the
+        // default stream, so `bytes` outlives the copy, and kernels on every queue read the new value.
         unsafe {
             let queued =
                 call!(self.context => cuMemcpyAsync(address, from, bytes.len(), null_mut()));
@@ -113,7 +113,8 @@ impl Program {
     /// Returns the address and size in bytes of the variable `name`.
     pub(crate) fn variable(&self, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let (mut address, mut size) = (0, 0);
-        // SAFETY: the module is loaded, and the name is NUL-terminated; an address and a size are written.
+        // SAFETY: the module is loaded, and the name is NUL-terminated; the call writes two values through valid
+        // pointers.
         unsafe {
             let (address, size) = (&raw mut address, &raw mut size);
             call!(self.context => cuModuleGetGlobal_v2(address, size, self.handle, name.as_ptr()))
@@ -133,8 +134,8 @@ impl DriverProgram for Program {
         Kernel::new(self, &symbol, slots).map(AnyKernel::from)
     }
 
-    /// Returns the loaded code, or the code that the driver compiles from the PTX, with the default values of
-    /// specialization constants.
+    /// Returns the native code that was loaded, or compiles the PTX to native code. Specialization constants have their
+    /// default values.
     fn binary(&self) -> Result<Vec<u8>> {
         match self.kind {
             Kind::Native => Ok(self.code.clone()),
@@ -145,7 +146,7 @@ impl DriverProgram for Program {
         }
     }
 
-    /// Skips the variants that take an offset. Drivers before CUDA 12.4 do not list kernels.
+    /// Omits the variants that take an offset. Fails on drivers before CUDA 12.4, which cannot list kernels.
     fn kernel_names(&self) -> Result<Vec<String>> {
         let functions = self.context.enter()?;
         let (Some(count), Some(enumerate), Some(name)) = (
@@ -167,7 +168,7 @@ impl DriverProgram for Program {
         let mut names = Vec::with_capacity(kernels.len());
         for kernel in kernels {
             let mut text = std::ptr::null();
-            // SAFETY: the kernel belongs to the module; one pointer is written.
+            // SAFETY: the kernel belongs to the module; the call writes one pointer through a valid pointer.
             let code = unsafe { (name.pass())(&raw mut text, kernel) };
             self.context.check("cuFuncGetName", code)?;
             if !text.is_null() {
@@ -195,24 +196,23 @@ fn without_offset_variants(names: Vec<String>) -> Vec<String> {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // The program's kernels may still be running. If waiting fails, leak the program.
+        // Wait, because the program's kernels may still be running. If waiting fails, leak the program.
         if self.context.finish_all().is_ok()
             && let Ok(functions) = self.context.enter()
         {
-            // SAFETY: the module is owned, and kernels made from it would keep it alive.
+            // SAFETY: the module is owned. Its kernels keep this value alive, so none are left.
             unsafe { (functions.cuModuleUnload.pass())(self.handle) };
         }
     }
 }
 
-/// Returns the PTX with a terminating NUL. Drivers read only up to the first NUL.
+/// Returns the PTX up to its first NUL, where drivers stop reading, followed by a terminating NUL.
 fn terminated(text: &[u8]) -> Vec<u8> {
     let text = text.iter().take_while(|byte| **byte != 0);
     text.copied().chain([0]).collect()
 }
 
-/// Copies the bytes to an 8-byte-aligned address, because binaries require this alignment but may be unaligned in a
-/// file.
+/// Copies the bytes to an 8-byte-aligned address: binaries require this alignment, but a file may store them unaligned.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
     let mut words = vec![0; bytes.len().div_ceil(8)];
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
@@ -243,8 +243,8 @@ struct Linker<'j> {
 impl<'j> Linker<'j> {
     fn new(context: &'j Arc<Context>) -> Result<Self, BuildError> {
         let (mut jit, mut handle) = (Box::new(Jit::new()), null_mut());
-        // SAFETY: the context is current; there are as many options and values as declared, and they live as long as
-        // the linker; one handle is written.
+        // SAFETY: the context is current. There are `OPTIONS` names and values, which live as long as the linker. The
+        // call writes one handle through a valid pointer.
         unsafe {
             call!(context => cuLinkCreate_v2(OPTIONS, jit.names(), jit.values(), &raw mut handle))
         }?;
@@ -277,7 +277,7 @@ impl<'j> Linker<'j> {
 
     fn complete(&mut self) -> Result<Vec<u8>, BuildError> {
         let (mut binary, mut size) = (null_mut(), 0);
-        // SAFETY: the linker is alive; an address and a size are written.
+        // SAFETY: the linker is alive; the call writes two values through valid pointers.
         let mut completed = unsafe {
             call!(self.context => cuLinkComplete(self.handle, &raw mut binary, &raw mut size))
         };
@@ -285,7 +285,7 @@ impl<'j> Linker<'j> {
             completed = completed.and(self.context.check("cuLinkComplete", INVALID_VALUE));
         }
         completed.map_err(|failure| self.jit.failed(failure))?;
-        // SAFETY: the driver reports this many bytes, which it owns until the linker is destroyed.
+        // SAFETY: `binary` points to `size` bytes, which the driver keeps alive until the linker is destroyed.
         let bytes = unsafe { std::slice::from_raw_parts(binary.cast::<u8>(), size) };
         Ok(bytes.to_vec())
     }
@@ -305,7 +305,7 @@ const LOG: usize = 16 << 10;
 
 const OPTIONS: c_uint = 4;
 
-/// Compilation options, with the buffers for the driver's logs.
+/// Compilation options, and the buffers for the driver's logs.
 struct Jit {
     names: [CUjit_option; OPTIONS as usize],
     /// Numbers and addresses that the driver reads, and in some cases overwrites.

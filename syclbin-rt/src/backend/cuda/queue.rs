@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Queues, and how their commands wait for each other.
+//! Queues, and the synchronization of their commands.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Drop for Queue {
         // Wait, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
         if self.finish().is_err() && !self.stream.context.is_lost() {
             // Keep the stream registered with the context, so that the context still waits for it before freeing
-            // memory. In a lost context, nothing runs.
+            // memory. A lost context frees no memory.
             std::mem::forget(Arc::clone(&self.stream));
         }
     }
@@ -40,11 +40,12 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the context is not the device's primary context.
+    /// Fails if `handle` is not a CUDA stream, if its context is not the device's primary context, or if that context
+    /// is lost.
     ///
     /// # Safety
     ///
-    /// The stream must belong to that context and outlive the queue and its events.
+    /// The stream must belong to the primary context and outlive the queue and its events.
     pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::Cuda { stream, context } = handle else {
             return Err(Failure::FOREIGN);
@@ -59,8 +60,8 @@ impl Queue {
         })
     }
 
-    /// Enqueues the driver calls of `commands` as a single command, which `call` names. The command starts when all
-    /// commands in `after`, which must belong to this context, have finished.
+    /// Enqueues the driver calls that `commands` makes, as a single command. It starts when all commands in `after`,
+    /// which must belong to this context, have finished. If it fails later, the error names `call`.
     #[inline]
     pub(crate) fn submit(
         &self,
@@ -113,7 +114,7 @@ impl Queue {
             started,
             ended: Arc::new(ended),
         });
-        // Ignore a missing end time: an error would make the caller run the enqueued command again.
+        // Ignore a missing end time: after an error, the caller might enqueue the command a second time.
         Ok(Event::new(&self.stream, call, number, timed.ok()))
     }
 
@@ -137,7 +138,7 @@ impl Queue {
     }
 }
 
-/// Uses the default flush and ordering methods, because CUDA flushes by itself and streams are in order.
+/// Uses the default flush and ordering methods, because CUDA flushes by itself and streams run in order.
 impl DriverQueue for Queue {
     fn options(&self) -> QueueOptions {
         self.options
@@ -168,7 +169,7 @@ impl DriverQueue for Queue {
             return Err(Failure::FOREIGN);
         };
         let event = self.submit("cuStreamWaitEvent", WaitList::NOTHING, |_, stream| {
-            // SAFETY: the stream is alive; the caller guarantees that the event is, too.
+            // SAFETY: the stream is alive; the caller guarantees that the event is alive, too.
             unsafe { call!(self.stream.context => cuStreamWaitEvent(stream, event.cast(), 0)) }
         });
         event.map(AnyEvent::from)

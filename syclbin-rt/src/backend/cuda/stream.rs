@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams, and the progress of their commands.
 //!
-//! A launch creates no driver event: an [`Event`] is just the number of a command. A mark (a recorded driver event)
+//! A launch creates no driver event: an [`Event`] just stores a command's number. A mark (a recorded driver event)
 //! is created when a thread waits or polls, or makes another queue wait. The mark then covers all commands enqueued
-//! so far. Queues with profiling record the times of each command immediately.
+//! so far. Queues with profiling are an exception: they record the times of each command immediately.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,7 +15,8 @@ use super::*;
 /// The maximum number of marks that a stream stores. A command whose mark was dropped uses the next later mark.
 const MAX_MARKS: usize = 8;
 
-/// An owned stream. The context holds a weak reference, to wait for the stream's commands.
+/// A stream, which is destroyed on drop unless it is foreign. The context holds a weak reference, to wait for the
+/// stream's commands.
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: CUstream,
@@ -23,7 +24,7 @@ pub(crate) struct Stream {
     foreign: bool,
     /// The number of commands enqueued so far.
     queued: AtomicU64,
-    /// The highest number of a command that is known to have ended.
+    /// The number of the last command that is known to have ended.
     ended: AtomicU64,
     /// Marks in ascending order, each with the number of the last command that it covers.
     marks: Mutex<Vec<(u64, Arc<Mark>)>>,
@@ -49,7 +50,7 @@ impl Stream {
         };
         let mut handle = std::ptr::null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
-        // SAFETY: the context is current; one handle is written.
+        // SAFETY: the context is current; the call writes one handle through a valid pointer.
         unsafe { call!(context => cuStreamCreateWithPriority(&raw mut handle, flags, number)) }?;
         Ok(Self::with_handle(context, handle, false))
     }
@@ -101,7 +102,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits for everything on the stream, whose last command copies from or to borrowed host memory.
+    /// Waits for all commands on the stream, the last of which copies from or to borrowed memory.
     pub(crate) fn settle(&self) -> Result<()> {
         let last = self.last();
         // SAFETY: the stream is alive and belongs to the context.
@@ -152,7 +153,7 @@ impl Stream {
             return Ok(());
         }
         if self.last() == number {
-            // No later command follows, so finishing the stream is equivalent and saves a call.
+            // This is the last command, so finishing the stream is equivalent and saves a call.
             return self.finish();
         }
         if let Some((upto, mark)) = self.mark(number)? {
@@ -187,7 +188,7 @@ pub(crate) struct Pool {
 
 struct Free(CUevent);
 
-// SAFETY: events may be used from every thread; the handle is owned.
+// SAFETY: events may be used from any thread; the handle is owned.
 unsafe impl Send for Free {}
 
 /// A recorded CUDA event, which returns to the pool when dropped.
@@ -207,7 +208,7 @@ impl Mark {
         self.handle
     }
 
-    /// Records a mark after everything in `stream`; also records the time if `timed`.
+    /// Records a mark after all commands in `stream`. If `timed`, the mark also records the time.
     ///
     /// # Safety
     ///
@@ -222,7 +223,7 @@ impl Mark {
             handle: Self::take(context, timed)?,
             timed,
         };
-        // SAFETY: event and stream are alive and belong to this context; nothing else uses the event.
+        // SAFETY: the event and the stream are alive and belong to this context; nothing else uses the event.
         unsafe { call!(context => cuEventRecord(mark.handle, stream)) }?;
         Ok(mark)
     }
@@ -236,7 +237,7 @@ impl Mark {
             flags |= Flags::CU_EVENT_DISABLE_TIMING.0;
         }
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the context is current; one handle is written.
+        // SAFETY: the context is current; the call writes one handle through a valid pointer.
         unsafe { call!(context => cuEventCreate(&raw mut handle, flags)) }?;
         Ok(handle)
     }
@@ -274,7 +275,7 @@ impl Mark {
     ///
     /// The stream must be a live stream of the same context.
     pub(crate) unsafe fn make_wait(&self, stream: CUstream) -> Result<()> {
-        // SAFETY: the caller guarantees this. The stream waits for the event's current record, even if the event is
+        // SAFETY: the caller guarantees this. The stream waits for the event as last recorded, even if the event is
         // recorded again later (CUDA driver API, cuStreamWaitEvent).
         unsafe { call!(self.context => cuStreamWaitEvent(stream, self.handle, 0)) }
     }
@@ -283,7 +284,8 @@ impl Mark {
     /// timed.
     pub(crate) fn since(&self, earlier: &Self) -> Result<i64> {
         let mut milliseconds = 0.0f32;
-        // SAFETY: both events are alive and belong to the same context; the call writes one value through a valid pointer.
+        // SAFETY: both events are alive and belong to the same context; the call writes one value through a valid
+        // pointer.
         unsafe {
             let time = &raw mut milliseconds;
             call!(self.context => cuEventElapsedTime(time, earlier.handle, self.handle))
@@ -407,7 +409,7 @@ impl Base {
 
     /// Returns the time of `mark`, which must have been reached.
     pub(crate) fn time_of(&self, mark: &Mark) -> Result<i64> {
-        // The base event was recorded earlier but on another stream, so it may be reached later.
+        // The base event was recorded earlier, but possibly on another stream, so it may be reached later.
         self.mark.sleep()?;
         Ok(self.time()?.saturating_add(mark.since(&self.mark)?))
     }

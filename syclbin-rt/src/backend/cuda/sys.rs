@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The CUDA driver API, under the names of its C header: types, and a table of functions.
+//! The CUDA driver API: types and a table of functions, named as in the C header.
 //!
 //! Values that the driver returns are integers, never Rust enums, because a driver newer than this crate may return
-//! unknown values. The crate `cudarc` is not a dependency: its features for CUDA versions are mutually exclusive, so a
-//! program that uses another version could not compile. The tests compare every declaration with `cudarc`'s.
+//! unknown values. The crate `cudarc` is used only in tests, which compare every declaration with it. Its features for
+//! CUDA versions are mutually exclusive, so a program that selects a different version from ours would not compile.
 #![allow(
     non_camel_case_types,
     non_snake_case,
@@ -20,13 +20,13 @@ pub(crate) type CUresult = c_uint;
 
 pub(crate) type CUdeviceptr = c_ulonglong;
 
-/// The host memory counts as pinned in every context.
+/// Every context treats the host memory as pinned.
 pub(crate) const CU_MEMHOSTALLOC_PORTABLE: c_uint = 1;
 
 /// The host memory is mapped into the device's address space.
 pub(crate) const CU_MEMHOSTALLOC_DEVICEMAP: c_uint = 2;
 
-/// Expands `$with` over each handle and the type that it points to.
+/// Invokes the macro `$with` with all handles and the types that they point to.
 macro_rules! for_each_handle {
     ($with:ident) => {
         $with! {
@@ -45,7 +45,7 @@ macro_rules! for_each_handle {
     };
 }
 
-/// Expands `$with` over each C enumeration and the enumerators that this crate uses.
+/// Invokes the macro `$with` with all C enumerations and the enumerators that this crate uses.
 macro_rules! for_each_enumeration {
     ($with:ident) => {
         $with! {
@@ -104,7 +104,7 @@ macro_rules! for_each_enumeration {
     };
 }
 
-/// Expands `$with` over each structure and its fields.
+/// Invokes the macro `$with` with all structures and their fields.
 macro_rules! for_each_structure {
     ($with:ident) => {
         $with! {
@@ -210,7 +210,7 @@ for_each_handle!(declare_handles);
 for_each_enumeration!(declare_enumerations);
 for_each_structure!(declare_structures);
 
-/// Expands `$with` over the functions and the types of their arguments. Every function returns an error code.
+/// Invokes the macro `$with` with all functions and their argument types. Every function returns an error code.
 ///
 /// Required functions have existed since CUDA 11 or earlier. The crate works without the optional functions.
 macro_rules! for_each_function {
@@ -300,7 +300,7 @@ macro_rules! for_each_function {
     };
 }
 
-// A four-byte enumeration is returned like an `int`.
+// The header declares a four-byte enumeration as the return type; `c_int` has the same ABI.
 macro_rules! declare {
     (
         required { $($name:ident($($arg:ty),* $(,)?);)* }

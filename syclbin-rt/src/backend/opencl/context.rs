@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A context, which the buffers, programs and queues of one device share.
+//! The context that the buffers, programs and queues of a device share.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use opencl3::types::{cl_context, cl_context_properties};
 
 use super::*;
+use crate::backend::guard::{self, Side};
 
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
     pub(crate) handle: cl_context,
     /// Whether another library created the context.
     foreign: bool,
+    /// The guarded side of each buffer, if `SYCLBIN_GUARD` is set.
+    pub(crate) guard: Option<Side>,
     pub(crate) queues: LiveQueues<OwnedQueue>,
 }
 
-// SAFETY: contexts may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: contexts may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
@@ -25,9 +28,9 @@ unsafe impl Sync for Context {}
 static IN_USE: Mutex<Vec<(&'static DriverDevice, Weak<Context>)>> = Mutex::new(Vec::new());
 
 impl Context {
-    /// Returns the context that everything on `device` shares, creating it if none is in use.
+    /// Returns the shared context of `device`, creating it if none is in use.
     ///
-    /// Because a device's queues share one context, they also share buffers and kernels.
+    /// The device's queues can share buffers and kernels, because all of them use this context.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
         let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +52,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// `handle` must be a live context of the library of `device`, and must contain that device.
+    /// `handle` must be a live context from the library of `device`, and must contain that device.
     pub(crate) unsafe fn adopt(
         device: &'static DriverDevice,
         handle: cl_context,
@@ -69,6 +72,7 @@ impl Context {
             device,
             handle,
             foreign: true,
+            guard: guarded_side(device),
             queues: LiveQueues::new(),
         });
         in_use.push((device, Arc::downgrade(&context)));
@@ -95,6 +99,7 @@ impl Context {
             device,
             handle,
             foreign: false,
+            guard: guarded_side(device),
             queues: LiveQueues::new(),
         })
     }
@@ -102,6 +107,12 @@ impl Context {
     pub(crate) fn functions(&self) -> &'static Functions {
         self.device.functions
     }
+}
+
+fn guarded_side(device: &DriverDevice) -> Option<Side> {
+    // Ignore an invalid value, and a device that cannot guard buffers: creating a queue reports both.
+    let requested = guard::requested().ok().flatten();
+    requested.filter(|_| device.facts.can_guard_buffers())
 }
 
 impl DriverContext for Context {

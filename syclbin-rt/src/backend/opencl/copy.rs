@@ -28,7 +28,7 @@ impl Copies for Queue {
 
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,
     /// clEnqueueWriteBuffer). A read on another queue does not wait for the write: with Intel's CPU driver, about
-    /// one such read in a hundred returns the old content. So this also waits for the event.
+    /// one such read in a hundred returns the old content. So this function also waits for the write's event.
     fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
         let size = host.len();
         if size == 0 {
@@ -52,8 +52,8 @@ impl Copies for Queue {
         let (offset, size) = (region.offset, region.bytes());
         let (bytes, len) = (pattern.as_ptr().cast(), pattern.len());
         let handle = self.handle_of(&region.memory, offset, size)?;
-        // SAFETY: queue, memory and events share a context; the region is inside the memory; the driver copies the
-        // pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer, and cl_intel_unified_shared_memory).
+        // SAFETY: the queue, the memory and the events share a context. The region is inside the memory. The driver
+        // copies the pattern before it returns (OpenCL 3.0, clEnqueueFillBuffer; cl_intel_unified_shared_memory).
         let event = unsafe {
             match handle {
                 Handle::Object(object) => {
@@ -75,8 +75,8 @@ impl Copies for Queue {
             self.handle_of(&from.memory, start, size)?,
             self.handle_of(&to.memory, end, size)?,
         );
-        // SAFETY: queue, memory and events share a context. Both regions are `size` bytes long and live until the
-        // queues are empty.
+        // SAFETY: the queue, the memory and the events share a context. Both regions are `size` bytes long and live
+        // until the queues are empty.
         let event = unsafe {
             match handles {
                 (Handle::Object(from), Handle::Object(to)) => {
@@ -108,8 +108,8 @@ impl Copies for Queue {
             CL_MAP_READ
         };
         let (queue, no_events, none) = (self.handle, std::ptr::null(), std::ptr::null_mut());
-        // SAFETY: queue and memory share a context, and the region is inside the memory. There are no events, and only
-        // the status is written. The call blocks until the view can be used.
+        // SAFETY: the queue and the memory share a context, and the region is inside the memory. There are no events,
+        // and the call writes only the status. It blocks until the mapped memory can be used.
         let mapped = unsafe {
             create!(self.functions() => clEnqueueMapBuffer(
                 queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
@@ -123,7 +123,7 @@ impl Copies for Queue {
             return Err(Failure::UNSUITABLE);
         };
         let none = WaitList::NOTHING;
-        // SAFETY: queue and memory share a context, and mapping the memory returned this pointer.
+        // SAFETY: the queue and the memory share a context, and mapping the memory returned this pointer.
         unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) }?.wait()
     }
 
@@ -137,7 +137,7 @@ impl Copies for Queue {
         // SAFETY: the caller guarantees this.
         let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
         event.map(AnyEvent::from).map_err(|mut unstarted| {
-            // The driver may have enqueued the copy although it returned no event.
+            // The driver may have enqueued the copy without returning an event, so wait for the queue.
             unstarted.may_run = unstarted.may_run && self.finish().is_err();
             unstarted
         })
@@ -150,8 +150,8 @@ impl Queue {
     ///
     /// # Safety
     ///
-    /// The host memory must have `size` bytes and stay valid for writing or reading until the command has completed. If
-    /// `blocking`, the command has completed on return.
+    /// The host memory must be `size` bytes long and stay valid for writing or reading until the command has completed.
+    /// With `blocking`, the command has completed when this function returns.
     unsafe fn enqueue_transfer(
         &self,
         memory: &AnyMemory,
@@ -161,8 +161,8 @@ impl Queue {
         blocking: cl_bool,
         after: &WaitList<'_>,
     ) -> Result<Event, TransferError> {
-        // SAFETY: queue, memory and events share a context, and the memory has that many bytes; the caller guarantees
-        // the host memory.
+        // SAFETY: the queue, the memory and the events share a context, and the region is inside the memory. The caller
+        // guarantees that the host memory is valid.
         unsafe {
             match (self.handle_of(memory, offset, size)?, host) {
                 (Handle::Object(object), HostBytes::To(to)) => enqueue!(
@@ -196,7 +196,7 @@ impl Queue {
         after: &WaitList<'_>,
     ) -> Result<Event, TransferError> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
-        // SAFETY: the caller guarantees this. This function takes the blocking flag before the addresses.
+        // SAFETY: the caller guarantees this. The driver function takes the blocking flag before the addresses.
         unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OpenCL libraries, each loaded at most once and never unloaded, and their devices, whose properties are read once.
+//! OpenCL libraries and their devices. Each library is loaded once and never unloaded; device properties are read once.
 
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
@@ -42,8 +42,8 @@ impl Library {
         if let Some(library) = loaded.iter().find(|library| library.name == display) {
             return Ok(library);
         }
-        // SAFETY: loading runs the library's initializers, and its OpenCL functions must have the types of the OpenCL
-        // headers. Both are trusted because of who named the library: the system, the user's environment, or an
+        // SAFETY: loading runs the library's initializers, and its OpenCL functions must have the types declared in the
+        // OpenCL headers. Both are trusted, because the name comes from the system, the user's environment, or an
         // installed component.
         let library = unsafe { load_library(name) }?;
         // SAFETY: as above.
@@ -72,9 +72,9 @@ pub(crate) struct DriverDevice {
     pub(crate) part: Option<PartPosition>,
 }
 
-// SAFETY: both handles exist as long as the library, which is never unloaded: platforms and root devices by themselves,
-// sub-devices because they are never released. OpenCL allows calls from every thread, except those that set kernel
-// arguments (OpenCL 3.0, appendix A.2, "Multiple Host Threads").
+// SAFETY: both handles stay valid, because the library is never unloaded and sub-devices are never released. OpenCL
+// functions are thread-safe, except those that set kernel arguments (OpenCL 3.0, appendix A.2, "Multiple Host
+// Threads").
 unsafe impl Send for DriverDevice {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for DriverDevice {}
@@ -178,7 +178,7 @@ impl Library {
 
     fn platforms(&self) -> Result<Vec<cl_platform_id>> {
         let platforms = list("clGetPlatformIDs", null_mut(), |count, list, found| {
-            // SAFETY: `list` is null or holds `count` handles, `found` is one number.
+            // SAFETY: `list` is null or has room for `count` handles; `found` points to one number.
             unsafe { (self.functions.clGetPlatformIDs.pass())(count, list, found) }
         });
         none_if(CL_PLATFORM_NOT_FOUND_KHR, platforms)
@@ -187,7 +187,7 @@ impl Library {
     fn device_ids(&self, platform: cl_platform_id) -> Result<Vec<cl_device_id>> {
         let devices = list("clGetDeviceIDs", null_mut(), |count, list, found| {
             let ty = CL_DEVICE_TYPE_ALL;
-            // SAFETY: `platform` belongs to this library; `list` is null or holds `count` handles.
+            // SAFETY: `platform` belongs to this library; `list` is null or has room for `count` handles.
             unsafe { (self.functions.clGetDeviceIDs.pass())(platform, ty, count, list, found) }
         });
         none_if(CL_DEVICE_NOT_FOUND, devices)
@@ -210,17 +210,19 @@ pub(crate) fn facts(
     let version = text(cl::CL_DEVICE_VERSION)?;
     let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
-    // Devices older than OpenCL 1.2 may reject this query. If they support doubles, they list the extension.
+    // Devices older than OpenCL 1.2 may reject this query, so ignore an error: if they support doubles, they list
+    // `cl_khr_fp64`, which `aspects_of` also checks.
     let double_config = ulong(cl::CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
     let has_usm = has(USM);
-    // These queries came with OpenCL 1.2 or an extension. A device that rejects a query lacks the feature.
+    // OpenCL 1.2 or an extension introduced these queries. A device that rejects a query lacks the feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
     let memory = |name| if has_usm { bits(name) } else { 0 };
     let vendor = text(cl::CL_DEVICE_VENDOR)?;
-    // PoCL 6.0 and rusticl reject some modules with debug information, and only Intel's drivers are known to use it.
+    // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
+    // other driver receives it.
     let debug_info = vendor.contains("Intel");
     let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
     let bits_of_queues = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
@@ -263,7 +265,7 @@ pub(crate) fn facts(
         .map(|[domain, bus, slot, function]: [cl_uint; 4]| {
             format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")
         });
-    // Fails on devices that do not support an intermediate language.
+    // This query fails on devices that do not support an intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
@@ -319,7 +321,7 @@ pub(crate) fn facts(
     Ok((facts, extensions))
 }
 
-/// Returns an empty list if the driver reports the absence of entries as an error.
+/// Replaces the error `code`, by which a driver reports that there are no entries, with an empty list.
 fn none_if<T>(code: i32, list: Result<Vec<T>>) -> Result<Vec<T>> {
     match list {
         Err(failure) if failure.code() == Some(Code::OpenCl(code)) => Ok(Vec::new()),
@@ -343,7 +345,7 @@ fn kind(ty: cl_bitfield) -> DeviceKind {
 fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture> {
     match kind {
         DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
-        // The IP version occupies the middle of SYCL's architecture number.
+        // In SYCL's architecture number, the IP version starts at bit 8.
         DeviceKind::Gpu => hardware.map(|number| Architecture(u64::from(number) << 8)),
         _ => None,
     }

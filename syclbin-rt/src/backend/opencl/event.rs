@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OpenCL events, each of which tracks one enqueued command, and wait lists in the driver's form.
+//! OpenCL events, each of which tracks one enqueued command, and the arrays of event handles that drivers wait for.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ pub(crate) struct Event {
     pub(crate) handle: cl_event,
 }
 
-// SAFETY: events may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: events may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Event {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Event {}
@@ -29,7 +29,7 @@ impl Event {
     ///
     /// # Safety
     ///
-    /// `handle` must be an event of the library of `functions`, and nothing else may own the reference.
+    /// `handle` must be an event from the library of `functions`, and nothing else may own the reference.
     #[inline]
     pub(crate) unsafe fn from_owned(
         functions: &'static Functions,
@@ -59,11 +59,11 @@ impl Event {
             // A driver may have enqueued the command even if it returned no event.
             may_run: status == CL_SUCCESS,
         })?;
-        // SAFETY: the call passed this reference to its caller.
+        // SAFETY: the call returned this reference, which nothing else owns.
         Ok(unsafe { Self::from_owned(functions, call, handle) })
     }
 
-    /// Acquires an additional reference to an event of the library of `functions`.
+    /// Acquires an additional reference to an event from the library of `functions`.
     ///
     /// # Safety
     ///
@@ -91,7 +91,7 @@ impl Event {
         let Err(failure) = waited else {
             return Ok(CL_COMPLETE);
         };
-        // The error may only report that an event failed. The event's status is the command's error code.
+        // The error may just mean that the command failed. Then the event's status is the command's error code.
         match self.status()? {
             status if status <= CL_COMPLETE => Ok(status),
             _ => Err(failure),
@@ -178,7 +178,7 @@ impl DriverEvent for Event {
             call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer))
         };
         if let Err(failure) = registered {
-            // SAFETY: the driver rejected the callback, so this still owns the reference.
+            // SAFETY: the driver rejected the callback, so this function still owns the reference.
             drop(unsafe { Completion::from_raw(data) });
             return Err(failure);
         }
@@ -196,7 +196,7 @@ impl Drop for Event {
     }
 }
 
-/// The driver calls this when a command has ended.
+/// Reports the end of a command to its poller. The driver calls this function when the command has ended.
 ///
 /// # Safety
 ///
@@ -209,7 +209,7 @@ unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut 
     completion.end(check("", status));
 }
 
-/// The events of a wait list in the driver's form, without an allocation for short lists.
+/// A wait list as the array of event handles that the driver expects. Short lists need no allocation.
 pub(crate) struct Handles {
     few: [cl_event; FEW],
     /// All events of a longer list; otherwise empty.
@@ -218,7 +218,7 @@ pub(crate) struct Handles {
 }
 
 impl Handles {
-    /// Returns the handles of `list`, which are valid as long as its events.
+    /// Returns the handles of the events in `list`. They are valid as long as the events are alive.
     pub(crate) fn new(list: &WaitList<'_>) -> Result<Self> {
         let mut handles = Self {
             few: [std::ptr::null_mut(); FEW],
@@ -237,7 +237,7 @@ impl Handles {
     }
 
     pub(crate) fn count(&self) -> cl_uint {
-        // The conversion never fails: so many events would not fit into memory.
+        // The conversion never fails: that many events would not fit into memory.
         cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
     }
 
@@ -276,17 +276,17 @@ mod tests {
     impl UserEvent {
         /// Creates a user event, and the event that completes with it.
         pub(crate) fn new(context: &Arc<Context>) -> (Self, Event) {
-            // SAFETY: the library is loaded already.
+            // SAFETY: the library is already loaded, so no initializers run.
             let library = unsafe { libloading::Library::new(context.device.library()) };
             let library = library.expect("the library of the device");
             let mut code = 0;
-            // SAFETY: the library has the function under this name; only the status is written.
+            // SAFETY: the library exports this function, which writes only the status.
             let handle = unsafe {
                 let create = library.get::<Create>(b"clCreateUserEvent\0");
                 (create.expect("clCreateUserEvent"))(context.handle, &raw mut code)
             };
             assert_eq!(code, 0);
-            // SAFETY: the call passed this reference to its caller.
+            // SAFETY: the call returned this reference, which nothing else owns.
             let event =
                 unsafe { Event::from_owned(context.functions(), "clCreateUserEvent", handle) };
             (Self { library, handle }, event)
@@ -294,7 +294,7 @@ mod tests {
 
         /// Completes the event with 0 or an error code.
         pub(crate) fn end(self, status: cl_int) {
-            // SAFETY: the library has the function under this name, and the event is alive.
+            // SAFETY: the library exports this function, and the event is alive.
             let code = unsafe {
                 let set = self.library.get::<SetStatus>(b"clSetUserEventStatus\0");
                 (set.expect("clSetUserEventStatus"))(self.handle, status)

@@ -75,7 +75,8 @@ macro_rules! query {
 
 /// A `clGet*Info` function, bound to all arguments except the final three: size, pointer, returned size.
 ///
-/// The pointer is null or points to `size` bytes. The creator of a query guarantees the other arguments.
+/// The pointer must be null, or valid for writing as many bytes as the size states. The creator of a query guarantees
+/// that the other arguments are valid.
 pub(crate) struct Query<F> {
     pub(crate) call: &'static str,
     pub(crate) get: F,
@@ -95,7 +96,7 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
         Ok(value)
     }
 
-    /// Returns the value as text, without trailing NULs and surrounding white space.
+    /// Returns the value as text, without trailing NULs or surrounding white space.
     pub(crate) fn text(&self) -> Result<String> {
         let bytes = self.bytes()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -111,8 +112,8 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
     }
 }
 
-/// Returns a list from a function that also counts, such as `clGetPlatformIDs`. `empty` fills the list before the
-/// second call.
+/// Queries a list with a function that also returns its length, such as `clGetPlatformIDs`. The second call overwrites
+/// the placeholder `empty` in each entry.
 pub(crate) fn list<T: Copy>(
     call: &'static str,
     empty: T,
@@ -133,9 +134,9 @@ pub(crate) fn list<T: Copy>(
 functions! {
     /// Pointers to a library's functions.
     ///
-    /// The required functions are part of OpenCL 1.2 or earlier, and every loader exports them. The optional
-    /// functions came later, so check the device's version before a call. The last function is also part of 1.2,
-    /// but only extensions need it.
+    /// The required functions are part of OpenCL 1.2 or earlier, and every loader exports them. Most optional functions
+    /// are newer, so check the device's version before a call. `clGetExtensionFunctionAddressForPlatform` is part of
+    /// OpenCL 1.2, but only extensions need it.
     Functions
     required {
         clGetPlatformIDs: clGetPlatformIDs_fn,
@@ -218,8 +219,8 @@ functions! {
 }
 
 functions! {
-    /// Functions that access program variables by name. No published extension contains them, but every SYCL runtime
-    /// calls them.
+    /// Functions that access program variables by name. No published extension defines them, but the reference SYCL
+    /// runtime calls them.
     Globals
     required {
         clEnqueueWriteGlobalVariableINTEL: clEnqueueWriteGlobalVariableINTEL_t,
@@ -238,7 +239,7 @@ functions! {
     optional {}
 }
 
-/// Copies between a program variable and host memory. `P` is the type of the host pointer.
+/// A function that copies between a program variable and host memory. `P` is the type of the host pointer.
 type EnqueueGlobalVariable<P> = unsafe extern "C" fn(
     cl_command_queue,
     cl_program,
@@ -253,7 +254,7 @@ type EnqueueGlobalVariable<P> = unsafe extern "C" fn(
 ) -> cl_int;
 type clEnqueueWriteGlobalVariableINTEL_t = Option<EnqueueGlobalVariable<*const c_void>>;
 type clEnqueueReadGlobalVariableINTEL_t = Option<EnqueueGlobalVariable<*mut c_void>>;
-/// Writes the size and address of a variable.
+/// A function that returns the size and address of a variable.
 type clGetDeviceGlobalVariablePointerINTEL_t = Option<
     unsafe extern "C" fn(
         cl_device_id,
@@ -273,7 +274,7 @@ pub(crate) struct Extensions {
 
 impl Extensions {
     /// Looks up the extension functions for a device of `platform`. `has` returns whether the device supports an
-    /// extension: the platform may offer a function only for its other devices.
+    /// extension, because the platform may provide a function only for its other devices.
     ///
     /// # Safety
     ///
@@ -287,12 +288,12 @@ impl Extensions {
             return Self::default();
         };
         let find = |name: &'static str| {
-            // SAFETY: the caller guarantees the platform; the name is NUL-terminated.
+            // SAFETY: the caller guarantees that the platform is valid; the name is NUL-terminated.
             NonNull::new(unsafe { (get.pass())(platform, name.as_ptr().cast()) }).ok_or(())
         };
         let has = |extension| has(extension).then_some(());
-        // SAFETY: the functions have the types of an extension that the device supports; those for variables have the
-        // types with which the reference runtime calls them. The platform is trusted to return its functions of these
+        // SAFETY: the functions have the types that a supported extension defines; the functions for variables have the
+        // types with which the reference runtime calls them. The platform is trusted to return the functions with these
         // names.
         unsafe {
             Self {

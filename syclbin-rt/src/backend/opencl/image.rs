@@ -12,9 +12,9 @@ use super::*;
 /// The size and format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// From one to three.
+    /// The number of dimensions, from 1 to 3.
     pub(crate) dimensions: u8,
-    /// Width, height and depth, padded with 1.
+    /// The width, height and depth; 1 for each unused dimension.
     pub(crate) size: [usize; 3],
     pub(crate) order: Order,
     pub(crate) storage: Storage,
@@ -87,9 +87,9 @@ pub enum Addressing {
     ClampToEdge,
     /// Returns the border color (`clamp`).
     Clamp,
-    /// Repeats the image (`repeat`); needs normalized coordinates.
+    /// Repeats the image (`repeat`); requires normalized coordinates.
     Repeat,
-    /// Repeats the image, mirroring every other copy (`mirrored_repeat`); needs normalized coordinates.
+    /// Repeats the image, mirroring every other copy (`mirrored_repeat`); requires normalized coordinates.
     MirroredRepeat,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Image {
     shape: Shape,
 }
 
-// SAFETY: memory objects may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: memory objects may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Image {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Image {}
@@ -116,7 +116,7 @@ unsafe impl Sync for Image {}
 /// Kernels may read and write every image.
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
 
-/// Returns the context if it is an OpenCL context. Otherwise fails with `otherwise`, because other drivers support
+/// Returns the context if it is an OpenCL context. Fails with `otherwise` if it is not, because other drivers support
 /// neither images nor samplers.
 fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
     downcast(context.clone()).map_err(|_| Failure::Rejected(otherwise))
@@ -152,8 +152,8 @@ impl Image {
             FLAGS | cl::CL_MEM_COPY_HOST_PTR,
             pixels.as_ptr().cast_mut().cast(),
         );
-        // SAFETY: the context is alive. The driver copies the pixels before it returns, and reads as many as the
-        // description states, because rows have no gaps. It does not write to the host pointer.
+        // SAFETY: the context is alive. The driver copies the pixels before it returns. `pixels` has exactly the size
+        // that the description implies, because rows have no gaps. The driver does not write to the host pointer.
         let handle = unsafe {
             let (format, description) = (&raw const format, &raw const description);
             create!(context.functions() => clCreateImage(
@@ -182,7 +182,7 @@ impl Image {
             empty,
             |count, formats, found| {
                 let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
-                // SAFETY: the context is alive; `formats` is null or holds `count` formats.
+                // SAFETY: the context is alive; `formats` is null or has room for `count` formats.
                 unsafe { ask(handle, FLAGS, kind, count, formats, found) }
             },
         )?;
@@ -192,7 +192,7 @@ impl Image {
         Ok(formats.iter().any(|format| key(format) == wanted))
     }
 
-    /// Returns the largest width, height and depth of an image with this many dimensions, padded with 1.
+    /// Returns the maximum width, height and depth of an image with this many dimensions; 1 for each unused dimension.
     pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
         let context = narrow(context, Rejection::NoImages)?;
         let (functions, id) = (context.functions(), context.device.id);
@@ -249,8 +249,8 @@ impl AnyQueue {
         self.in_order()?;
         let (queue, none) = (self.opencl()?, WaitList::NOTHING);
         let (object, origin, size) = (image.handle, ORIGIN.as_ptr(), image.shape.size.as_ptr());
-        // SAFETY: queue and image share a context. The region is the entire image, and `pixels` has as many bytes,
-        // which the call may write or read. The call blocks, so they outlive the copy.
+        // SAFETY: the queue and the image share a context. The region is the entire image, and `pixels` is equally long
+        // and valid for writing or reading. The call blocks, so the pixels outlive the copy.
         unsafe {
             match pixels.raw() {
                 HostBytes::To(to) => enqueue!(
@@ -324,7 +324,7 @@ impl Sampler {
         };
         let normalized = cl_bool::from(normalized);
         // OpenCL 2.0 deprecates this function in favor of one with more properties, none of which are needed here.
-        // SAFETY: the context is alive; only the status is written.
+        // SAFETY: the context is alive; the call writes only the status.
         let handle = unsafe {
             create!(context.functions() => clCreateSampler(
                 context.handle, normalized, addressing, filtering
@@ -350,8 +350,8 @@ impl Sampler {
 impl Drop for Sampler {
     fn drop(&mut self) {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the sampler once they have
-        // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it alive, but no launch uses an
-        // argument that an earlier launch set.
+        // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it alive, but every launch sets its
+        // samplers again, except prepared launches and recordings, which keep them alive.
         unsafe { (self.context.functions().clReleaseSampler.pass())(self.handle) };
     }
 }

@@ -15,10 +15,10 @@ use opencl3::types::{cl_uint, cl_ulong};
 
 use super::*;
 
-/// The query that `cl_intel_maximum_registers` defines.
+/// The query for the number of registers, defined by `cl_intel_maximum_registers`.
 const REGISTER_COUNT: cl_uint = 0x425B;
 
-/// The extension for required sub-group sizes, which also adds the query for spilled registers.
+/// The extension for required sub-group sizes, which also defines the query for spill memory.
 const SUB_GROUP_SIZE: &str = "cl_intel_required_subgroup_size";
 
 pub(crate) struct Kernel {
@@ -39,7 +39,7 @@ impl Kernel {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&program, &object, CL_KERNEL_WORK_GROUP_SIZE)?,
-            // Queried before any argument is set: afterwards, some drivers include the arguments' memory.
+            // Queried before any argument is set: once arguments are set, some drivers include their memory.
             local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
         object.reuse_arguments(arguments);
@@ -86,8 +86,8 @@ impl Kernel {
         Ok(event)
     }
 
-    /// Queries a number about the sub-groups in a work-group of the maximum size. Returns `None` if the device does not
-    /// support sub-groups, or if the number is 0, which means "none".
+    /// Queries a sub-group property for work-groups of the required size or, by default, the maximum size. Returns
+    /// `None` if the device does not support sub-groups, or if the value is 0, which means "none".
     fn sub_group_info(&self, object: &KernelObject, name: cl_uint) -> Option<usize> {
         let device = self.program.context.device;
         let get = self.program.context.functions().clGetKernelSubGroupInfo?;
@@ -105,7 +105,7 @@ impl Kernel {
                 let (input, input_size) = (local.as_ptr().cast(), size_of_val(&local));
                 let (kernel, id) = (object.handle, device.id);
                 // SAFETY: the kernel was built for the device. The input is a work-group size, which queries without an
-                // input ignore. `value` is null or holds `size` bytes.
+                // input ignore. `value` is null or points to `size` bytes.
                 unsafe { (get.pass())(kernel, id, name, input_size, input, size, value, returned) }
             },
         };
@@ -148,8 +148,7 @@ impl DriverKernel for Kernel {
         work_group_info(&self.program, &self.new_object()?, name)
     }
 
-    /// Queries an object without arguments, because some drivers include the arguments in the memory that they report
-    /// for a kernel.
+    /// Queries a new object, whose arguments are not set, because some drivers include the memory of the arguments.
     fn attributes(&self) -> Result<KernelAttributes> {
         let object = &self.new_object()?;
         let has = |extension| self.program.context.device.facts.has(extension);

@@ -13,6 +13,8 @@ use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
+#[cfg(target_os = "linux")]
+use crate::backend::guard;
 
 /// The value of an argument, in a form that is cheap to compare with the next value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,18 +50,18 @@ impl Current {
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
 pub(crate) struct KernelObject {
-    /// Copied from the program, whose data the driver evicts from the CPU cache between two launches.
+    /// A copy of the device's pointer: between two launches, the driver evicts the original from the CPU cache.
     pub(crate) functions: &'static Functions,
     context: Arc<Context>,
     pub(crate) handle: cl_kernel,
-    /// The sub-buffers among the arguments, with their argument numbers.
+    /// The sub-buffers among the arguments, with their argument indices.
     parts: Vec<(usize, Memory)>,
-    /// The current value of each argument. Empty if other code may set arguments.
+    /// The current value of each argument. Empty if each launch must set all arguments.
     current: Vec<Current>,
     _program: Arc<Program>,
 }
 
-// SAFETY: every thread may use a kernel object, but none may set its arguments while another thread uses it (OpenCL
+// SAFETY: any thread may use a kernel object, but none may set its arguments while another thread uses it (OpenCL
 // 3.0, appendix A.2); setting them requires `&mut self`.
 unsafe impl Send for KernelObject {}
 // SAFETY: as for `Send`.
@@ -68,7 +70,7 @@ unsafe impl Sync for KernelObject {}
 impl KernelObject {
     pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
         let functions = program.context.functions();
-        // SAFETY: the program is built, and the name is NUL-terminated; only the status is written.
+        // SAFETY: the program is built, and the name is NUL-terminated; the call writes only the status.
         let handle =
             unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
         // From here on, `Drop` releases the handle.
@@ -118,7 +120,7 @@ impl KernelObject {
         self.current = vec![Current::UNKNOWN; arguments];
     }
 
-    /// Returns the handle to other code, which may set arguments. From now on, launches set all arguments.
+    /// Returns the handle for use by other code, which may set arguments. From then on, launches set all arguments.
     pub(crate) fn share_handle(&mut self) -> cl_kernel {
         self.current = Vec::new();
         self.handle
@@ -138,7 +140,7 @@ impl KernelObject {
         set
     }
 
-    /// If the region covers an entire buffer of this context, returns the memory and its buffer object.
+    /// Returns the memory and its buffer object if the region covers an entire buffer of this context.
     #[inline(always)]
     fn object_of<'p>(&self, region: &'p Region) -> Option<(&'p Memory, &'p cl_mem)> {
         let memory = region.memory.raw().opencl().ok()?;
@@ -181,13 +183,13 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
         if self.object.is_current(index, current) {
             return Ok(());
         }
-        // SAFETY: the pointer has that many bytes; the caller guarantees the rest.
+        // SAFETY: the pointer is valid for `size` bytes; the caller guarantees the rest.
         unsafe { self.give(index, size, pointer, current) }
     }
 }
 
 impl GuardedObject<'_> {
-    /// Sets an argument as [`Arguments::set`] does, for the rare kinds of values.
+    /// Sets an argument of any kind, as [`Arguments::set`] does.
     ///
     /// # Safety
     ///
@@ -199,8 +201,8 @@ impl GuardedObject<'_> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         let set_address = |address: *const c_void| {
             let usm = context.usm("clSetKernelArgMemPointerINTEL")?;
-            // SAFETY: `&mut self` ensures that nothing else uses the object. The caller that launches the kernel
-            // guarantees its accesses through the address.
+            // SAFETY: `&mut self` ensures that nothing else uses the object. The code that launches the kernel
+            // guarantees that accesses through the address are sound.
             unsafe { call!(usm => clSetKernelArgMemPointerINTEL(kernel, number, address)) }
         };
         // Declared here, because `pointer` may point to this variable.
@@ -231,8 +233,8 @@ impl GuardedObject<'_> {
                 };
                 (size_of_val(&handle), (&raw const handle).cast())
             }
-            // Works even without unified shared memory: drivers read the bytes as a struct or as a null buffer
-            // handle, depending on the parameter.
+            // A null pointer works even without unified shared memory: drivers read its bytes as a struct or as a null
+            // buffer handle, depending on the parameter.
             Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
@@ -250,11 +252,13 @@ impl GuardedObject<'_> {
             }
             Argument::Sampler(_) | Argument::Image(..) => return Err(Failure::FOREIGN),
         };
-        // SAFETY: the pointer has that many bytes, or is null for work-group memory. The caller guarantees that handles
-        // and null match their parameters.
+        // SAFETY: the pointer is valid for `size` bytes, or null for work-group memory. The caller guarantees that the
+        // value matches the parameter.
         unsafe { self.give(index, size, pointer, Current::UNKNOWN) }
     }
 
+    /// Sets argument `index` to the `size` bytes at `pointer`, and records `current` as its value.
+    ///
     /// # Safety
     ///
     /// `pointer` must point to `size` bytes, or be null for work-group memory, and must match the parameter's kind.
@@ -284,7 +288,7 @@ impl GuardedObject<'_> {
         Ok(())
     }
 
-    /// Sets argument `index` to a sub-buffer, which is stored in the object.
+    /// Sets argument `index` to a new sub-buffer, which the object keeps alive.
     ///
     /// # Safety
     ///
@@ -325,6 +329,26 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the caller guarantees this.
+            return unsafe { self.enqueue_watched(guard, queue, grid, after) };
+        }
+        // SAFETY: the caller guarantees this.
+        unsafe { self.enqueue_now(guard, queue, grid, after) }
+    }
+
+    /// # Safety
+    ///
+    /// The requirements of [`Self::enqueue_within`] apply.
+    #[inline(always)]
+    unsafe fn enqueue_now(
+        &self,
+        guard: &CallGuard,
+        queue: &Queue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
         let mut event = std::ptr::null_mut();
         // SAFETY: the event may be written; the caller guarantees the rest.
         unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
@@ -333,6 +357,31 @@ impl KernelObject {
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
     }
 
+    /// Enqueues the kernel on guarded buffers, and waits for it.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`Self::enqueue_within`] apply.
+    #[cfg(target_os = "linux")]
+    #[cold]
+    unsafe fn enqueue_watched(
+        &self,
+        guard: &CallGuard,
+        queue: &Queue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
+        // SAFETY: the caller guarantees this.
+        let launch = || unsafe { self.enqueue_now(guard, queue, grid, after) };
+        guard::watch(launch, |event| {
+            // The event reports failures to the caller. Some drivers also need the first wait, which flushes.
+            let _ = queue.finish();
+            let _ = event.end();
+        })
+    }
+
+    /// Enqueues the kernel, and writes its event to `event` unless that pointer is null.
+    ///
     /// # Safety
     ///
     /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply; `event`
@@ -357,9 +406,9 @@ impl KernelObject {
             (handles.count(), handles.pointer())
         };
         let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
-        // SAFETY: kernel and queue share a context. Every slice has `dimensions` elements, and the list has `count`.
-        // Before it returns, the driver takes its own references to the kernel and its arguments' memory, and copies
-        // the values. The caller guarantees what the kernel does.
+        // SAFETY: the kernel and the queue share a context. Every slice has `dimensions` elements, and the list has
+        // `count`. Before the driver returns, it retains the kernel and the memory of its arguments, and copies the
+        // values. The caller guarantees that running the kernel is sound.
         check(ENQUEUE, unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
@@ -405,6 +454,11 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the caller guarantees this.
+            return unsafe { self.enqueue(queue, grid, after) }.map(drop);
+        }
         let none = std::ptr::null_mut();
         // SAFETY: a null event is allowed; the caller guarantees the rest.
         unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }?;
@@ -426,8 +480,8 @@ impl KernelObject {
         let (offset, mut local) = ([0; 3], [1; 3]);
         let dimensions = global.len().min(local.len());
         let dimensions = cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX);
-        // SAFETY: queue and kernel share a context and are alive. All lists have as many elements as there are
-        // dimensions. A null offset would mean the same, but rusticl (25.0) rejects it.
+        // SAFETY: the queue and the kernel share a context and are alive. All arrays have at least `dimensions`
+        // elements. A null offset would be equivalent, but rusticl (25.0) rejects it.
         let suggested = unsafe {
             let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
             call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(

@@ -5,6 +5,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(target_os = "linux")]
+use opencl_sys::CL_MEM_USE_HOST_PTR;
 use opencl_sys::{
     CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE,
     CL_MEM_SIZE,
@@ -12,6 +14,8 @@ use opencl_sys::{
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
 use super::*;
+#[cfg(target_os = "linux")]
+use crate::backend::guard::Pages;
 
 pub(crate) struct Memory {
     /// A unique number, never reused. At least [`FIRST_ID`].
@@ -19,11 +23,13 @@ pub(crate) struct Memory {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: Handle,
     pub(crate) size: usize,
-    /// Keeps another library's memory alive.
+    /// The host address of a guarded buffer object.
+    guarded: Option<u64>,
+    /// Keeps another library's memory alive, or the pages of a guarded buffer.
     owner: Option<Owner>,
 }
 
-/// Smaller numbers stand for the sizes of small values when kernel arguments are compared.
+/// The first memory number. Comparisons of kernel arguments use smaller numbers for the sizes of small values.
 const FIRST_ID: u64 = 16;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(FIRST_ID);
@@ -46,17 +52,27 @@ unsafe impl Sync for Memory {}
 
 /// The allocation property that holds flags (cl_intel_unified_shared_memory).
 const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
-/// Intel's flag for allocations beyond the driver's buffer limit, as documented in its programming guide.
+/// Intel's flag for allocations beyond the driver's buffer size limit, documented in Intel's programming guide.
 const CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL: cl_bitfield = 1 << 23;
 
 impl Context {
-    /// Returns the flag that an allocation of this size needs, or 0.
+    /// Returns the flag for unrestricted sizes if an allocation of this size needs it, and 0 otherwise.
     fn unlimited(&self, size: usize) -> cl_bitfield {
         if self.device.facts.needs_unlimited_buffer(size) {
             CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
         } else {
             0
         }
+    }
+
+    /// Allocates guarded pages for `size` bytes if `SYCLBIN_GUARD` is set. Returns `None` if `size` exceeds the
+    /// device's limit, so that the driver rejects the allocation.
+    #[cfg(target_os = "linux")]
+    fn guarded_pages(&self, size: usize) -> Result<Option<Pages>> {
+        let side = self
+            .guard
+            .filter(|_| size as u64 <= self.device.facts.max_buffer_bytes);
+        side.map(|side| Pages::new(size, side)).transpose()
     }
 
     /// Returns the functions for unified shared memory. `function` is the name to report if they are missing.
@@ -70,8 +86,8 @@ impl Context {
 }
 
 impl Memory {
-    /// Allocates a buffer of at least one byte. OpenCL does not allow empty buffers, but a kernel argument needs a
-    /// buffer.
+    /// Allocates a buffer of `size` bytes, or of one byte if `size` is 0: OpenCL does not allow empty buffers, but a
+    /// kernel argument needs a buffer.
     pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
         let size = size.max(1);
         let flags = context.unlimited(size);
@@ -87,7 +103,7 @@ impl Memory {
         unsafe { Self::create(context, flags, size, bytes.as_ptr()) }
     }
 
-    /// Creates a readable and writable buffer, with these additional `flags`.
+    /// Creates a readable and writable buffer with additional `flags`.
     ///
     /// # Safety
     ///
@@ -99,6 +115,17 @@ impl Memory {
         size: usize,
         host: *const u8,
     ) -> Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(pages) = context.guarded_pages(size)? {
+            if !host.is_null() {
+                // SAFETY: the new pages are `size` bytes long, and the caller guarantees as many bytes at `host`.
+                unsafe {
+                    let start: *mut u8 = pages.buffer.as_ptr().cast();
+                    start.copy_from_nonoverlapping(host, size);
+                }
+            }
+            return Self::in_pages(context, pages, size);
+        }
         let (handle, host) = (context.handle, host.cast_mut().cast());
         let flags = flags | CL_MEM_READ_WRITE;
         // SAFETY: the context is alive. The call writes only the status, and copies the host's bytes before it returns.
@@ -107,7 +134,21 @@ impl Memory {
         Ok(Self::new(context, Handle::Object(object), size))
     }
 
-    /// Allocates unified shared memory of at least one byte.
+    /// Creates a buffer object whose contents are in `pages`.
+    #[cfg(target_os = "linux")]
+    fn in_pages(context: &Arc<Context>, pages: Pages, size: usize) -> Result<Self> {
+        let (handle, host) = (context.handle, pages.buffer.as_ptr());
+        let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+        // SAFETY: the context is alive, and the pages live until the object is released. Only the status is written.
+        let object =
+            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, host)) }?;
+        let mut memory = Self::new(context, Handle::Object(object), size);
+        memory.guarded = Some(host.addr() as u64);
+        memory.owner = Some(Box::new(pages));
+        Ok(memory)
+    }
+
+    /// Allocates `size` bytes of unified shared memory, or one byte if `size` is 0.
     ///
     /// # Errors
     ///
@@ -116,6 +157,14 @@ impl Memory {
         let size = size.max(1);
         let (context_handle, device) = (context.handle, context.device.id);
         let usm = context.usm("clDeviceMemAllocINTEL")?;
+        let host = kind != UsmKind::Device;
+        #[cfg(target_os = "linux")]
+        if let Some(pages) = context.guarded_pages(size)? {
+            let pointer = pages.buffer.as_ptr();
+            let mut memory = Self::new(context, Handle::Address { pointer, host }, size);
+            memory.owner = Some(Box::new(pages));
+            return Ok(memory);
+        }
         let unlimited = context.unlimited(size);
         let properties = [CL_MEM_FLAGS_INTEL, unlimited, 0];
         let list = if unlimited == 0 {
@@ -124,7 +173,7 @@ impl Memory {
             properties.as_ptr()
         };
         // SAFETY: the device belongs to the context. The properties are null or end with 0. An alignment of 0 suits
-        // every type. Only the status is written.
+        // every type. The call writes only the status.
         let pointer = unsafe {
             match kind {
                 UsmKind::Device => {
@@ -136,7 +185,6 @@ impl Memory {
                 }
             }
         }?;
-        let host = kind != UsmKind::Device;
         Ok(Self::new(context, Handle::Address { pointer, host }, size))
     }
 
@@ -146,6 +194,7 @@ impl Memory {
             context: Arc::clone(context),
             handle,
             size,
+            guarded: None,
             owner: None,
         }
     }
@@ -154,7 +203,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Fails if the memory belongs to another context or is smaller than `size`.
+    /// Fails if a buffer object belongs to another context or is smaller than `size`. Fails for an address if the
+    /// device does not support unified shared memory.
     ///
     /// # Safety
     ///
@@ -194,11 +244,11 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Creates a sub-buffer of a buffer object, starting at byte `offset`, which keeps the whole buffer alive.
+    /// Creates a sub-buffer of `size` bytes that starts at byte `offset` and keeps the whole buffer alive.
     ///
     /// # Errors
     ///
-    /// Fails if `offset` is not aligned as the device requires.
+    /// Fails if the memory is not a buffer object, or if `offset` is not aligned as the device requires.
     pub(crate) fn part(&self, offset: usize, size: usize) -> Result<(Self, cl_mem)> {
         let Handle::Object(whole) = self.handle else {
             return Err(Failure::UNSUITABLE);
@@ -259,6 +309,10 @@ impl DriverMemory for Memory {
         }
     }
 
+    fn known_address(&self) -> Option<u64> {
+        self.address().or(self.guarded)
+    }
+
     fn host_pointer(&self) -> Option<*mut c_void> {
         match self.handle {
             Handle::Address { pointer, host } => host.then_some(pointer),
@@ -270,11 +324,11 @@ impl DriverMemory for Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let owner = self.owner.take();
-        // Unlike a buffer object, memory with an address is freed immediately, even while commands use it, and a driver
-        // may not track memory that another owner frees. `clMemBlockingFreeINTEL` would wait for the commands. But
-        // Intel's CPU driver does not track commands that read the address from a variable, and PoCL 6.0 waits for
-        // commands of other threads that are not enqueued yet, and crashes. If a wait for a queue fails, the memory
-        // is leaked, because a kernel may still write to it.
+        // Wait for all queues if necessary. Unlike a buffer object, memory with an address is freed immediately, even
+        // while commands use it, and a driver may not track memory that another owner frees. `clMemBlockingFreeINTEL`
+        // is no alternative: Intel's CPU driver does not track commands that read the address from a variable, and
+        // PoCL 6.0 waits for commands of other threads that are not enqueued yet, and crashes. If the wait fails, leak
+        // the memory, because a kernel may still write to it.
         let must_wait = owner.is_some() || matches!(self.handle, Handle::Address { .. });
         if must_wait && self.context.finish_all().is_err() {
             std::mem::forget(owner);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The OpenCL backend: a table of functions per library ([`mod@functions`]), and owners of the handles that these
-//! functions return.
+//! The OpenCL backend: a table of functions for each library ([`mod@functions`]), and types that own the handles that
+//! the libraries return.
 //!
-//! Types, constants and error names come from `opencl3` and `opencl-sys`. Their wrapper functions are not used: `cl3`
-//! supports a single library per process, which an environment variable selects. Falling back to the installed CPU
-//! driver would mean setting that variable while other threads read it, and a system GPU could never be used beside
-//! that CPU device. `cl3` also calls C functions through pointers with the Rust ABI.
+//! Types, constants and error names come from `opencl3` and `opencl-sys`. The wrapper functions of `opencl3` are not
+//! used: they are based on `cl3`, which supports a single library per process, selected by an environment variable.
+//! Falling back to the installed CPU driver would mean setting that variable while other threads read it, and a system
+//! GPU could never be used alongside that CPU device. `cl3` also calls C functions through pointers with the Rust ABI.
 //!
-//! So this module loads every library itself, with a separate table of functions.
+//! So this module loads every library itself, with a separate table of functions for each.
 
 #[macro_use]
 mod functions;
@@ -37,7 +37,7 @@ pub(crate) use queue::*;
 pub(crate) use quirks::*;
 pub(crate) use variable::*;
 
-// Shared imports of this directory's files. These names are OpenCL types; `Any...` names are types for both drivers.
+// Imports shared by the files in this directory. Plain names are OpenCL types; `Any...` names cover both drivers.
 pub(crate) use context::Context;
 pub(crate) use device::DriverDevice;
 pub(crate) use event::Event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sub-devices, which are created once for each partitioning and live until the process ends.
+//! Sub-devices, which are created once per device and partition scheme, and live until the process ends.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,8 +8,9 @@ use opencl3::types::{cl_bitfield, cl_device_id};
 
 use super::*;
 
-/// The sub-devices created so far, with the property list that created them. They are never released, because devices
-/// compare by identity and a program may hold a device forever. A program creates only a few sub-devices.
+/// The sub-devices created so far, each list with the properties used to create it. They are never released, because
+/// devices compare by identity and a program may hold a device forever. The leak is small, because programs create only
+/// a few sub-devices.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 struct Made {
@@ -55,7 +56,7 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
 }
 
 impl DriverDevice {
-    /// Returns the sub-devices of a partitioning, creating them on first use.
+    /// Returns the sub-devices for a partition scheme, creating them on first use.
     pub(crate) fn parts(&'static self, how: Partition<'_>) -> Result<&'static [Self]> {
         let how = properties(how);
         let _guard = CallGuard::new();
@@ -81,7 +82,7 @@ impl DriverDevice {
                 }
                 Err(failure) => {
                     for id in ids {
-                        // SAFETY: all of them were just created, and nothing else uses them yet.
+                        // SAFETY: the sub-devices were just created, and nothing else uses them yet.
                         unsafe { (self.functions.clReleaseDevice.pass())(id) };
                     }
                     return Err(failure);
@@ -101,7 +102,7 @@ impl DriverDevice {
         let call = "clCreateSubDevices";
         let ids = list(call, std::ptr::null_mut(), |count, list, found| {
             let create = self.functions.clCreateSubDevices.pass();
-            // SAFETY: the properties end with 0; `list` is null or holds `count` devices.
+            // SAFETY: the properties end with 0; `list` is null or has room for `count` devices.
             unsafe { create(self.id, how.as_ptr(), count, list, found) }
         })?;
         if ids.iter().any(|id| id.is_null()) {

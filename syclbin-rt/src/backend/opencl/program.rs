@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Programs: code that the driver built for one device, from SPIR-V or from its own native code.
+//! Programs: code that the driver has built for one device, from SPIR-V or from its own native code.
 
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
@@ -23,7 +23,7 @@ pub(crate) struct Program {
     pub(crate) hidden: OnceLock<Hidden>,
 }
 
-/// The targets of the native code that this process has loaded. Locked for reading while a driver compiles, and for
+/// The target of the native code that this process has loaded. Locked for reading while a driver compiles, and for
 /// writing while a driver loads or returns native code. OpenCL allows both at once, but Intel's CPU driver (2026.2)
 /// then frees memory twice: without the lock, 11 of 25 runs of the tests in `tests/it/module/save.rs` crashed.
 static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
@@ -38,7 +38,7 @@ fn has_bindless_images(code: &[u8]) -> bool {
     Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
 }
 
-// SAFETY: programs may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: programs may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Program {}
@@ -87,7 +87,7 @@ impl Builds for Context {
         true
     }
 
-    /// The variant is the processor targeted by native code that was loaded from a file.
+    /// Returns the target of the native code that this process has loaded, if some of it came from a file.
     fn variant(&self) -> Option<[u8; 4]> {
         let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         seen.of_file().map(CpuTarget::bytes)
@@ -124,7 +124,8 @@ impl Program {
             let compiled = object.compile(&options);
             objects.push(object.or_log(compiled)?);
         }
-        // Linking yields a single native program. As in the reference runtime, the first module's options apply.
+        // Linking yields a single native program, so only one module's link options can apply. As in the reference
+        // runtime, these are the first module's.
         let options = modules.first().map(|module| module.options.link.as_str());
         Self::link(context, &objects, options.unwrap_or_default())
     }
@@ -132,8 +133,8 @@ impl Program {
     /// Builds a program from native code. The caller must hold the [`NATIVE`] lock.
     fn from_binary(context: &Arc<Context>, binary: &[u8]) -> Result<Self, BuildError> {
         let (size, mut start, mut status) = (binary.len(), binary.as_ptr(), 0);
-        // SAFETY: there is a single device, the context's. So there is one size, one pointer to that many bytes, which
-        // the driver copies before it returns, and one status.
+        // SAFETY: there is a single device, which belongs to the context. So there is one size, one status, and one
+        // pointer, valid for `size` bytes, which the driver copies before it returns.
         let handle = unsafe {
             create!(context.functions() => clCreateProgramWithBinary(
                 context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
@@ -149,7 +150,7 @@ impl Program {
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
         let call = "clCreateProgramWithIL";
         // Loaders forward this call unchecked, but drivers older than OpenCL 2.1 lack the function. `takes_spirv`
-        // implies a recent version.
+        // implies OpenCL 2.1.
         let facts = &context.device.facts;
         let create = context.functions().clCreateProgramWithIL;
         let create = create
@@ -158,11 +159,12 @@ impl Program {
                 function: call,
                 needs: "OpenCL 2.1",
             })?;
-        // The module may be unaligned in the file, but drivers read it in words.
+        // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
         let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
-        // PoCL (6.0) calls `strtok`, which has one state for all threads. Compiling happens later, without this lock.
+        // PoCL (6.0) calls `strtok`, whose state all threads share, so only one thread at a time may create a program.
+        // Compilation happens later, without this lock.
         static CREATING: Mutex<()> = Mutex::new(());
         let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
@@ -181,7 +183,7 @@ impl Program {
 
     fn build_with(&self, options: &CStr, stage: Stage) -> Result<()> {
         // SAFETY: the device belongs to the context, and the options are NUL-terminated. Without a callback, the call
-        // returns when it is done.
+        // blocks until the build ends.
         let built = unsafe {
             call!(self.context.functions() => clBuildProgram(
                 self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
@@ -209,8 +211,8 @@ impl Program {
         let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
         let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
         let mut status = 0;
-        // SAFETY: the device belongs to the context and to the objects, which are all compiled and alive. The options
-        // are NUL-terminated. Without a callback, the call returns when it is done.
+        // SAFETY: the objects are alive, belong to the context, and were compiled for its device. The options are
+        // NUL-terminated. Without a callback, the call blocks until linking ends.
         let handle = unsafe {
             (context.functions().clLinkProgram.pass())(
                 context.handle,
@@ -227,11 +229,12 @@ impl Program {
         if handle.is_null() {
             check_handle(call, handle, status)?;
         }
-        // Even if linking fails, the driver returns a program, which holds the log.
+        // If linking fails, the driver may still return a program, which holds the log.
         Self::own(context, handle).or_log(check(call, status))
     }
 
-    /// Returns the program, or a build error with the driver's log if `done` is an error.
+    /// Returns the program, or a build error with the driver's log if `done` is an error. On success, logs the driver's
+    /// warnings.
     fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
         match done {
             Ok(()) => {
@@ -281,8 +284,8 @@ impl DriverProgram for Program {
         };
         let mut binary = vec![0u8; size];
         let mut start = binary.as_mut_ptr();
-        // SAFETY: the value is a single pointer, as there is one device. It points to as many bytes as the driver has
-        // just reported.
+        // SAFETY: the value is a single pointer, because there is a single device. It points to as many bytes as the
+        // driver has just reported.
         unsafe {
             call!(functions => clGetProgramInfo(
                 program, CL_PROGRAM_BINARIES, size_of_val(&start), (&raw mut start).cast(), null_mut()

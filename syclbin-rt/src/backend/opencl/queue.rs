@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Command queues, and how their commands wait for each other.
+//! Command queues, and the synchronization of their commands.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,12 +22,13 @@ pub(crate) struct Queue {
     starts_by_itself: bool,
     ignores_failed_dependencies: bool,
     waits_with_lock: bool,
-    /// Reports failures of commands if the driver skips callbacks.
+    /// Waits for commands and reports their failures. `None` unless the driver skips callbacks of failed commands.
     pub(crate) failure_waiter: Option<Waiter<Event>>,
+    pub(crate) guarded: bool,
     pace: Pace,
 }
 
-// SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Queue {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Queue {}
@@ -48,7 +49,7 @@ impl Queue {
     /// Creates a queue with `options`, all of which the device must support.
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         // Intel's CPU driver (2026.2) loses commands, hangs or crashes when several threads use an out-of-order queue.
-        // An in-order queue fulfills the same guarantees.
+        // So create an in-order queue instead, which satisfies every guarantee of an out-of-order queue.
         let out_of_order = options.out_of_order && !is_intel_cpu(&context.device.facts);
         let mut properties = 0;
         if out_of_order {
@@ -61,16 +62,16 @@ impl Queue {
         if let Some(queue) = Self::with_hint(&context, properties, options.priority) {
             return Ok(Self::with_handle(context, queue, out_of_order, options));
         }
-        // OpenCL 2.0 deprecates this function, but every version has it.
-        // SAFETY: the device belongs to the context; only the status is written.
+        // OpenCL 2.0 deprecates this function, but every version provides it.
+        // SAFETY: the device belongs to the context; the call writes only the status.
         let queue = unsafe {
             create!(context.functions() => clCreateCommandQueue(handle, device, properties))
         }?;
         Ok(Self::with_handle(context, queue, out_of_order, options))
     }
 
-    /// Creates a queue with a high or low priority. Returns `None` for the normal priority, and if the driver does not
-    /// support priorities.
+    /// Creates a queue with a high or low priority. Returns `None` if the priority is normal, or if the driver does not
+    /// support priorities or rejects the call.
     fn with_hint(
         context: &Context,
         properties: cl_bitfield,
@@ -95,7 +96,7 @@ impl Queue {
         let create = context.functions().clCreateCommandQueueWithProperties;
         let create = create.filter(|_| can_hint)?;
         let mut status = 0;
-        // SAFETY: the device belongs to the context; the list ends with 0; only the status is written.
+        // SAFETY: the device belongs to the context; the list ends with 0; the call writes only the status.
         let queue = unsafe {
             (create.pass())(
                 context.handle,
@@ -111,11 +112,11 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the queue belongs to another device.
+    /// Fails if `handle` is not an OpenCL queue, or if the queue belongs to another device.
     ///
     /// # Safety
     ///
-    /// The queue must be alive and belong to the library of `device`.
+    /// An OpenCL queue must be alive and belong to the library of `device`.
     pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::OpenCl { queue, .. } = handle else {
             return Err(Failure::FOREIGN);
@@ -167,12 +168,13 @@ impl Queue {
             handle,
             owned,
             options,
-            // Intel's CPU driver (2026.2) starts each command as soon as it can, and a flush takes a twentieth of the
-            // launch time.
+            // Intel's CPU driver (2026.2) starts each command as soon as it can, so launches skip the flush, which would
+            // cost 5 % of the launch time.
             starts_by_itself: is_intel_cpu(facts),
             ignores_failed_dependencies: ignores_failed_dependencies(facts),
             waits_with_lock: waits_with_lock(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
+            guarded: context.guard.is_some(),
             pace: Pace::new(is_intel_cpu(facts)),
             context,
         }
@@ -193,8 +195,8 @@ impl Queue {
         self.pace.waited();
     }
 
-    /// Flushes a command that others follow, if the driver requires that. [`DriverQueue::flush_after`] flushes the last
-    /// one.
+    /// Flushes a command that is not the last of its batch, if the driver requires that. [`DriverQueue::flush_after`]
+    /// flushes the last command.
     pub(crate) fn flush_between(&self) {
         if self.waits_with_lock {
             // The command is already enqueued, so ignore a failed flush.
@@ -236,8 +238,9 @@ impl DriverQueue for Queue {
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
         if self.owned.out_of_order && !events.is_empty() {
             // A barrier with a wait list waits only for the listed events (OpenCL 3.0, clEnqueueBarrierWithWaitList),
-            // but never overtakes an earlier barrier without a list. With this order, the returned event reports a
-            // failure of `events`. PoCL (6.0) also needs the earlier barrier in the list.
+            // but never overtakes an earlier barrier without a list. So enqueue one without a list first. In this
+            // order, the returned event reports a failure of `events`. PoCL (6.0) also requires the earlier barrier in
+            // the list.
             let earlier = self.owned.barrier(WaitList::NOTHING)?.into();
             let events = WaitList::new(events.iter().chain([&earlier]));
             return self.flushed_barrier(&events).map(AnyEvent::from);
@@ -278,13 +281,14 @@ impl DriverQueue for Queue {
         } else {
             self.flush_now()
         };
-        // The flush comes first, because counting may wait. Another thread may hold the lock of the driver's queue
-        // until the new command ends (see `waits_with_lock`), and the wait needs that lock.
+        // Flush before counting, because counting may wait, and the wait needs the lock of the driver's queue. Another
+        // thread may hold that lock until the new command ends (see `waits_with_lock`).
         self.pace.count(&self.owned, commands);
         flushed
     }
 
-    /// The specification requires this flush even if [`DriverQueue::flush`] does nothing.
+    /// The specification requires this flush even if the driver starts commands by itself. For all other drivers,
+    /// [`DriverQueue::flush_after`] has already flushed the queue.
     fn flushed(&self) -> Result<()> {
         if self.starts_by_itself {
             self.flush_now()
@@ -308,7 +312,7 @@ pub(crate) struct OwnedQueue {
     stays_failed: bool,
 }
 
-// SAFETY: queues may be used from every thread (OpenCL 3.0, appendix A.2).
+// SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for OwnedQueue {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for OwnedQueue {}
@@ -335,7 +339,7 @@ impl OwnedQueue {
     /// Enqueues a barrier that waits for all of `events`, which must belong to this context, or for all earlier
     /// commands if there are no events.
     fn barrier(&self, events: &WaitList<'_>) -> Result<Event> {
-        // SAFETY: the queue is alive, and the list has as many events as its count.
+        // SAFETY: the queue is alive, and the count is the length of the wait list.
         Ok(unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }?)
     }
 

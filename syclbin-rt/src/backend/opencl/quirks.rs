@@ -5,7 +5,7 @@
 //!
 //! The driver (2026.2) compiles for the processor that it runs on, and accepts native code for less capable processors.
 //! But the first such code that a process loads lowers the driver's target for the rest of the process. From then on,
-//! the driver compiles for that processor, too, and rejects code for more capable processors (`CL_INVALID_BINARY`),
+//! the driver compiles for the less capable processor and rejects code for more capable ones (`CL_INVALID_BINARY`),
 //! even code that it compiled earlier.
 //!
 //! So neither the program cache nor a saved file may mix code for different targets.
@@ -17,25 +17,25 @@
 //!
 //! # Intel's GPU driver (26.27)
 //!
-//! As on PoCL, a command never ends if an event in its wait list had already failed.
+//! As with PoCL 6.0, a command never ends if an event in its wait list has already failed.
 //!
-//! A blocking copy or `clFinish` holds the lock of an in-order queue until the last command of the queue ends, even
-//! one that another thread has enqueued in the meantime and not flushed. If that thread then needs the lock, to enqueue
-//! another command or to wait for an event or release it, no thread of the queue ever continues. So each command is
-//! flushed at once. Only a driver that collects commands until a flush is affected: one for a GPU with its own memory,
-//! without direct submission.
+//! A blocking copy or `clFinish` holds the lock of an in-order queue until the last command of the queue ends, even if
+//! another thread has enqueued that command in the meantime without flushing it. If the other thread then needs the
+//! lock (to enqueue another command, or to wait for or release an event), the threads deadlock. So each command is
+//! flushed at once. Only a driver that batches commands until a flush is affected: a driver for a GPU with its own
+//! memory, without direct submission.
 //!
 //! # PoCL (6.0 and 7.1)
 //!
-//! Up to version 6, PoCL skips the callback when a command fails, so a task that awaits the command would sleep
-//! forever. So a thread waits for such commands, too.
+//! Up to version 6, PoCL skips the callback when a command fails, and a task that awaits the command would sleep
+//! forever. So a separate thread also waits for each awaited command.
 //!
 //! A command that waits for an event that has already failed never ends (6.0), or runs anyway (7.1). So such
 //! commands are rejected before they reach the driver, unless the event fails at that very moment.
 //!
 //! # rusticl
 //!
-//! After a command fails, all later commands on the queue fail with the same code, and so does clFinish, although
+//! After a command fails, all later commands on the queue fail with the same code, and so does `clFinish`, although
 //! nothing is running any more (Mesa 25.0 and 26.2). Other queues of the context keep working.
 //!
 //! Mesa 25.0 aborts the process if its compiler cannot translate a kernel; Mesa 26.2 reports an error. So code that is
@@ -55,10 +55,10 @@ pub(crate) fn is_intel_cpu(facts: &Facts) -> bool {
 }
 
 /// Advice for code that targets a more capable processor than the first code in the process.
-pub(crate) const BEST_FIRST: &str = "this process has already loaded a file for another processor, and Intel's CPU \
-    driver then rejects files for a more capable one: load the file for the most capable processor first";
+pub(crate) const BEST_FIRST: &str = "this process has already loaded a file compiled for a different processor, so \
+    Intel's CPU driver rejects files for a more capable one: load the file for the most capable processor first";
 
-/// A target as numbered by the driver, in `e_flags` of the ELF header. Only equality of these numbers matters.
+/// The driver's number for a target, from `e_flags` in the ELF header. Only equality of these numbers matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuTarget(u32);
 
@@ -95,7 +95,8 @@ impl Seen {
         self.target.filter(|_| self.in_file)
     }
 
-    /// Returns whether loading `code` succeeds and leaves the target unchanged.
+    /// Returns whether `code` has the same target as the code loaded so far. Also returns `true` if either target is
+    /// unknown.
     pub(crate) fn fits(self, code: &[u8]) -> bool {
         match (self.target, CpuTarget::of(code)) {
             (Some(seen), Some(target)) => seen == target,
@@ -111,7 +112,7 @@ impl Seen {
         }
     }
 
-    /// Records that `code`, which fits, was compiled in this process or in an earlier process of the same variant.
+    /// Records that `code`, which must fit, was compiled by this process or by an earlier process of the same variant.
     pub(crate) fn own(&mut self, code: &[u8]) {
         self.target = self.target.or(CpuTarget::of(code));
     }
@@ -125,7 +126,7 @@ fn is_intel_gpu_driver(facts: &Facts) -> bool {
     facts.platform == "Intel(R) OpenCL Graphics"
 }
 
-/// Returns whether the driver is older than its major version `first`. A version without a number counts as new.
+/// Returns whether the driver is older than major version `first`. A version without a number counts as new.
 fn is_before(facts: &Facts, first: u32) -> bool {
     let major = facts.driver_version.split('.').next().unwrap_or_default();
     major.parse::<u32>().is_ok_and(|major| major < first)
@@ -136,7 +137,7 @@ pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
     is_pocl(facts) && is_before(facts, 7)
 }
 
-/// Returns whether commands run anyway, or never end, if an event that they wait for had already failed.
+/// Returns whether commands run anyway, or never end, if an event that they wait for has already failed.
 pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
     is_pocl(facts) || is_intel_gpu_driver(facts)
 }
@@ -169,7 +170,7 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
 ];
 
-/// Returns whether a queue of the device rejects all commands after a failed command.
+/// Returns whether all later commands on a queue fail after one command has failed.
 pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
     facts.platform == "rusticl"
 }
@@ -180,8 +181,11 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     facts.links_one_version = is_rusticl;
     facts.misreads_packed = is_rusticl;
     facts.loses_negations = is_intel_cpu(facts);
-    // Intel's CPU driver rejects them, and Mesa 25.0 aborts the process. Only Intel's GPU driver is known to use them.
+    // Intel's CPU driver rejects modules with work-group limits, and Mesa 25.0 aborts the process. Only Intel's GPU
+    // driver is known to use the limits, so no other driver receives them.
     facts.work_group_limits = facts.is_intel_gpu();
+    facts.uses_host_pointers =
+        is_intel_cpu(facts) || is_pocl(facts) && facts.kind == DeviceKind::Cpu;
 }
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.
@@ -244,7 +248,7 @@ mod tests {
         seen.file(&code(5));
         assert_eq!(seen.of_file(), Some(CpuTarget(5)));
         assert!(seen.fits(&code(5)) && !seen.fits(&code(6)));
-        // Code of another driver.
+        // Native code for another driver.
         seen.file(b"zebin");
         assert!(seen.fits(b"zebin"));
         assert_eq!(seen.of_file(), Some(CpuTarget(5)));

@@ -52,8 +52,8 @@ impl Variables for Queue {
         }
         self.in_order()?;
         let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
-        // SAFETY: queue and program share a context, the name is NUL-terminated, and the driver rejects unknown names
-        // and sizes. The call blocks, so the bytes that it writes or reads outlive the copy.
+        // SAFETY: the queue and the program share a context, the name is NUL-terminated, and the driver rejects unknown
+        // names and invalid sizes. The call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe {
             match host.raw() {
                 HostBytes::To(to) => enqueue!(
@@ -79,8 +79,8 @@ impl Variables for Queue {
         let globals = self.globals("clGetDeviceGlobalVariablePointerINTEL", &program)?;
         let (device, handle, name) = (self.context.device.id, program.handle, name.as_ptr());
         let (mut size, mut address) = (0, std::ptr::null_mut());
-        // SAFETY: the program was built for the context's only device; the name is NUL-terminated; a size and an
-        // address are written.
+        // SAFETY: the program was built for the context's only device; the name is NUL-terminated; the call writes two
+        // values through valid pointers.
         unsafe {
             let (size, address) = (&raw mut size, &raw mut address);
             call!(globals => clGetDeviceGlobalVariablePointerINTEL(
@@ -111,7 +111,7 @@ pub(crate) struct Hidden {
     layout: Layout,
     /// The first argument, which contains a slot for each variable.
     pub(crate) arena: Arc<AnyMemory>,
-    /// The other arguments. Each is `None` until the variable's memory is set.
+    /// The other arguments: for each pointer variable, the memory that it points to, or `None` until that is set.
     buffers: Mutex<Vec<Option<Arc<AnyMemory>>>>,
 }
 
@@ -120,7 +120,8 @@ impl Hidden {
         self.layout.arguments()
     }
 
-    /// Returns the arena offset of the variable's byte `offset`. Fails unless `bytes` bytes follow in the variable.
+    /// Returns the arena offset of the variable's byte `offset`. Fails if `bytes` bytes starting there extend beyond
+    /// the variable.
     pub(crate) fn place(&self, name: &str, offset: usize, bytes: usize) -> Result<usize> {
         let slot = self.slot(name)?;
         let end = offset.checked_add(bytes).ok_or(NO_VARIABLE)?;
@@ -172,11 +173,12 @@ impl AnyQueue {
         let hidden = program.hidden.get_or_init(|| hidden);
         for module in 0..hidden.layout.modules {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
-            // The code contains a kernel of this name only if it was generated with this layout.
+            // The code contains a kernel of this name only if it was generated with this layout, so this fails for any
+            // other code.
             let kernel = KernelObject::new(&program, &name)?;
             let one = AnyRange::new(Extent::from(1));
-            // SAFETY: the kernel takes only the hidden arguments, which are set. It copies initial values into the
-            // arena, whose size matches the code.
+            // SAFETY: the kernel takes only the hidden arguments, which are already set. It copies initial values into
+            // the arena, whose size matches the code.
             unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;
         }
         Ok(())

@@ -16,7 +16,7 @@ use crate::queue::Queue;
 
 pub(crate) const NEEDS_IMAGES: &str = "CL_DEVICE_IMAGE_SUPPORT";
 
-/// An image with `D` dimensions, one to three, on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
+/// An image with one to three dimensions (`D`) on an OpenCL device. A kernel declares it as a SYCL 1.2.1 accessor with
 /// `sycl::target::image`, and reads it directly or through a [`Sampler`].
 ///
 /// Sizes start with the width, like coordinates in C++: `[width, height, depth]`. Host pixels are stored row by row,
@@ -78,7 +78,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         })
     }
 
-    /// Returns the pixels, after all commands enqueued earlier on `queue`.
+    /// Waits for all commands enqueued earlier on `queue`, then returns the pixels.
     ///
     /// # Errors
     ///
@@ -109,7 +109,8 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Image::read`].
+    /// Fails if the number of pixels does not match, if the image is on another device, or if the driver reports that
+    /// an earlier kernel failed.
     pub fn write(&mut self, queue: &Queue, pixels: &[F::Pixel]) -> Result<()> {
         self.can_copy(queue, pixels.len())?;
         let pixels = HostSlice::From(bytemuck::cast_slice(pixels));
@@ -117,7 +118,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         written.map_err(|failure| failed(failure, "writing", queue))
     }
 
-    /// Returns the size in `D` dimensions: the width, the height and the depth.
+    /// Returns the size in each dimension, starting with the width.
     #[must_use]
     pub fn size(&self) -> [usize; D] {
         let size = self.raw.shape().size;
@@ -230,8 +231,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates range from 0 to 1; otherwise they count
-    /// pixels.
+    /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates range from 0 to 1; otherwise they are
+    /// in pixels.
     ///
     /// # Errors
     ///

@@ -100,7 +100,7 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
     let module = Module::builder(&queue).specialization_constant("pair", [3u16, 4]);
     assert_eq!(
         load(module, &constants()).unwrap_err().to_string(),
-        "specialization constant pair has 8 bytes, but the value has 4"
+        "specialization constant pair is 8 bytes long, but the value is 4"
     );
     Ok(())
 }
@@ -140,7 +140,9 @@ fn constant_size_must_match_the_code() -> Result<()> {
     let message = load(module, &constants)?.build().unwrap_err().to_string();
     let failed = match common::on_cuda() {
         true => "cuModuleGetGlobal failed with CUDA_ERROR_INVALID_VALUE",
-        false => "specialization constant 5 has 4 bytes in the code, but its value has 8",
+        false => {
+            "specialization constant 5 is 4 bytes long in the code, but the length of its value is 8"
+        }
     };
     assert!(message.contains(failed), "{message}");
     Ok(())

@@ -260,7 +260,7 @@ fn wrong_names_and_sizes_are_refused() -> Result<()> {
     assert!(error.to_string().contains("_Z5table"), "{error}");
     assert_eq!(
         module.global::<[i32; 3]>("table").unwrap_err().to_string(),
-        "device global _Z5table has 16 bytes, but the Rust type has 12"
+        "device global _Z5table is 16 bytes long, but the Rust type is 12"
     );
     Ok(())
 }

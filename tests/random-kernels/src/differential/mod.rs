@@ -6,7 +6,7 @@
 
 mod expression;
 
-use crate::{Program, Random, Setting, Source};
+use crate::{Program, Random, Setting, Side, Source};
 use expression::{Both, Draw, Kind, NUMBERS, Number};
 
 /// How many work-items run, and how many are in a work-group.
@@ -76,6 +76,10 @@ pub fn program(setting: &Setting) -> Program {
         files.push(format!("run_{name}"));
         program.sources.push(Source { name, text });
     }
+    program.calls += &format!(
+        "pub(super) const STRAYS: bool = {};\n",
+        setting.stray.is_some()
+    );
     program.calls += &format!(
         "const FILES: &[fn(&Queue, &mut Report)] = &[{}];\n",
         files.join(", ")
@@ -185,6 +189,9 @@ fn kernel(setting: &Setting, number: usize) -> (String, String, usize) {
             of.bits / 8
         );
     }
+    if let Some(side) = setting.stray {
+        cpp = astray(&cpp, side, setting.seed, number);
+    }
     let cpp = format!(
         "\n// kernel {number}\nSYCLBIN_KERNEL(1)\nvoid kernel_{number}({}, unsigned long *out, unsigned *totals, \
          syclbin::work_group_memory<unsigned long[{GROUP}]> memory) {{\n  \
@@ -209,6 +216,27 @@ fn kernel(setting: &Setting, number: usize) -> (String, String, usize) {
     (cpp, rust, statements)
 }
 
+/// Moves one access of the kernel so far that some work-items leave the buffer at `side`.
+fn astray(cpp: &str, side: Side, seed: u64, number: usize) -> String {
+    let mut random = Random::new(seed ^ 0x7374_7261, number as u64);
+    let sign = if side == Side::End { '+' } else { '-' };
+    // Reads of a parameter, or writes of a result.
+    let indices: Vec<usize> = ["[i]", "out[i *"]
+        .iter()
+        .flat_map(|access| {
+            cpp.match_indices(access)
+                .map(|(at, access)| at + access.find('i').unwrap_or(0))
+        })
+        .collect();
+    let at = *random.pick(&indices);
+    let by = random.between(1, ITEMS);
+    let (before, after) = cpp.split_at(at);
+    format!(
+        "{before}(i {sign} {by}){}",
+        after.strip_prefix('i').unwrap_or(after)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +248,7 @@ mod tests {
             first: 0,
             count: 60,
             keep: None,
+            stray: None,
         };
         assert_eq!(program(&setting).calls, program(&setting).calls);
         assert_eq!(program(&setting).sources.len(), 2);

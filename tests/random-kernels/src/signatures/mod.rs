@@ -88,6 +88,7 @@ mod tests {
         first: 0,
         count: 200,
         keep: None,
+        stray: None,
     };
 
     #[test]

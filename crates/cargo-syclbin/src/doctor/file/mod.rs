@@ -70,7 +70,7 @@ pub enum Step {
     Created(Value),
     /// The driver cannot build the module or create the kernel, for this reason.
     Refused(String),
-    /// The trial failed before the first module, for this reason.
+    /// The trial cannot continue, for this reason; for example, no suitable device was found.
     Failed(String),
     /// The child process has tried all modules and kernels.
     Done,
@@ -87,7 +87,7 @@ struct Trial {
     modules: Vec<ModuleReport>,
     /// The part that the driver is working on.
     trying: Option<Part>,
-    /// Whether the child process has tried all parts.
+    /// Whether the child process has reported [`Step::Done`] or [`Step::Failed`].
     is_done: bool,
 }
 
@@ -104,7 +104,7 @@ impl Trial {
             (Step::Device(device), _) => self.device = Some(device),
             (Step::Module(index), last) => {
                 self.trying = Some(Part::Module);
-                // After a crash in a kernel, the next child process builds its module again.
+                // After a crash in a kernel, the next child process builds the kernel's module again.
                 if last.is_none_or(|last| last.index != index) {
                     self.modules.push(ModuleReport {
                         index,

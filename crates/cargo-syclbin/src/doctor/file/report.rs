@@ -12,7 +12,8 @@ use crate::ui::{Escaped, Page};
 pub(super) struct Report {
     /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
     pub(super) schema_version: u32,
-    /// Whether the command exits with 0: every kernel is usable, and no driver crashed.
+    /// Whether the command exits with 0: every kernel is usable, the driver neither crashed nor hung, and there was no
+    /// other problem.
     pub(super) passed: bool,
     /// The path as given.
     pub(super) path: String,

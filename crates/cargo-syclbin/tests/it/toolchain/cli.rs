@@ -122,8 +122,8 @@ fn a_folder_of_other_wheels_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
     assert!(
-        text.contains("has 8 bytes with SHA-256 ")
-            && text.contains("but the pinned wheel has 172457265 bytes"),
+        text.contains("contains 8 bytes with SHA-256 ")
+            && text.contains("but the pinned wheel contains 172457265 bytes"),
         "{text}"
     );
 }

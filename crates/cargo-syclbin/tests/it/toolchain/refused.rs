@@ -55,8 +55,8 @@ fn a_truncated_wheel_is_refused_with_both_sizes() {
         .and_then(|file| file.set_len(whole - 1))
         .unwrap();
     let text = refusal(&world).to_string();
-    assert!(text.contains(&format!("has {} bytes", whole - 1)), "{text}");
-    assert!(text.contains(&format!("wheel has {whole}")), "{text}");
+    assert!(text.contains(&format!(" {} bytes ", whole - 1)), "{text}");
+    assert!(text.contains(&format!("wheel contains {whole}")), "{text}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) enum Request {
     Help,
 }
 
-/// How steps are printed.
+/// Whether the steps are printed, and whether they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Show {
     #[default]
@@ -69,9 +69,9 @@ pub(crate) struct Options {
     pub(crate) dependencies: Dependencies,
     pub(crate) depfile: Option<Depfile>,
     pub(crate) targets: Targets,
-    /// The settings for compiling to PTX, set only in the child process: this program runs itself again for that step.
+    /// The settings for compiling to PTX. Set only in the child process that this program starts for that step.
     pub(crate) ptx: Option<Ptx>,
-    /// Whether to keep debug information in SPIR-V, set only in a child process: its parent describes the kernels.
+    /// Whether to keep debug information in SPIR-V. Set only in a child process, whose parent describes the kernels.
     pub(crate) describes_later: bool,
     /// The action on LLVM bitcode. To compile bitcode, this program runs itself again.
     pub(crate) bitcode: Option<Bitcode>,
@@ -131,7 +131,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Parses an argument, and consumes the next argument if it is the value.
+    /// Parses an argument, and consumes the next one if it is the option's value.
     fn read(&mut self, argument: String) -> Result<Option<Request>> {
         if argument == "--" {
             let inputs = self.arguments.drain(..).map(PathBuf::from);
@@ -219,7 +219,7 @@ impl Reader {
                 };
                 options.targets.add_backend(Some(&value), &arguments);
             }
-            // All targets are compiled with the same clang options.
+            // All targets are compiled with the same clang options, so the value is parsed like any other argument.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
             "-Xsycl-target-frontend=" => {
                 if !value.starts_with("spir64") && !value.starts_with("nvptx64") {

@@ -23,7 +23,7 @@ pub(crate) enum Target {
     },
     /// Native code for an Intel GPU, compiled by ocloc.
     Gpu {
-        /// The name for ocloc, such as `pvc`. If `None`, the options for ocloc contain `-device`.
+        /// The GPU's name in ocloc, such as `pvc`. If `None`, the options for ocloc contain `-device`.
         device: Option<&'static str>,
     },
     /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for that GPU, compiled by
@@ -86,7 +86,7 @@ pub(crate) struct Targets {
     added: Vec<Target>,
     /// Whether PTX may be omitted for sources that cannot be compiled to it: `--optional-target`.
     ptx_is_optional: bool,
-    /// Options for backend compilers, in command-line order, with the target that they name.
+    /// Options for backend compilers, in command-line order, each with the target that it names, if any.
     backend: Vec<(Option<String>, String)>,
 }
 
@@ -132,7 +132,7 @@ impl Targets {
         self.backend.push((target, options.to_owned()));
     }
 
-    /// Returns all targets in order, without duplicates. The default is SPIR-V.
+    /// Returns all targets, sorted and without duplicates. The default is SPIR-V.
     pub(crate) fn all(&self) -> Vec<Target> {
         let mut all = Vec::new();
         for target in self.listed.iter().chain(&self.added) {
@@ -149,7 +149,7 @@ impl Targets {
         if self.ptx_is_optional && !has_ptx {
             all.push(Target::Nvidia { gpu: None });
         }
-        all.sort(); // SPIR-V first: every device can run it
+        all.sort(); // SPIR-V first, because it is not tied to a device
         all
     }
 
@@ -163,7 +163,7 @@ impl Targets {
     ///
     /// # Errors
     ///
-    /// Fails if an option names an unsupported GPU.
+    /// Fails if an option names an unsupported GPU, or if there are ptxas options but no GPU.
     pub(crate) fn nvidia(&self) -> Result<Option<NvidiaCode>> {
         let mut gpus = Vec::new();
         let mut options = Vec::new();

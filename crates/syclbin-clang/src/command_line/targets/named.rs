@@ -8,10 +8,10 @@ use super::{NVIDIA, Target};
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 
-/// The advice to use another compiler, with the variable that selects it.
+/// Advice for unsupported targets: the variable that selects another compiler.
 const ELSEWHERE: &str = "for others, set SYCLBIN_CLANG to a DPC++ clang++";
 
-/// The prefix of Intel GPUs among the targets.
+/// The prefix of target names for Intel GPUs.
 const INTEL_GPU: &str = "intel_gpu_";
 
 pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
@@ -71,7 +71,7 @@ fn gpu_named(name: &str) -> Option<Target> {
     })
 }
 
-/// The names of each processor: the name for clang++ and opencl-aot, and the name for Intel's CPU device.
+/// For each processor, its name in clang++ and opencl-aot, and its name in Intel's CPU device.
 const PROCESSORS: [(&str, &str); 13] = [
     ("sse42", "corei7"),
     ("sse4.2", "corei7"),

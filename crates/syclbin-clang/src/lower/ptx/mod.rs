@@ -3,8 +3,8 @@
 //!
 //! The PTX calls the same undefined functions as the SPIR-V. The arguments are two variables: one holds a constant's
 //! symbol, the other its default value. This module generates the functions, which return the content of the variable
-//! with the default value. That variable is renamed to [`constant_variable`] and gets external linkage, so that a
-//! launch can overwrite it. Without such a launch, the default value applies.
+//! with the default value. That variable is renamed (see [`constant_variable`]) and gets external linkage, so that a
+//! launch can overwrite it. Unless it is overwritten, the default value applies.
 //!
 //! Only the form that LLVM writes is supported, with one instruction per line. Other code is rejected.
 //!
@@ -88,7 +88,7 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
         }
     }
     if unread > 0 {
-        // Such a read would return the default value even if the constant is set.
+        // A read that was not traced would return the default value even if the constant is set.
         return Err(Refusal {
             constant: None,
             kernels: Vec::new(),
@@ -107,8 +107,8 @@ fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
     line.trim_start().starts_with("call") && words.any(|word| readers.contains_key(word))
 }
 
-/// Returns whether the record for the SPIR-V from the same source also describes this PTX: it must contain every
-/// constant of the PTX, with the same bytes.
+/// Returns whether the record for the SPIR-V from the same source also describes this PTX: the record must contain
+/// every constant of the PTX, with the same default value.
 pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &SpecializationConstants) -> bool {
     let value = |of: &SpecializationConstants, key| {
         let value = of.default_value(key).ok().flatten();
@@ -136,7 +136,7 @@ fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
     }
 }
 
-/// Returns the C++ spelling of the kernel with this body.
+/// Returns the qualified C++ name of the kernel with this body, or `None` if the body does not belong to a kernel.
 fn kernel(body: &Body<'_>) -> Option<String> {
     let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
     body.is_kernel.then(|| qualified(plain))

@@ -66,7 +66,8 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Returns whether the result is signed. The symbol encodes the type: `..SpecConstantValueI` + type + `E..`.
+    /// Returns whether the result is signed, if known. The symbol encodes the type:
+    /// `..SpecConstantValueI` + type + `E..`.
     fn is_signed(&self) -> Option<bool> {
         let (_, ty) = self.declaration.name.split_once("SpecConstantValueI")?;
         match ty.split_once('E')?.0 {

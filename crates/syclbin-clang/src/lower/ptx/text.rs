@@ -195,8 +195,8 @@ pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.')
 }
 
-/// Appends `line` with its names replaced, except the opcode and its predicate, because a variable may be called
-/// `ret`.
+/// Appends `line` to `written`, with its names replaced. Leaves the predicate and the opcode unchanged, because a
+/// variable may be called `ret`.
 pub(super) fn rename(line: &str, names: &BTreeMap<&str, String>, written: &mut String) {
     let mut rest = line;
     if line.starts_with(char::is_whitespace) {

@@ -277,7 +277,7 @@ fn versions_2_and_3_keep_symbol_tables() {
         };
         assert_eq!(file.modules[0].images[0].kind(), expected);
         assert!(
-            notes[0].text.contains("content is not recognized"),
+            notes[0].text.contains("format is not recognized"),
             "{notes:?}"
         );
     }

@@ -147,7 +147,7 @@ fn nesting_without_end_is_refused() {
     bytes.splice(..0, members.into_bytes());
     let error = images(&bytes).unwrap_err().to_string();
     assert!(
-        error.contains("containers are nested more than 8 deep"),
+        error.contains("containers are nested more than 8 levels deep"),
         "{error}"
     );
 }

@@ -5,7 +5,7 @@
 //! Lifting produces a program without such variables: every function takes additional trailing arguments, which point
 //! to buffers that contain the variables. The first buffer, the *arena*, has a slot for each variable. A variable
 //! whose value the host allocates (without `device_image_scope`) has its own buffer. The slot of such a variable
-//! contains a pointer, which each kernel sets to the buffer on entry.
+//! contains a pointer to the buffer, which a kernel stores on entry if it needs the slot.
 //!
 //! In each module, an additional kernel copies the initial values to the arena.
 
@@ -29,7 +29,7 @@ pub const OWN_KERNELS: &str = "__syclbin_";
 /// The alignment of slots in bytes: the strictest alignment of any OpenCL type.
 const SLOT_ALIGN: u64 = 128;
 
-/// A device global of a program.
+/// A device global in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Global<'g> {
     /// The unique identifier: the name in the variable's decoration.
@@ -79,7 +79,8 @@ impl Layout {
     }
 
     /// Returns the name of the kernel that sets the initial values of a module. The kernel takes only the hidden
-    /// arguments. The name contains a hash of the layout, so a program with another layout contains no such kernel.
+    /// arguments. The name contains a hash of the layout, so a program with a different layout has no kernel of this
+    /// name.
     #[must_use]
     pub fn setup_kernel(&self, module: u32) -> String {
         // 64-bit FNV-1a.
@@ -104,7 +105,8 @@ impl Layout {
         text
     }
 
-    /// Parses the output of [`Self::to_text`]. Returns `None` if the text is malformed, or if a slot exceeds the arena.
+    /// Parses the output of [`Self::to_text`]. Returns `None` if the text is malformed, if a slot exceeds the arena, or
+    /// if a variable with its own buffer has no slot.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let mut lines = text.lines();
@@ -130,7 +132,7 @@ impl Layout {
     }
 }
 
-/// Lifts the variables of a program that consists of modules linked together. Returns `None` if the program has
+/// Lifts the variables of a program. `modules` contains all modules of the program. Returns `None` if the program has
 /// no variables.
 ///
 /// Debug information is removed, because it describes the lifted variables and would crash the compiler in Intel's
@@ -138,7 +140,7 @@ impl Layout {
 ///
 /// # Errors
 ///
-/// Returns an error if a module is not SPIR-V, or if a variable is used in a way that has no equivalent.
+/// Returns an error if a module is not SPIR-V, or if the variables cannot be lifted.
 pub fn lift(
     modules: &[&[u8]],
     globals: &[Global<'_>],

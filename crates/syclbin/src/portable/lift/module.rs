@@ -20,8 +20,8 @@ const CAPABILITY_INT8: u32 = 39;
 /// Memory operands: aligned to 8 bytes.
 const ALIGNED_TO_8: [u32; 2] = [2, 8];
 
-/// Rewrites a module. `exported` lists the functions that modules of the program export to each other. `setup`
-/// is the name of the kernel that sets initial values.
+/// Rewrites a module. `exported` lists the symbols that the program's modules export to each other. `setup` is the
+/// name of the kernel that sets initial values.
 pub(super) fn lifted(
     scan: &Scan<'_>,
     layout: &Layout,
@@ -64,7 +64,7 @@ pub(super) fn lifted(
     Ok(words)
 }
 
-/// Removes lifted variables from a declaration. Returns `None` if nothing else remains.
+/// Removes lifted variables from a declaration. Returns `None` if nothing remains.
 fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<edit::Instruction> {
     let (opcode, operands) = (instruction.opcode, instruction.operands);
     let is_lifted = |index: usize| operands.get(index).is_some_and(|id| scan.is_lifted(*id));

@@ -90,7 +90,7 @@ impl<'w> Scan<'w> {
         match (instruction.opcode, instruction.operands) {
             (op::CAPABILITY, [capability]) if INDIRECT_CALLS.contains(capability) => {
                 return Err(UnsupportedModule::Variable(
-                    "it uses function pointers in addition to device globals",
+                    "it contains indirect calls, such as calls through function pointers",
                 ));
             }
             (op::TYPE_FUNCTION, [id, signature @ ..]) => {
@@ -208,7 +208,8 @@ pub(super) fn functions<'i, 'w>(
 /// `GlobalVariableHostAccessINTEL` and `GlobalVariableFPGADecorationsINTEL`. Kernels do not depend on them, so they can
 /// be removed.
 const CAPABILITIES: [u32; 3] = [6146, 6187, 6189];
-/// Other decorations from these extensions: `InitModeINTEL` and `ImplementInRegisterMapINTEL`, in both numberings.
+/// The decorations from these extensions, except `HostAccessINTEL`: `InitModeINTEL` and `ImplementInRegisterMapINTEL`,
+/// in both numberings.
 const DECORATIONS: [u32; 4] = [6148, 6149, 6190, 6191];
 const EXTENSIONS: [&str; 3] = [
     "SPV_INTEL_global_variable_decorations",

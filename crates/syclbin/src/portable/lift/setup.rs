@@ -37,7 +37,7 @@ impl Lifting<'_, '_> {
         Ok(listed)
     }
 
-    /// Copies an initial value to a slot, and returns the constant variable that holds the value.
+    /// Emits code that copies an initial value to a slot. Returns the id of the constant variable that holds the value.
     fn set_initial(
         &mut self,
         variable: &Variable,
@@ -68,7 +68,7 @@ impl Lifting<'_, '_> {
     /// Returns the operands of the entry point `setup`. `listed` is the result of [`Self::setup_kernel`].
     pub(super) fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
         let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
-        // Since SPIR-V 1.4, the interface also lists constants.
+        // Since SPIR-V 1.4, the interface also lists constant variables.
         let constants = if self.scan.version >= V1_4 {
             constants
         } else {

@@ -30,8 +30,8 @@ const OF_VARIABLES: [&str; 2] = [
 ];
 
 impl<'m> DebugInfo<'m> {
-    /// Returns the variables that the host can access, by identifier. The code contains the identifiers of device
-    /// globals. The identifier of a specialization constant is its symbol.
+    /// Returns all global variables, with their identifiers. For a device global, the code contains the identifier. For
+    /// any other variable, such as a specialization constant, the symbol is the identifier.
     pub(super) fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
         let hosts = self.module.host_names().map(|(name, id)| (id, name));
         let hosts = BTreeMap::from_iter(hosts);
@@ -53,7 +53,7 @@ impl<'m> DebugInfo<'m> {
         named.collect()
     }
 
-    /// Returns the value type of a variable that the host can access.
+    /// Returns the value type of a variable that the host can access, or `None` for any other variable.
     pub(super) fn value_type(&mut self, variable: &Extended) -> Option<CppType> {
         let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
         if ty.instruction == TYPE_QUALIFIER {
@@ -150,8 +150,8 @@ impl<'m> DebugInfo<'m> {
     }
 
     /// Returns the number of dimensions of a kernel's range, or 0 for a single task. For a class or lambda, the
-    /// parameters of the call operator determine the number. For a function, a property does, or else the work-item
-    /// class that the function uses.
+    /// parameters of the call operator determine the number. For a function, a property determines it, or else the
+    /// work-item or work-group class that the function uses.
     pub(super) fn dimensions(&mut self, symbol: &str) -> Option<u8> {
         let plain = mangled::plain_function(symbol);
         if let Some(function) = plain.and_then(|name| self.functions.get(&*name).copied()) {
@@ -165,7 +165,8 @@ impl<'m> DebugInfo<'m> {
         kernel::dimensions_of_parameters(&parameters)
     }
 
-    /// Returns the number of dimensions that a function's property specifies. The build records it as an annotation.
+    /// Returns the number of dimensions that a function's property specifies. The build records the property as an
+    /// annotation.
     fn property(&self, function: u32) -> Option<u8> {
         let annotations = self.module.annotations.get(self.code.get(&function)?)?;
         annotations
@@ -216,7 +217,8 @@ impl<'m> DebugInfo<'m> {
         named.collect()
     }
 
-    /// Returns the members of a functor, derived from its arguments. All arguments of an accessor share a name.
+    /// Returns the members of a functor, derived from its arguments. Consecutive arguments with the same name may
+    /// come from one accessor or stream.
     fn functor(
         &mut self,
         function: u32,
@@ -307,8 +309,8 @@ impl<'m> DebugInfo<'m> {
         Some(parameters)
     }
 
-    /// Returns the arguments of a functor. An array is passed in a compiler-generated struct. Only the member
-    /// reveals that an argument belongs to a stream.
+    /// Returns the arguments of a functor. Arrays are passed in compiler-generated structs, and stream arguments do not
+    /// mention the stream, so these arguments get the type of the member instead.
     fn lowered(
         &mut self,
         function: u32,
@@ -356,7 +358,7 @@ impl<'m> DebugInfo<'m> {
     }
 }
 
-/// Returns whether a Rust program can pass a parameter of this type.
+/// Returns whether `ty` is neither a reference nor a SYCL type that a Rust program cannot pass.
 fn is_supported(ty: &CppType) -> bool {
     Definitions::default().parameter(ty, &Layouts::default()) != Declared::Foreign
 }

@@ -48,11 +48,12 @@ const FUNCTION_DEFINITION: u32 = 101;
 const TYPE_SUBRANGE: u32 = 201;
 /// The maximum nesting depth of types and scopes. A deeper chain is treated as a cycle.
 const MAX_DEPTH: usize = 32;
-/// The maximum number of functions that are inlined in each other. A longer chain is treated as a cycle.
+/// The maximum nesting depth of inlined calls. A longer chain is treated as a cycle.
 const MAX_INLINED: usize = 1024;
 
-/// A temporary property set: the number of dimensions of each function kernel, or 0 for a single task. `syclbin-clang`
-/// adds it, because debug information lacks these numbers. [`record`](crate::__private::record) removes it.
+/// A temporary property set: the number of dimensions of each free-function kernel, or 0 for a single task.
+/// `syclbin-clang` adds the set, because debug information lacks these numbers. [`record`](crate::__private::record)
+/// removes it.
 pub const DIMENSIONS: &str = "SYCLBIN-RS/dimensions";
 
 /// Everything that signatures need from the debug information of a source file.
@@ -141,8 +142,8 @@ fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<
     all
 }
 
-/// Applies the alignments of the arguments in the code to structs, because SPIR-V debug information does not
-/// record `alignas`.
+/// Raises the alignment of structs to the alignment that the code records for arguments, because SPIR-V debug
+/// information does not record `alignas`.
 fn align(declared: &[CppParameter], passed: &[Option<Parameter>], definitions: &mut Definitions) {
     let types = declared
         .iter()
@@ -258,7 +259,8 @@ impl<'m> DebugInfo<'m> {
         let (mut scope, mut at) = (scope.operands.first()?, scope.operands.get(1)?);
         for _ in 0..MAX_INLINED {
             let call = self.instructions.get(at)?;
-            // The line, in newer records the column, the scope, and where that scope is inlined.
+            // The operands are the line, the column (only in newer records), the scope, and where that scope is
+            // inlined.
             let call = call.operands.get(1 + usize::from(self.newer)..)?;
             let Some(next) = call.get(1) else {
                 return self.function_of(*scope);

@@ -92,7 +92,7 @@ impl DebugInfo<'_> {
         self.typedefs.entry(ty).or_insert(name);
     }
 
-    /// Defines the types in template arguments, because they may not occur elsewhere.
+    /// Defines the types in template arguments, because they might not occur anywhere else.
     fn define_arguments(&mut self, template: &Extended, depth: usize) {
         for argument in template.operands.iter().skip(1) {
             let argument = self.instructions.get(argument);
@@ -103,8 +103,8 @@ impl DebugInfo<'_> {
         }
     }
 
-    /// Returns the number of elements in an array dimension. The operand is a constant, or a subrange that only
-    /// contains the count.
+    /// Returns the number of elements in an array dimension. `id` is a constant, or a subrange that contains only
+    /// the count.
     fn count(&self, id: u32) -> Option<u64> {
         let count = match self.instructions.get(&id) {
             Some(range) if range.instruction == TYPE_SUBRANGE => {
@@ -141,7 +141,8 @@ impl DebugInfo<'_> {
         Some(ty)
     }
 
-    /// Returns the type of a struct or class. Also defines the type, unless it belongs to SYCL or has no known layout.
+    /// Returns the type of a struct, class or union. Also defines the type, unless it belongs to SYCL, is a union, or
+    /// is only declared.
     fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<CppType> {
         if let Some(known) = self.known.get(&id) {
             return known.clone();
@@ -203,7 +204,7 @@ impl DebugInfo<'_> {
                 continue;
             }
             if offset % 8 != 0 || bits % 8 != 0 || self.bits(ty, MAX_DEPTH) != Some(bits) {
-                // Bit-fields share bytes, so a run of bit-fields becomes bytes.
+                // Bit-fields may share bytes, so adjacent bit-fields become one member with unknown content.
                 let end = offset.checked_add(bits)?.div_ceil(8);
                 let begin = offset / 8;
                 match members.last_mut() {

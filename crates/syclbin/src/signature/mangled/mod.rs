@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Demangles kernel symbols, which use a subset of the Itanium C++ name mangling.
+//! Demangles the symbols of kernels and variables, which use a subset of the Itanium C++ name mangling.
 //!
 //! DPC++ puts `__sycl_kernel_` before the outermost part of a free function's name: `saxpy` in `extern "C"` becomes
 //! `__sycl_kernel_saxpy`, and `fill::iota(float, float *, int)` becomes `_ZN18__sycl_kernel_fill4iotaEfPfi`. The
-//! symbol of a functor or named lambda is `_ZTS` and its type. For an unnamed lambda, it is `_ZTSZ`, the enclosing
-//! function, and the lambda's type.
+//! symbol of a functor or named lambda is `_ZTS` followed by its type. For an unnamed lambda, it is `_ZTSZ` followed
+//! by the enclosing function and the lambda's type.
 
 mod names;
 mod parser;
@@ -22,7 +22,7 @@ use parser::Parser;
 
 /// The prefix that DPC++ adds to the name of a free-function kernel.
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
-/// The separator between a kernel's symbol and its source, used if several sources have the same symbol.
+/// The separator between a kernel's symbol and its source, used if several sources define the same symbol.
 pub const SOURCE_MARK: &str = "$";
 /// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
@@ -42,9 +42,9 @@ pub struct KernelName {
     /// For a lambda kernel, the enclosing lambdas, outermost first, followed by the kernel's lambda. Empty for
     /// other kernels. An unnamed lambda has no C++ name, so the other fields describe the enclosing function.
     pub lambdas: Vec<Lambda>,
-    /// The function that contains a named class.
+    /// The enclosing function, for a named class that is defined in a function.
     pub function: Option<Box<KernelName>>,
-    /// The source, as an identifier, if several sources in the file have a kernel with this name.
+    /// The source, as an identifier, if several sources in the file define a kernel with this name.
     pub source: Option<String>,
 }
 
@@ -78,8 +78,8 @@ impl KernelName {
         }
     }
 
-    /// Returns whether every part is a valid name: an identifier, an instance of a class template, or an
-    /// operator.
+    /// Returns whether every part is a valid name (an identifier, an instance of a class template, or an operator), and
+    /// the nesting depth is within [`MAX_DEPTH`].
     fn is_plain(&self) -> bool {
         let identifier = |part: &String| {
             !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
@@ -174,8 +174,8 @@ fn of_class(rest: &str) -> Option<KernelName> {
     Some(name.without_lambdas())
 }
 
-/// Returns `symbol` with its source appended, for files in which other sources have the same symbol. `source`
-/// consists of ASCII letters, digits and `_`.
+/// Returns `symbol` with its source appended, for files in which several sources define the same symbol. `source`
+/// must consist of ASCII letters, digits and `_`.
 #[must_use]
 pub fn with_source(symbol: &str, source: &str) -> String {
     [symbol, source].join(SOURCE_MARK)
@@ -222,7 +222,7 @@ pub fn variable(symbol: &str) -> Option<KernelName> {
 
 /// Returns the C++ type whose type-info name is `symbol`, such as `_ZTSN2ns4PairIiEE`.
 pub(super) fn type_info(symbol: &str) -> Option<CppType> {
-    // For a class in a function, the caller uses the name in the source.
+    // For a class in a function, the caller uses the class's source name instead.
     let symbol = symbol
         .strip_prefix("_ZTS")
         .filter(|rest| !rest.starts_with('Z'))?;
@@ -252,7 +252,8 @@ pub(super) fn plain_function(kernel: &str) -> Option<String> {
     Some(format!("_Z{nested}{length}{name}"))
 }
 
-/// Joins a C++ path, without SYCL's inline namespace `_V1` and libc++'s `__1`, which users never write.
+/// Joins a C++ path, without SYCL's inline namespace `_V1` and libc++'s `__1`, which users never write. Also shortens
+/// the internal name of `sycl::half`.
 fn join(path: &[String], base: &str) -> String {
     let mut text = String::new();
     for part in path.iter().map(String::as_str).chain([base]) {

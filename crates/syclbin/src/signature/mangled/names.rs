@@ -16,7 +16,7 @@ pub(super) const LAMBDA: &str = "{lambda(";
 
 enum Part {
     Named(String),
-    /// A constructor. Even for a template, its symbol contains no result type.
+    /// A constructor or destructor. Its symbol contains no result type, even for a template.
     Constructor(String),
     Lambda(Lambda),
 }
@@ -239,7 +239,7 @@ impl Parser<'_> {
         Some(types)
     }
 
-    /// Skips the discriminator of a class among classes with the same name in a function: `_2`, `__12_`.
+    /// Skips the discriminator of a local name, which distinguishes equal names in one function: `_2`, `__12_`.
     fn discriminator(&mut self) -> Option<()> {
         let rest = match self.rest.strip_prefix("__") {
             Some(long) => long.split_once('_')?.1,

@@ -19,7 +19,7 @@ pub(super) struct Parser<'s> {
     pub(super) template_arguments: Vec<CppType>,
     /// Whether the parser is inside the parameters of a lambda.
     pub(super) in_lambda: bool,
-    /// Whether the result type precedes the parameters of the function whose name was parsed last.
+    /// Whether a result type follows the most recently parsed function name, before the parameter types.
     pub(super) has_result: bool,
     /// The remaining bytes of [`MAX_TEXT`].
     budget: usize,
@@ -75,12 +75,12 @@ impl<'s> Parser<'s> {
         let letters = name
             .chars()
             .all(|c| c.is_alphanumeric() || "_$.".contains(c));
-        // DPC++ may add the kernel prefix to a namespace, so types in that namespace contain the prefix too. It is not
-        // part of the C++ name.
+        // DPC++ may add the kernel prefix to a namespace, so types in that namespace contain the prefix too. The prefix
+        // is not part of the C++ name.
         letters.then(|| name.strip_prefix(KERNEL_PREFIX).unwrap_or(name))
     }
 
-    /// Parses the index of a substitution, after its `S`.
+    /// Resolves a substitution, after its `S`.
     pub(super) fn substitution(&mut self) -> Option<CppType> {
         let index = self.sequence()?;
         let ty = self.substitutions.get(index)?.clone();
@@ -268,7 +268,7 @@ impl<'s> Parser<'s> {
         if digits.is_empty() {
             return Some(0);
         }
-        // `from_str_radix` would also accept a sign and lower case.
+        // `from_str_radix` would also accept a sign and lowercase letters.
         let plain = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
         if !digits.chars().all(plain) {
             return None;

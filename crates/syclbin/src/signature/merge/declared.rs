@@ -98,8 +98,8 @@ impl Sources<'_> {
         Ok(parameters)
     }
 
-    /// Compares a declared parameter with the code. Returns the parameter's type, and whether the sign of its integers
-    /// is known.
+    /// Compares a declared parameter with the code. Returns the parameter's type, and whether the signedness of its
+    /// integers is known.
     fn one(
         &mut self,
         text: &CppType,
@@ -179,7 +179,8 @@ fn label(name: Option<&str>, index: usize) -> String {
     }
 }
 
-/// Returns the array if the compiler wrapped it in a struct to pass it. Otherwise, returns `ty`.
+/// Returns the array if `ty` is a struct with an array as its only member, because the compiler passes arrays in such
+/// structs. Otherwise, returns `ty`.
 fn unwrapped(ty: Type, layouts: &Layouts) -> Type {
     let layout = match &ty {
         Type::Value(Element::Struct(id)) => layouts.get(*id),

@@ -63,8 +63,8 @@ impl<'m> Sources<'m> {
         }
     }
 
-    /// Returns the type that the debug information gives for the variable `name`, and its C++ spelling. Returns `None`
-    /// if the debug information does not describe the type. Fails if the type does not have `size` bytes.
+    /// Returns the type that the debug information records for the variable `name`, and its C++ spelling. Returns
+    /// `None` if the debug information does not describe the type. Fails if the type is not `size` bytes long.
     pub(super) fn described_variable(
         &mut self,
         name: &str,
@@ -101,7 +101,7 @@ impl<'m> Sources<'m> {
     }
 }
 
-/// An argument of a kernel. Includes the arguments that the compiler removed.
+/// An argument of a kernel, possibly one that the compiler removed.
 #[derive(Clone, Copy)]
 pub(super) enum Slot<'p> {
     Passed(&'p CodeArgument),
@@ -144,7 +144,7 @@ fn of_size(bits: u32) -> Unsupported {
     Unsupported::new(format!("{bits}-bit numbers are not supported"))
 }
 
-/// Returns the scalar type for an integer in the code, and whether its sign is known.
+/// Returns the scalar type for an integer in the code, and whether its signedness is known.
 fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupported> {
     let scalar = Scalar::integer(bits, signed.unwrap_or(true));
     Ok((scalar.ok_or_else(|| of_size(bits))?, signed.is_some()))
@@ -246,8 +246,8 @@ impl Sources<'_> {
                             counted(in_code, "byte")
                         ));
                     }
-                    // Debug information may lack the size of an array in a functor. An argument with a name
-                    // belongs to a functor: the name is that of the member.
+                    // Debug information may lack the size of an array in a functor, so the code provides it. Only
+                    // functors name this argument, after the member.
                     (None, _)
                         if !is_unbounded
                             || first.code().is_some_and(|code| code.name.is_some()) =>
@@ -258,7 +258,7 @@ impl Sources<'_> {
                 }
                 true
             }
-            // A function takes a struct that contains the pointer. A functor takes the pointer itself.
+            // A free-function kernel takes a struct that contains the pointer. A functor takes the pointer itself.
             (Type::KernelHandler, Some(ParameterType::GlobalPointer { .. })) => true,
             (Type::KernelHandler, Some(ParameterType::ByValue { ty })) => self.size(ty) == Some(8),
             (

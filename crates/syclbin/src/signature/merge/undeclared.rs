@@ -16,7 +16,7 @@ impl Sources<'_> {
         removed: &[bool],
         layouts: &mut Layouts,
     ) -> Result<Vec<Parameter>, Unsupported> {
-        // All passed arguments, with the removed arguments before, between and directly after the passed arguments.
+        // The passed arguments, with the removed arguments in their original places.
         let mut in_code = code.arguments.iter().map(Slot::Passed);
         let mut slots = Vec::new();
         for is_removed in removed {
@@ -25,7 +25,7 @@ impl Sources<'_> {
             } else {
                 match in_code.next() {
                     Some(slot) => slot,
-                    None => break, // a mask may be longer than the list
+                    None => break, // a mask may be longer than the argument list
                 }
             });
         }

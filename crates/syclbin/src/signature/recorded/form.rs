@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 64;
 
 pub(super) struct Writer {
     pub(super) bytes: Vec<u8>,
-    /// The number of each struct in this value.
+    /// The index of each struct in this value.
     pub(super) structs: BTreeMap<StructId, u64>,
 }
 
@@ -58,8 +58,8 @@ impl<'v> Reader<'v> {
         Some(*first)
     }
 
-    /// Reads the number of bytes or items that follow. Every item occupies at least one byte, so the number is at most
-    /// the number of remaining bytes.
+    /// Reads the number of bytes or items that follow. Rejects a number greater than the number of remaining bytes,
+    /// because every item occupies at least one byte.
     fn count(&mut self) -> Option<usize> {
         let count = usize::try_from(u64::read(self)?).ok()?;
         (count <= self.bytes.len()).then_some(count)

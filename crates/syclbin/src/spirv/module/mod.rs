@@ -29,7 +29,7 @@ const ATTRIBUTE_NO_WRITE: u32 = 6;
 const STORAGE_WORKGROUP: u32 = 4;
 pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 
-/// The type and the offset in bytes of each part of a type.
+/// An iterator over the parts of a type, with the type id and the offset in bytes of each part.
 pub type Parts<'m> = Box<dyn Iterator<Item = (u32, u64)> + 'm>;
 
 /// The parts of a module that signatures need.
@@ -68,7 +68,7 @@ pub struct Module {
     /// All calls, as caller and callee.
     pub(crate) calls: Vec<(u32, u32)>,
     called: BTreeSet<u32>,
-    /// The functions that use a collective operation of a work-group, such as a sum.
+    /// The functions that use a collective work-group operation, such as a sum.
     pub(super) of_work_groups: BTreeSet<u32>,
     /// The parameters that are proven to be read-only. Only [`Module::parse_with_reads`] fills this set.
     read_only: BTreeSet<u32>,
@@ -130,7 +130,8 @@ impl Module {
         self.types.size(ty)
     }
 
-    /// Returns the number of parts of a vector, array or struct that has a size, and each part's type and offset.
+    /// Returns the number of parts of a vector, array or struct, and each part's type and offset. Returns `None` for
+    /// any other type, and for a type without a size in memory.
     #[must_use]
     pub fn parts(&self, ty: u32) -> Option<(u64, Parts<'_>)> {
         self.size(ty)?;
@@ -242,7 +243,7 @@ impl Module {
         self.types.get(self.spec_constants.get(&id)?.0)
     }
 
-    /// Returns the module's name for the type, such as `struct.Particle`.
+    /// Returns the module's name for the type, such as `struct.Particle`, or an empty string if the type has no name.
     pub(crate) fn type_name(&self, ty: TypeId) -> &str {
         self.names.get(&ty.0).map_or("", String::as_str)
     }

@@ -37,8 +37,9 @@ pub(crate) enum Record {
         pointee: u32,
     },
     Sampler,
-    /// An image. For the image of a SYCL accessor, the number of dimensions, and whether a kernel writes the image rather
-    /// than reads it. `None` for other images, such as depth images and images that a kernel both reads and writes.
+    /// An image. For the image of a SYCL accessor, the number of dimensions, and whether a kernel writes the image
+    /// rather than reads it. `None` for other images, such as depth images and images that a kernel both reads and
+    /// writes.
     Image(Option<(u8, bool)>),
 }
 
@@ -49,7 +50,7 @@ fn image(operands: &[u32]) -> Option<(u8, bool)> {
     Some((u8::try_from(dimension + 1).ok()?, access == 1))
 }
 
-/// A type, with facts that follow from its parts.
+/// A type, with properties derived from its parts.
 #[derive(Debug)]
 struct TypeEntry {
     record: Record,
@@ -66,7 +67,7 @@ struct TypeEntry {
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
     entries: BTreeMap<u32, TypeEntry>,
-    /// The C++ alignments, which type declarations do not record.
+    /// The C++ alignments by type id. Type declarations do not record them.
     alignments: BTreeMap<u32, u64>,
 }
 
@@ -112,7 +113,7 @@ impl TypeTable {
         Some(())
     }
 
-    /// Adds a type. The first type with an id wins.
+    /// Adds a type. If several types have the same id, the first one wins.
     fn add(&mut self, id: u32, record: Record) {
         if self.entries.contains_key(&id) {
             return;
@@ -253,18 +254,18 @@ pub struct Parameter {
 /// The type of a kernel parameter. Kernel SPIR-V does not distinguish signed from unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// A `bool`, in the code of older compilers. The current compilers pass a byte.
+    /// A `bool`, in code from older compilers. Current compilers pass a byte.
     Bool,
     /// An integer. The sign is known only if the parameter is marked as sign-extended or zero-extended.
     Int {
-        /// The width: 8, 16, 32 or 64.
+        /// The width in bits: 8, 16, 32 or 64.
         bits: u32,
         /// `Some(true)` for a sign-extended integer, `Some(false)` for a zero-extended integer.
         signed: Option<bool>,
     },
     /// A floating-point number.
     Float {
-        /// The width: 16, 32 or 64.
+        /// The width in bits: 16, 32 or 64.
         bits: u32,
     },
     /// A pointer to global memory.

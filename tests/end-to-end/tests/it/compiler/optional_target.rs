@@ -58,7 +58,7 @@ fn source_without_ptx_gets_a_warning() {
         "{said}"
     );
     assert!(
-        said.contains("specialized.cpp, for target nvptx64-nvidia-cuda: "),
+        said.contains("specialized.cpp for target nvptx64-nvidia-cuda: "),
         "{said}"
     );
     // Where it is not optional, that is an error.

@@ -24,6 +24,33 @@ fn queue() -> Option<Queue> {
     }
 }
 
+/// Runs kernels that access memory outside of a buffer, and fails if the guard misses one.
+fn find_strays(kernels: fn(&Queue, &mut Report)) {
+    assert!(
+        std::env::var_os("SYCLBIN_GUARD").is_some(),
+        "set SYCLBIN_GUARD"
+    );
+    let Some(queue) = queue() else { return };
+    let mut report = Report::default();
+    kernels(&queue, &mut report);
+    let is_found =
+        |failure: &&String| failure.contains(" byte ") && failure.contains(" of argument ");
+    let found = report.failures().iter().filter(is_found).count();
+    for failure in report
+        .failures()
+        .iter()
+        .filter(|failure| !is_found(failure))
+    {
+        eprintln!("{failure}");
+    }
+    assert_eq!(found, report.ran(), "found {found} of {}", report.ran());
+    eprintln!(
+        "passed: {found} of {} kernels on {}",
+        report.ran(),
+        queue.device()
+    );
+}
+
 /// Runs kernels and fails if one does.
 fn run(kernels: fn(&Queue, &mut Report)) {
     let Some(queue) = queue() else { return };

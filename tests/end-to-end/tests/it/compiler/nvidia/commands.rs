@@ -331,7 +331,7 @@ fn ptx_crash_names_source_and_target() {
     assert_eq!(output.status.code(), Some(254));
     let text = said(&output);
     assert!(
-        text.contains("crashed on k.cpp, for target nvptx64-nvidia-cuda"),
+        text.contains("crashed on k.cpp for target nvptx64-nvidia-cuda"),
         "{text}"
     );
     assert!(

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cargo syclbin guard`: runs a command, such as `cargo test`, so that out-of-bounds accesses by kernels are errors.
+//!
+//! The runtime does the work (`SYCLBIN_GUARD`). A buffer can touch an inaccessible page at one side only, so the command
+//! runs once for each side.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use clap::Args;
+
+use crate::error::{Error, Result};
+use crate::ui::complain;
+
+const GUARD_VARIABLE: &str = "SYCLBIN_GUARD";
+const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
+
+/// Options of `cargo syclbin guard`.
+#[derive(Clone, Debug, Args)]
+pub struct Options {
+    /// The command and its arguments, such as `cargo test`
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Runs the command once for each side of the buffers, and returns whether it succeeded both times. Uses the CPU device
+/// unless `SYCLBIN_DEVICE` is set.
+///
+/// # Errors
+///
+/// Fails if the command cannot be started.
+pub fn run(options: &Options) -> Result<bool> {
+    let Some((program, arguments)) = options.command.split_first() else {
+        return Ok(true); // clap requires at least one word
+    };
+    let mut failed = Vec::new();
+    for side in ["end", "start"] {
+        complain(format_args!("guarding the {side} of each buffer"));
+        let mut command = Command::new(program);
+        command.args(arguments).env(GUARD_VARIABLE, side);
+        if std::env::var_os(DEVICE_VARIABLE).is_none_or(|device| device.is_empty()) {
+            command.env(DEVICE_VARIABLE, "cpu");
+        }
+        let status = command
+            .status()
+            .map_err(|error| Error::Start(program.into(), error))?;
+        if !status.success() {
+            complain(format_args!("the command failed ({status})"));
+            failed.push(side);
+        }
+    }
+    match failed[..] {
+        [] => complain("the command succeeded both times"),
+        [side] => complain(format_args!("only the run that guards the {side} failed")),
+        _ => {
+            complain("both runs failed; if the command also fails without `guard`, fix that first");
+        }
+    }
+    Ok(failed.is_empty())
+}

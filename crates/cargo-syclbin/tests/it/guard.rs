@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `guard` runs a command once for each side of the buffers. `syclbin-rt` tests what the command then finds.
+
+use std::process::{Command, Output};
+
+fn guard(command: &[&str]) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"));
+    program.arg("guard").args(command);
+    program.env_remove("SYCLBIN_DEVICE").output().unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn command_runs_for_each_side() {
+    let output = guard(&["sh", "-c", "echo $SYCLBIN_GUARD $SYCLBIN_DEVICE"]);
+    assert_eq!(output.stdout, b"end cpu\nstart cpu\n");
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+#[test]
+fn failed_run_is_named() {
+    let output = guard(&["sh", "-c", "test $SYCLBIN_GUARD = end"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = errors(&output);
+    assert!(
+        errors.contains("only the run that guards the start"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn missing_program_is_named() {
+    let output = guard(&["no-such-program"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = errors(&output);
+    assert!(
+        errors.contains("cannot start no-such-program: "),
+        "{errors}"
+    );
+}

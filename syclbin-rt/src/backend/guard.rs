@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Guarded buffers, which detect out-of-bounds accesses by kernels. `SYCLBIN_GUARD` enables them.
+//!
+//! A guarded buffer lies between two zones of inaccessible pages. When a kernel on a CPU device touches a zone, a signal
+//! handler records the address and makes the page accessible, so that the kernel can run to completion. The launch then
+//! fails, and its error describes the access. One side of the buffer borders directly on a zone; the other side may be
+//! up to a page away from its zone.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use crate::backend::Result;
+
+const VARIABLE: &str = "SYCLBIN_GUARD";
+
+/// The side of each buffer that borders directly on an inaccessible page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Start,
+    End,
+}
+
+/// A kernel's access outside a guarded buffer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct StrayAccess {
+    /// The host address of the buffer's first byte.
+    pub(crate) buffer: u64,
+    /// The size of the buffer in bytes.
+    pub(crate) size: usize,
+    /// The accessed byte, relative to the buffer's first byte.
+    pub(crate) byte: isize,
+    /// `None` if it is unknown whether the kernel read or wrote.
+    is_write: Option<bool>,
+}
+
+impl StrayAccess {
+    pub(crate) fn verb(&self) -> &'static str {
+        match self.is_write {
+            Some(true) => "writes",
+            Some(false) => "reads",
+            None => "accesses",
+        }
+    }
+}
+
+impl fmt::Display for StrayAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { size, byte, .. } = self;
+        let verb = self.verb();
+        write!(
+            f,
+            "the kernel {verb} byte {byte} of a buffer that is {size} bytes long"
+        )
+    }
+}
+
+/// Returns the side that the environment variable requests.
+///
+/// # Errors
+///
+/// Returns an error message if the value is invalid.
+pub(crate) fn requested() -> Result<Option<Side>, &'static str> {
+    static REQUESTED: OnceLock<Result<Option<Side>, String>> = OnceLock::new();
+    let requested = REQUESTED.get_or_init(|| {
+        let value = std::env::var_os(VARIABLE).unwrap_or_default();
+        side(&value.to_string_lossy())
+    });
+    requested.as_ref().copied().map_err(String::as_str)
+}
+
+fn side(value: &str) -> Result<Option<Side>, String> {
+    match value {
+        "" | "0" => Ok(None),
+        "1" | "end" => Ok(Some(Side::End)),
+        "start" => Ok(Some(Side::Start)),
+        _ => Err(format!(
+            "{VARIABLE} is {value:?}; expected `end` (or 1), `start`, or 0"
+        )),
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use pages::{Pages, watch};
+
+#[cfg(target_os = "linux")]
+mod pages {
+    use std::ffi::{c_int, c_void};
+    use std::mem::MaybeUninit;
+    use std::ptr::{NonNull, null_mut};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Mutex, OnceLock, PoisonError};
+
+    use super::{Side, StrayAccess};
+    use crate::backend::{Failure, Rejection, Result};
+
+    /// The size of a zone in bytes, a multiple of every page size.
+    const ZONE: usize = 16 << 20;
+
+    /// The mappings that the signal handler searches. The handler must not take a lock, so the table has a fixed size.
+    static MAPPINGS: [Mapping; 1 << 14] = [const { Mapping::unused() }; 1 << 14];
+
+    struct Mapping {
+        /// The address of the first zone, or 0 if the entry is unused.
+        start: AtomicUsize,
+        /// The size in bytes, including both zones.
+        len: AtomicUsize,
+        /// The address of the buffer.
+        buffer: AtomicUsize,
+        /// The size of the buffer in bytes.
+        size: AtomicUsize,
+        /// Whether the handler has made pages of the zones accessible.
+        is_open: AtomicBool,
+    }
+
+    impl Mapping {
+        const fn unused() -> Self {
+            Self {
+                start: AtomicUsize::new(0),
+                len: AtomicUsize::new(0),
+                buffer: AtomicUsize::new(0),
+                size: AtomicUsize::new(0),
+                is_open: AtomicBool::new(false),
+            }
+        }
+
+        /// Returns whether the address is in one of the zones.
+        fn guards(&self, address: usize) -> bool {
+            let start = self.start.load(Ordering::Acquire);
+            let len = self.len.load(Ordering::Acquire);
+            let offset = address.wrapping_sub(start);
+            start != 0 && offset < len && (offset < ZONE || offset >= len - ZONE)
+        }
+
+        /// Makes both zones inaccessible, and discards what kernels wrote to them.
+        fn close(&self) {
+            let (start, len) = (
+                self.start.load(Ordering::Acquire),
+                self.len.load(Ordering::Acquire),
+            );
+            if start == 0 {
+                return; // the buffer was dropped meanwhile
+            }
+            for zone in [start, start.wrapping_add(len).wrapping_sub(ZONE)] {
+                let zone = std::ptr::with_exposed_provenance_mut(zone);
+                // SAFETY: the zone belongs to a live mapping, and no data is stored in it. If a call fails, a later
+                // access may go unnoticed.
+                unsafe {
+                    libc::mprotect(zone, ZONE, libc::PROT_NONE);
+                    libc::madvise(zone, ZONE, libc::MADV_DONTNEED);
+                }
+            }
+        }
+    }
+
+    /// The mapping of the first stray access that no launch has reported yet, as its index plus 1; 0 if there is none.
+    static STRAYED: AtomicUsize = AtomicUsize::new(0);
+    /// The address of that access.
+    static ADDRESS: AtomicUsize = AtomicUsize::new(0);
+    /// The processor's error code for that access, or [`UNKNOWN`].
+    static CODE: AtomicUsize = AtomicUsize::new(UNKNOWN);
+    const UNKNOWN: usize = usize::MAX;
+
+    /// Held during a launch, and while pages are unmapped.
+    static LAUNCHES: Mutex<()> = Mutex::new(());
+    /// Whether a launch is running. The handler ignores all other accesses, such as those of host code.
+    static WATCHING: AtomicBool = AtomicBool::new(false);
+
+    /// Ends watching on drop.
+    struct Watch;
+
+    impl Drop for Watch {
+        fn drop(&mut self) {
+            WATCHING.store(false, Ordering::Release);
+        }
+    }
+
+    /// The pages of a guarded buffer, unmapped on drop.
+    pub(crate) struct Pages {
+        mapping: &'static Mapping,
+        start: NonNull<c_void>,
+        len: usize,
+        /// The first byte of the buffer.
+        pub(crate) buffer: NonNull<c_void>,
+    }
+
+    // SAFETY: the struct only owns the mapping; the buffer is accessed through the driver.
+    unsafe impl Send for Pages {}
+    // SAFETY: as for `Send`.
+    unsafe impl Sync for Pages {}
+
+    impl Pages {
+        /// Maps a zeroed buffer of `size` bytes whose `side` borders on an inaccessible page.
+        ///
+        /// With [`Side::End`], the buffer ends at a page boundary, so its address is only as aligned as its size.
+        pub(crate) fn new(size: usize, side: Side) -> Result<Self> {
+            install_handler();
+            // SAFETY: the call has no preconditions.
+            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            let page = usize::try_from(page).unwrap_or(ZONE);
+            let too_large = Failure::Rejected(Rejection::NoGuardedMemory);
+            let data = size.checked_next_multiple_of(page).ok_or(too_large)?;
+            let len = data.checked_add(2 * ZONE).ok_or(too_large)?;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            // SAFETY: a new anonymous mapping aliases nothing.
+            let start = unsafe { libc::mmap(null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+            let start = NonNull::new(start).filter(|start| start.as_ptr() != libc::MAP_FAILED);
+            let start = start.ok_or(too_large)?;
+            let gap = if side == Side::End { data - size } else { 0 };
+            // SAFETY: the data lies inside the new mapping.
+            let (first, buffer) = unsafe { (start.byte_add(ZONE), start.byte_add(ZONE + gap)) };
+            // SAFETY: as above; nothing else uses the mapping yet.
+            let opened =
+                unsafe { libc::mprotect(first.as_ptr(), data, libc::PROT_READ | libc::PROT_WRITE) };
+            let address = start.as_ptr().expose_provenance();
+            let free = |mapping: &&Mapping| {
+                let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+                mapping
+                    .len
+                    .compare_exchange(0, len, success, failure)
+                    .is_ok()
+            };
+            let Some(mapping) = MAPPINGS.iter().find(free).filter(|_| opened == 0) else {
+                // SAFETY: the mapping is owned, and nothing uses it.
+                unsafe { libc::munmap(start.as_ptr(), len) };
+                return Err(too_large);
+            };
+            mapping
+                .buffer
+                .store(buffer.as_ptr().addr(), Ordering::Relaxed);
+            mapping.size.store(size, Ordering::Relaxed);
+            mapping.start.store(address, Ordering::Release);
+            Ok(Self {
+                mapping,
+                start,
+                len,
+                buffer,
+            })
+        }
+    }
+
+    impl Drop for Pages {
+        fn drop(&mut self) {
+            // Wait for a running launch to end: it may still close the zones of this mapping.
+            let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
+            self.mapping.start.store(0, Ordering::Release);
+            self.mapping.is_open.store(false, Ordering::Relaxed);
+            self.mapping.len.store(0, Ordering::Release);
+            // SAFETY: the mapping is owned. The owner of the buffer has waited for all commands that use it.
+            unsafe { libc::munmap(self.start.as_ptr(), self.len) };
+        }
+    }
+
+    /// Enqueues a kernel with `launch`, and waits for it with `finish`. Guarded launches run one at a time, so that
+    /// each stray access can be attributed to one of them.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Failure::Strayed`] if the kernel accessed memory outside its buffers.
+    pub(crate) fn watch<T>(
+        launch: impl FnOnce() -> Result<T>,
+        finish: impl FnOnce(&T),
+    ) -> Result<T> {
+        let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
+        STRAYED.store(0, Ordering::Relaxed);
+        WATCHING.store(true, Ordering::Release);
+        let watch = Watch;
+        let launched = launch()?;
+        finish(&launched);
+        drop(watch);
+        let strayed = STRAYED.load(Ordering::Acquire);
+        let Some(mapping) = MAPPINGS.get(strayed.wrapping_sub(1)) else {
+            return Ok(launched);
+        };
+        let buffer = mapping.buffer.load(Ordering::Relaxed);
+        let code = CODE.load(Ordering::Relaxed);
+        let access = StrayAccess {
+            buffer: buffer as u64,
+            size: mapping.size.load(Ordering::Relaxed),
+            byte: ADDRESS
+                .load(Ordering::Relaxed)
+                .wrapping_sub(buffer)
+                .cast_signed(),
+            is_write: (code != UNKNOWN).then_some(code & 2 != 0),
+        };
+        for mapping in &MAPPINGS {
+            if mapping.is_open.swap(false, Ordering::AcqRel) {
+                mapping.close();
+            }
+        }
+        // `Failure` is `Copy`, so it cannot own the details. They are leaked, but only after a stray access.
+        Err(Failure::Strayed(Box::leak(Box::new(access))))
+    }
+
+    /// Makes the page at `address` accessible if it belongs to a zone, and returns whether it did. Runs inside the
+    /// signal handler, so it uses only atomics and system calls.
+    fn open(address: usize, code: usize) -> bool {
+        if !WATCHING.load(Ordering::Acquire) {
+            return false;
+        }
+        let Some(index) = MAPPINGS.iter().position(|mapping| mapping.guards(address)) else {
+            return false;
+        };
+        if let Some(mapping) = MAPPINGS.get(index) {
+            mapping.is_open.store(true, Ordering::Release);
+        }
+        // SAFETY: the call has no preconditions.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        let page = usize::try_from(page).unwrap_or(ZONE);
+        let first = std::ptr::with_exposed_provenance_mut(address - address % page);
+        // SAFETY: the page belongs to a live mapping of this module.
+        if unsafe { libc::mprotect(first, page, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
+            return false;
+        }
+        let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+        if STRAYED
+            .compare_exchange(0, index + 1, success, failure)
+            .is_ok()
+        {
+            ADDRESS.store(address, Ordering::Relaxed);
+            CODE.store(code, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// The SIGSEGV handler that was installed before this module's handler.
+    static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+    fn install_handler() {
+        PREVIOUS.get_or_init(|| {
+            let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+            let mut previous = MaybeUninit::<libc::sigaction>::zeroed();
+            // SAFETY: all-zero bytes are a valid `sigaction`, and the calls write only to these structs.
+            unsafe {
+                let action = action.assume_init_mut();
+                action.sa_sigaction = on_fault as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigemptyset(&raw mut action.sa_mask);
+                libc::sigaction(libc::SIGSEGV, action, previous.as_mut_ptr());
+                previous.assume_init()
+            }
+        });
+    }
+
+    /// The signal's code for an access that the protection of a page forbids.
+    const ACCESS_ERROR: c_int = 2;
+    /// The bit of the processor's error code for the fetch of an instruction.
+    const FETCH: usize = 0x10;
+
+    /// Handles SIGSEGV, and passes it to the previous handler unless the access is in a zone.
+    extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+        // SAFETY: the operating system passes a valid struct.
+        let (address, cause) = unsafe { ((*info).si_addr().addr(), (*info).si_code) };
+        let code = error_code(context);
+        let is_access = cause == ACCESS_ERROR && (code == UNKNOWN || code & FETCH == 0);
+        if is_access && open(address, code) {
+            return;
+        }
+        let previous = PREVIOUS.get();
+        let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
+        if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+            // The instruction faults again and ends the process.
+            let mut default = MaybeUninit::<libc::sigaction>::zeroed();
+            // SAFETY: all-zero bytes are the default action; the call only reads it.
+            unsafe { libc::sigaction(libc::SIGSEGV, default.assume_init_mut(), null_mut()) };
+        } else if previous.is_some_and(|previous| previous.sa_flags & libc::SA_SIGINFO != 0) {
+            type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+            // SAFETY: with this flag, the handler has three parameters.
+            let handler = unsafe { std::mem::transmute::<usize, Handler>(handler) };
+            handler(signal, info, context);
+        } else {
+            // SAFETY: without the flag, the handler has one parameter.
+            let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(c_int)>(handler) };
+            handler(signal);
+        }
+    }
+
+    /// Returns the processor's error code, whose second bit is set for a write.
+    #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+    fn error_code(context: *mut c_void) -> usize {
+        let context: *const libc::ucontext_t = context.cast_const().cast();
+        // SAFETY: the operating system passes this struct to handlers installed with `SA_SIGINFO`.
+        let registers = unsafe { &(*context).uc_mcontext.gregs };
+        let code = registers.get(libc::REG_ERR.cast_unsigned() as usize);
+        code.and_then(|code| usize::try_from(*code).ok())
+            .unwrap_or(UNKNOWN)
+    }
+
+    #[cfg(not(all(target_arch = "x86_64", target_env = "gnu")))]
+    fn error_code(_context: *mut c_void) -> usize {
+        UNKNOWN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn side_is_read_from_the_variable() {
+        assert_eq!(side(""), Ok(None));
+        assert_eq!(side("0"), Ok(None));
+        assert_eq!(side("1"), Ok(Some(Side::End)));
+        assert_eq!(side("start"), Ok(Some(Side::Start)));
+        assert_eq!(
+            side("yes").unwrap_err(),
+            "SYCLBIN_GUARD is \"yes\"; expected `end` (or 1), `start`, or 0"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn accesses_beside_a_buffer_are_recorded() {
+        for (side, byte) in [(Side::End, 12), (Side::Start, -1)] {
+            let pages = Pages::new(12, side).unwrap();
+            let buffer: *mut u8 = pages.buffer.as_ptr().cast();
+            // SAFETY: the handler makes the page accessible, and nothing else uses it.
+            let touch = || unsafe { buffer.offset(byte).write_volatile(7) };
+            for _ in 0..2 {
+                let failure = watch(|| Ok(()), |()| touch()).unwrap_err();
+                let text = failure.to_string();
+                assert!(
+                    text.ends_with(&format!(" byte {byte} of a buffer that is 12 bytes long")),
+                    "{text}"
+                );
+            }
+            // SAFETY: the byte is inside the buffer.
+            let inside = || unsafe { buffer.add(11).write_volatile(7) };
+            assert_eq!(watch(|| Ok(()), |()| inside()), Ok(()));
+        }
+    }
+}
