@@ -63,7 +63,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support such queues.
+    /// Returns [`ErrorKind::Unsupported`] if the device does not support such queues.
     /// Also fails for the same reasons as [`Device::queue`].
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::new(self, options)
@@ -149,7 +149,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Assert`](crate::ErrorKind::Assert) if an assert in a kernel has failed. Also fails if the
+    /// Returns [`ErrorKind::Assert`] if an assert in a kernel has failed. Also fails if the
     /// driver reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
