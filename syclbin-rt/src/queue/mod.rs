@@ -75,7 +75,7 @@ fn check_guard(device: &Device) -> Result<()> {
     let guard =
         guard::requested().map_err(|problem| Error::new(ErrorKind::InvalidArgument, problem))?;
     if guard.is_some() && !device.facts().can_guard_buffers() {
-        let needs = "direct access to host memory (Intel's CPU device or PoCL's, on Linux)";
+        let needs = "direct access to host memory (Intel's CPU device, on Linux)";
         return Err(Error::unsupported(
             "guarded buffers (SYCLBIN_GUARD)",
             needs,

@@ -184,8 +184,8 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     // Intel's CPU driver rejects modules with work-group limits, and Mesa 25.0 aborts the process. Only Intel's GPU
     // driver is known to use the limits, so no other driver receives them.
     facts.work_group_limits = facts.is_intel_gpu();
-    facts.uses_host_pointers =
-        is_intel_cpu(facts) || is_pocl(facts) && facts.kind == DeviceKind::Cpu;
+    // With a guarded buffer, PoCL 6.0 crashes.
+    facts.uses_host_pointers = is_intel_cpu(facts);
 }
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.
