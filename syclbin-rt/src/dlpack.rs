@@ -204,7 +204,9 @@ fn checked<T: Pod + GetDLPackDataType>(
     let shape = tensor.shape();
     let sizes: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
     let sizes = sizes.filter(|sizes| elements(sizes).is_some());
-    let sizes = sizes.ok_or_else(|| wrong_shape(shape, usize::MAX))?;
+    let sizes = sizes.ok_or_else(|| {
+        format!("its shape {shape:?} has a negative size, or more elements than the address space")
+    })?;
     if let Some(strides) = tensor.strides()
         && elements(&sizes) != Some(0)
         && !is_dense(shape, strides)

@@ -8,7 +8,7 @@ use syclbin::__private::{lines, listed};
 
 pub use syclbin::__private::failed_assert::FailedAssert;
 
-use crate::backend::failure::{Code, Failure};
+use crate::backend::failure::{Code, Failure, Rejection};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -188,13 +188,13 @@ impl Error {
                     Details::Code(number),
                 )
             }
-            Failure::Rejected(_) | Failure::Strayed(_) | Failure::Missing { .. } => (
+            Failure::Rejected(_) | Failure::Missing { .. } => (
                 format!("{action} failed on {device}: {failure}"),
                 Details::None,
             ),
         };
         let kind = match failure {
-            Failure::Strayed(_) => ErrorKind::Launch,
+            Failure::Rejected(Rejection::Strayed(_)) => ErrorKind::Launch,
             _ => ErrorKind::Driver,
         };
         Self::with_details(kind, &message, details)

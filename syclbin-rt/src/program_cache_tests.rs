@@ -126,7 +126,7 @@ fn options_reach_driver_for_build_and_link() {
     let linked = syclbin::read::parse(&linked).unwrap();
     let call = |error: BuildError| match error.failure {
         Failure::Driver { call, .. } => call,
-        _ => "",
+        Failure::Rejected(_) | Failure::Missing { .. } => "",
     };
     let with = |options: &str| {
         let options = BuildOptions {

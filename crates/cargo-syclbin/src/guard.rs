@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cargo syclbin guard`: runs a command, such as `cargo test`, so that out-of-bounds accesses by kernels are errors.
 //!
-//! The runtime does the work (`SYCLBIN_GUARD`). A buffer can touch an inaccessible page at one side only, so the command
-//! runs once for each side.
+//! The runtime detects the accesses (`SYCLBIN_GUARD`). Unless a buffer consists of whole pages, only one side of it can
+//! border on an inaccessible page, so the command runs once for each side.
 
 use std::ffi::OsString;
 use std::process::Command;

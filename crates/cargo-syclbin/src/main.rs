@@ -73,9 +73,10 @@ enum Command {
     Watch(watch::Options),
     /// Run a command so that out-of-bounds accesses by kernels are errors: `cargo syclbin guard cargo test`
     ///
-    /// Runs the command twice on the CPU device: each buffer first ends, and then starts at a page that kernels cannot
-    /// access. A launch whose kernel accesses such a page returns an error that names the kernel, the argument and the
-    /// byte. Launches wait for their kernels, so the program is slower. Requires Linux. Exits with 1 if a run fails.
+    /// Runs the command twice, on the CPU device unless SYCLBIN_DEVICE is set: first with an inaccessible page right
+    /// after each buffer, then with one right before it. If a kernel accesses such a page, its launch returns an error
+    /// that names the kernel, the argument and the byte. Launches wait for their kernels, so the program is slower.
+    /// Requires Linux and Intel's CPU device. Exits with 1 if a run fails.
     Guard(guard::Options),
     /// Show the kernels and images of a SYCLBIN file, and what they need from a device
     Inspect(inspect::Options),

@@ -55,8 +55,9 @@ pub(crate) struct Facts {
     pub(crate) loses_negations: bool,
     /// Whether device globals become kernel arguments, because the driver cannot access program variables.
     pub(crate) lifts_variables: bool,
-    /// Whether kernels access a buffer at the host address that the program provides, however it is aligned.
-    pub(crate) uses_host_pointers: bool,
+    /// Whether `SYCLBIN_GUARD` works: kernels access a buffer at the host address that the program provides, however it is
+    /// aligned.
+    pub(crate) guards_buffers: bool,
     pub(crate) memory_bytes: u64,
     /// The largest buffer that can be allocated without special options.
     pub(crate) max_buffer_bytes: u64,
@@ -92,11 +93,6 @@ pub(crate) struct PtxFacts {
 }
 
 impl Facts {
-    /// Returns whether `SYCLBIN_GUARD` works on the device.
-    pub(crate) fn can_guard_buffers(&self) -> bool {
-        self.uses_host_pointers && cfg!(target_os = "linux")
-    }
-
     /// Returns whether the device runs kernels from SYCLBIN files, as SPIR-V or as PTX.
     pub(crate) fn is_usable(&self) -> bool {
         self.takes_spirv || self.ptx.is_some()

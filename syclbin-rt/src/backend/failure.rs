@@ -18,8 +18,6 @@ pub(crate) enum Failure {
         code: Code,
     },
     Rejected(Rejection),
-    /// A guarded launch accessed memory outside of its buffers.
-    Strayed(&'static StrayAccess),
     /// The driver lacks a function. `needs` names the version or extension that introduced it.
     Missing {
         function: &'static str,
@@ -76,6 +74,9 @@ pub(crate) enum Rejection {
         "not enough memory for a guarded buffer, or 16384 guarded buffers (SYCLBIN_GUARD) already exist"
     )]
     NoGuardedMemory,
+    /// The exception: the kernel ran, on guarded buffers, and accessed memory outside them.
+    #[error("{0}")]
+    Strayed(&'static StrayAccess),
 }
 
 #[derive(Debug)]
@@ -149,7 +150,7 @@ impl Failure {
     pub(crate) fn code(self) -> Option<Code> {
         match self {
             Self::Driver { code, .. } => Some(code),
-            Self::Rejected(_) | Self::Strayed(_) | Self::Missing { .. } => None,
+            Self::Rejected(_) | Self::Missing { .. } => None,
         }
     }
 
@@ -195,7 +196,6 @@ impl fmt::Display for Failure {
                 write!(f, "{call} failed with {} ({})", code.name(), code.number())
             }
             Self::Rejected(rejection) => rejection.fmt(f),
-            Self::Strayed(access) => access.fmt(f),
             Self::Missing { function, needs } => {
                 write!(
                     f,

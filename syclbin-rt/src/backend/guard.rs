@@ -100,15 +100,15 @@ mod pages {
     static MAPPINGS: [Mapping; 1 << 14] = [const { Mapping::unused() }; 1 << 14];
 
     struct Mapping {
-        /// The address of the first zone, or 0 if the entry is unused.
+        /// The address of the first zone, or 0 while the handler must ignore the entry.
         start: AtomicUsize,
-        /// The size in bytes, including both zones.
+        /// The size in bytes, including both zones, or 0 if the entry is unused.
         len: AtomicUsize,
         /// The address of the buffer.
         buffer: AtomicUsize,
         /// The size of the buffer in bytes.
         size: AtomicUsize,
-        /// Whether the handler has made pages of the zones accessible.
+        /// Whether the handler has made any page of the zones accessible.
         is_open: AtomicBool,
     }
 
@@ -152,7 +152,7 @@ mod pages {
         }
     }
 
-    /// The mapping of the first stray access that no launch has reported yet, as its index plus 1; 0 if there is none.
+    /// The index plus 1 of the mapping that the launch's first stray access hit, or 0 if there was none.
     static STRAYED: AtomicUsize = AtomicUsize::new(0);
     /// The address of that access.
     static ADDRESS: AtomicUsize = AtomicUsize::new(0);
@@ -162,7 +162,7 @@ mod pages {
 
     /// Held during a launch, and while pages are unmapped.
     static LAUNCHES: Mutex<()> = Mutex::new(());
-    /// Whether a launch is running. The handler ignores all other accesses, such as those of host code.
+    /// Whether a launch is running. If not, host code caused the fault, so the handler does not open any page.
     static WATCHING: AtomicBool = AtomicBool::new(false);
 
     /// Ends watching on drop.
@@ -183,7 +183,7 @@ mod pages {
         pub(crate) buffer: NonNull<c_void>,
     }
 
-    // SAFETY: the struct only owns the mapping; the buffer is accessed through the driver.
+    // SAFETY: any thread may unmap the pages, and the struct itself never accesses them.
     unsafe impl Send for Pages {}
     // SAFETY: as for `Send`.
     unsafe impl Sync for Pages {}
@@ -255,7 +255,7 @@ mod pages {
     ///
     /// # Errors
     ///
-    /// Returns [`Failure::Strayed`] if the kernel accessed memory outside its buffers.
+    /// Returns the failure of `launch`, or [`Rejection::Strayed`] if the kernel accessed memory outside its buffers.
     pub(crate) fn watch<T>(
         launch: impl FnOnce() -> Result<T>,
         finish: impl FnOnce(&T),
@@ -288,7 +288,8 @@ mod pages {
             }
         }
         // `Failure` is `Copy`, so it cannot own the details. They are leaked, but only after a stray access.
-        Err(Failure::Strayed(Box::leak(Box::new(access))))
+        let access = Box::leak(Box::new(access));
+        Err(Failure::Rejected(Rejection::Strayed(access)))
     }
 
     /// Makes the page at `address` accessible if it belongs to a zone, and returns whether it did. Runs inside the
@@ -341,9 +342,9 @@ mod pages {
         });
     }
 
-    /// The signal's code for an access that the protection of a page forbids.
+    /// The `si_code` of an access that page protection forbids (`SEGV_ACCERR`).
     const ACCESS_ERROR: c_int = 2;
-    /// The bit of the processor's error code for the fetch of an instruction.
+    /// The bit of the processor's error code that marks an instruction fetch.
     const FETCH: usize = 0x10;
 
     /// Handles SIGSEGV, and passes it to the previous handler unless the access is in a zone.
@@ -358,7 +359,7 @@ mod pages {
         let previous = PREVIOUS.get();
         let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
         if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-            // The instruction faults again and ends the process.
+            // After the handler returns, the instruction faults again, which ends the process.
             let mut default = MaybeUninit::<libc::sigaction>::zeroed();
             // SAFETY: all-zero bytes are the default action; the call only reads it.
             unsafe { libc::sigaction(libc::SIGSEGV, default.assume_init_mut(), null_mut()) };
@@ -417,11 +418,11 @@ mod tests {
             let touch = || unsafe { buffer.offset(byte).write_volatile(7) };
             for _ in 0..2 {
                 let failure = watch(|| Ok(()), |()| touch()).unwrap_err();
-                let text = failure.to_string();
-                assert!(
-                    text.ends_with(&format!(" byte {byte} of a buffer that is 12 bytes long")),
-                    "{text}"
-                );
+                let knows_writes = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
+                let verb = if knows_writes { "writes" } else { "accesses" };
+                let expected =
+                    format!("the kernel {verb} byte {byte} of a buffer that is 12 bytes long");
+                assert_eq!(failure.to_string(), expected);
             }
             // SAFETY: the byte is inside the buffer.
             let inside = || unsafe { buffer.add(11).write_volatile(7) };

@@ -213,8 +213,8 @@ fn unaligned(index: usize, required: u64, known: u64) -> Broken {
     // Drivers align allocations to at least 64 bytes, so memory with a smaller alignment is a part that starts at an
     // offset.
     let remedy = if guard::requested() == Ok(Some(guard::Side::End)) {
-        "SYCLBIN_GUARD=end aligns a buffer only like its size, so use a buffer whose size in bytes is a multiple of this \
-         alignment"
+        "with SYCLBIN_GUARD=end, a buffer is only as aligned as its size, so use a buffer whose size in bytes is a \
+         multiple of this alignment"
     } else if known < 64 {
         "pass the whole buffer or array, or a part that starts at a multiple of this alignment; if a smaller \
          alignment suffices, declare it in the kernel's contract with `x.align() >= N`"

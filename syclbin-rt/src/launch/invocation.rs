@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::backend::guard::StrayAccess;
 use crate::backend::{
-    self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Values, WaitList,
+    self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Rejection, Values, WaitList,
 };
 use crate::device::Device;
 use crate::error::{Error, Result, join};
@@ -387,7 +387,7 @@ impl<'l> Values<'l> for Invocation<'l> {
     #[cold]
     fn not_launched(&self, failure: Failure) -> Error {
         match failure {
-            Failure::Strayed(access) => {
+            Failure::Rejected(Rejection::Strayed(access)) => {
                 // The kernel ran, so an assert may have failed too.
                 self.kernel.command().note_launch();
                 self.strayed(access)

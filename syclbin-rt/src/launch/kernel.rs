@@ -8,7 +8,7 @@ use std::sync::Arc;
 use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, Rejection};
 use crate::backend::kernel::{Argument, KernelAttributes, Slot};
 use crate::backend::range::Extent;
 use crate::backend::{self, Memory, Program, UsmKind};
@@ -259,7 +259,7 @@ impl Kernel {
     /// Creates the error for `action`, such as "launching", which failed in the driver.
     #[cold]
     pub(crate) fn failed(&self, action: &str, failure: Failure) -> Error {
-        if matches!(failure, Failure::Strayed(_)) {
+        if matches!(failure, Failure::Rejected(Rejection::Strayed(_))) {
             // The kernel ran, so an assert may have failed too.
             self.command().note_launch();
         }

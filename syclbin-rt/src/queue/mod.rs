@@ -54,7 +54,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request, or if `SYCLBIN_GUARD` is invalid or the device cannot guard buffers.
+    /// Fails if the driver rejects the request, or if `SYCLBIN_GUARD` is invalid, or is set but does not work on the
+    /// device.
     pub fn queue(&self) -> Result<Queue> {
         self.queue_with(QueueOptions::new())
     }
@@ -74,13 +75,12 @@ impl Device {
 fn check_guard(device: &Device) -> Result<()> {
     let guard =
         guard::requested().map_err(|problem| Error::new(ErrorKind::InvalidArgument, problem))?;
-    if guard.is_some() && !device.facts().can_guard_buffers() {
-        let needs = "direct access to host memory (Intel's CPU device, on Linux)";
-        return Err(Error::unsupported(
-            "guarded buffers (SYCLBIN_GUARD)",
-            needs,
-            device,
-        ));
+    if guard.is_some() && !device.facts().guards_buffers {
+        let message = format_args!(
+            "SYCLBIN_GUARD works only with Intel's CPU device on Linux, not with {device}; unset it, or select another \
+             device with SYCLBIN_DEVICE"
+        );
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `guard` runs a command once for each side of the buffers. `syclbin-rt` tests what the command then finds.
+//! `guard` runs a command once for each side of the buffers. The tests of `syclbin-rt` cover the detection itself.
 
 use std::process::{Command, Output};
 

@@ -173,11 +173,11 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
     }
     // `check_asserts` has accepted the inputs, so if this import remains, a driver defines it.
     imported.retain(|symbol, _| !exported.contains(symbol) && symbol != ASSERT_FAIL);
-    let missing: Vec<&str> = imported.keys().map(String::as_str).collect();
-    if missing
-        .iter()
-        .any(|symbol| Import::of(symbol) == Import::DeviceLibrary)
-    {
+    let symbols = imported.keys().map(String::as_str);
+    let missing: Vec<&str> = symbols
+        .filter(|symbol| Import::of(symbol) == Import::DeviceLibrary)
+        .collect();
+    if !missing.is_empty() {
         return own(format!(
             "the device code calls functions of DPC++'s device library that this compiler does not link: {}; avoid \
              them, or use a DPC++ clang++ (SYCLBIN_CLANG)",
@@ -244,12 +244,14 @@ mod tests {
 
     #[test]
     fn device_library_symbols_are_always_refused() {
-        let parts = [part("a.cpp", &["__devicelib_ConvertBF16ToFINTEL"], &[])];
+        let symbols = ["__devicelib_ConvertBF16ToFINTEL", "_Z5shapef"];
+        let parts = [part("a.cpp", &symbols, &[])];
         for state in [State::Input, State::Object, State::Executable] {
             let Err(Failure::Own(text)) = check(&parts, state) else {
                 panic!("no input defines the symbol");
             };
             assert!(text.contains("__devicelib_ConvertBF16ToFINTEL"), "{text}");
+            assert!(!text.contains("shape"), "{text}");
         }
     }
 

@@ -112,7 +112,7 @@ impl Context {
 fn guarded_side(device: &DriverDevice) -> Option<Side> {
     // Ignore an invalid value, and a device that cannot guard buffers: creating a queue reports both.
     let requested = guard::requested().ok().flatten();
-    requested.filter(|_| device.facts.can_guard_buffers())
+    requested.filter(|_| device.facts.guards_buffers)
 }
 
 impl DriverContext for Context {

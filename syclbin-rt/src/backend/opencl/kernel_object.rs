@@ -10,7 +10,7 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
 use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
-use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_int, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
 #[cfg(target_os = "linux")]
@@ -329,26 +329,6 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
-        #[cfg(target_os = "linux")]
-        if queue.guarded {
-            // SAFETY: the caller guarantees this.
-            return unsafe { self.enqueue_watched(guard, queue, grid, after) };
-        }
-        // SAFETY: the caller guarantees this.
-        unsafe { self.enqueue_now(guard, queue, grid, after) }
-    }
-
-    /// # Safety
-    ///
-    /// The requirements of [`Self::enqueue_within`] apply.
-    #[inline(always)]
-    unsafe fn enqueue_now(
-        &self,
-        guard: &CallGuard,
-        queue: &Queue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<Event> {
         let mut event = std::ptr::null_mut();
         // SAFETY: the event may be written; the caller guarantees the rest.
         unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
@@ -357,31 +337,6 @@ impl KernelObject {
         Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
     }
 
-    /// Enqueues the kernel on guarded buffers, and waits for it.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`Self::enqueue_within`] apply.
-    #[cfg(target_os = "linux")]
-    #[cold]
-    unsafe fn enqueue_watched(
-        &self,
-        guard: &CallGuard,
-        queue: &Queue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<Event> {
-        // SAFETY: the caller guarantees this.
-        let launch = || unsafe { self.enqueue_now(guard, queue, grid, after) };
-        guard::watch(launch, |event| {
-            // The event reports failures to the caller. Some drivers also need the first wait, which flushes.
-            let _ = queue.finish();
-            let _ = event.end();
-        })
-    }
-
-    /// Enqueues the kernel, and writes its event to `event` unless that pointer is null.
-    ///
     /// # Safety
     ///
     /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply; `event`
@@ -409,7 +364,7 @@ impl KernelObject {
         // SAFETY: the kernel and the queue share a context. Every slice has `dimensions` elements, and the list has
         // `count`. Before the driver returns, it retains the kernel and the memory of its arguments, and copies the
         // values. The caller guarantees that running the kernel is sound.
-        check(ENQUEUE, unsafe {
+        let enqueue = || unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
                 self.handle,
@@ -421,8 +376,43 @@ impl KernelObject {
                 list,
                 event,
             )
-        })
+        };
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the caller guarantees that `event` is null or valid.
+            return unsafe { put_watched(queue, event, enqueue) };
+        }
+        check(ENQUEUE, enqueue())
     }
+}
+
+/// Enqueues a kernel on guarded buffers with `enqueue`, which may write `event`, and waits for the kernel.
+///
+/// # Safety
+///
+/// `event` must be null or valid for reading and writing.
+#[cfg(target_os = "linux")]
+#[cold]
+#[inline(never)]
+unsafe fn put_watched(
+    queue: &Queue,
+    event: *mut cl_event,
+    enqueue: impl FnOnce() -> cl_int,
+) -> Result<()> {
+    let watched = guard::watch(
+        || check(ENQUEUE, enqueue()),
+        |()| {
+            // The event or the next wait reports a failure.
+            let _ = queue.finish();
+        },
+    );
+    // SAFETY: the caller guarantees this.
+    let event = unsafe { event.as_mut() };
+    if let (Err(Failure::Rejected(Rejection::Strayed(_))), Some(event)) = (&watched, event) {
+        // SAFETY: the call passed this reference, which the caller ignores after a failure.
+        drop(unsafe { Event::from_owned(queue.functions(), ENQUEUE, *event) });
+    }
+    watched
 }
 
 impl KernelObject {
@@ -454,11 +444,6 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        #[cfg(target_os = "linux")]
-        if queue.guarded {
-            // SAFETY: the caller guarantees this.
-            return unsafe { self.enqueue(queue, grid, after) }.map(drop);
-        }
         let none = std::ptr::null_mut();
         // SAFETY: a null event is allowed; the caller guarantees the rest.
         unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }?;

@@ -23,7 +23,7 @@ pub(crate) struct Memory {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: Handle,
     pub(crate) size: usize,
-    /// The host address of a guarded buffer object.
+    /// The host address, if this is a guarded buffer object.
     guarded: Option<u64>,
     /// Keeps another library's memory alive, or the pages of a guarded buffer.
     owner: Option<Owner>,
@@ -65,7 +65,7 @@ impl Context {
         }
     }
 
-    /// Allocates guarded pages for `size` bytes if `SYCLBIN_GUARD` is set. Returns `None` if `size` exceeds the
+    /// Allocates guarded pages for `size` bytes if `SYCLBIN_GUARD` is set. Also returns `None` if `size` exceeds the
     /// device's limit, so that the driver rejects the allocation.
     #[cfg(target_os = "linux")]
     fn guarded_pages(&self, size: usize) -> Result<Option<Pages>> {
@@ -134,7 +134,7 @@ impl Memory {
         Ok(Self::new(context, Handle::Object(object), size))
     }
 
-    /// Creates a buffer object whose contents are in `pages`.
+    /// Creates a buffer object that uses `pages` as its storage.
     #[cfg(target_os = "linux")]
     fn in_pages(context: &Arc<Context>, pages: Pages, size: usize) -> Result<Self> {
         let (handle, host) = (context.handle, pages.buffer.as_ptr());

@@ -185,7 +185,7 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     // driver is known to use the limits, so no other driver receives them.
     facts.work_group_limits = facts.is_intel_gpu();
     // With a guarded buffer, PoCL 6.0 crashes.
-    facts.uses_host_pointers = is_intel_cpu(facts);
+    facts.guards_buffers = is_intel_cpu(facts) && cfg!(target_os = "linux");
 }
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.

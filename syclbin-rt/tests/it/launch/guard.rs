@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! With `SYCLBIN_GUARD`, a launch whose kernel accesses memory outside of its buffers is an error.
+//! With `SYCLBIN_GUARD`, a launch fails if its kernel accesses memory outside of its buffers.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::{Arg, Device, DeviceArray, ErrorKind, Launch, Result};
@@ -8,7 +8,7 @@ use crate::common;
 
 const VECTOR_OPS: &str = "vector_ops.object.syclbin";
 const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
-/// Set for the child.
+/// Set only in the child process.
 const CHILD: &str = "SYCLBIN_RT_TEST_GUARD";
 
 #[test]
@@ -57,11 +57,11 @@ fn guarded_child_reports_each_access() -> Result<()> {
     // A write beyond the end: the count is larger than the buffer.
     let mut out = queue.zeroed::<f32>(99)?;
     let args = [Arg::scalar(1.0f32), Arg::write(&mut out), Arg::scalar(100)];
-    // SAFETY: the guard keeps the access away from other memory.
+    // SAFETY: the out-of-bounds access hits a guard page, not other memory.
     let launched = unsafe { Launch::new(&iota, names, args).launch(128) };
     let problem = launched.unwrap_err().to_string();
     assert_stray(problem, 396, "of argument 1 (out), which is 396 bytes long");
-    // The kernel ran to its end, and the queue still works.
+    // The kernel ran to completion, and the queue still works.
     assert_eq!(queue.download(&out)?[98], 99.0);
     let args = [Arg::scalar(2.0f32), Arg::write(&mut out), Arg::scalar(99)];
     // SAFETY: the kernel writes 99 elements.
@@ -78,12 +78,12 @@ fn guarded_child_reports_each_access() -> Result<()> {
         Arg::scalar(12u32),
     ];
     let names_of_saxpy = &["a", "x", "y", "n"];
-    // SAFETY: as above.
+    // SAFETY: as for the first launch.
     let launched = unsafe { Launch::new(&saxpy, names_of_saxpy, args).launch(16) };
     let problem = launched.unwrap_err().to_string();
     assert_stray(problem, 40, "of argument 1 (x), which is 40 bytes long");
 
-    // An array, which has an address. Its prepared launches and recordings do not keep names of arguments.
+    // An array, which the kernel receives as an address.
     if queue
         .device()
         .has_extension("cl_intel_unified_shared_memory")
@@ -99,6 +99,7 @@ fn guarded_child_reports_each_access() -> Result<()> {
         let problem = launched.unwrap_err().to_string();
         assert_stray(problem, 396, "of argument 1 (out), which is 396 bytes long");
     }
+    // Prepared launches and recordings do not store the names of arguments.
     let args = [Arg::scalar(1.0f32), Arg::write(&mut out), Arg::scalar(100)];
     let prepared = Launch::new(&iota, names, args).prepare(128)?;
     // SAFETY: as above.
