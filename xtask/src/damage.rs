@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of damaged input that take too long for the regular tests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::files;
 use crate::steps::{Result, cargo, step, target_folder};
 
-const TARGETS: [&str; 3] = ["read", "round_trip", "property"];
+const TARGETS: [&str; 6] = ["read", "round_trip", "property", "link", "expand", "items"];
 
 /// Tests every truncation and every value of every byte of every test file.
 pub(crate) fn corrupt() -> Result<()> {
@@ -19,12 +20,14 @@ pub(crate) fn corrupt() -> Result<()> {
 ///
 /// Stable Rust without a sanitizer suffices, because the library contains no unsafe code.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
-    let minutes: u32 = match arguments {
+    const USAGE: &str = "usage: cargo xtask fuzz [--minutes N | --hours N]";
+    let number = |text: &String| text.parse::<usize>().map_err(|_| USAGE);
+    let minutes = match arguments {
         [] => 1,
-        [flag, minutes] if flag == "--minutes" => minutes
-            .parse()
-            .map_err(|_| format!("`{minutes}` is no number of minutes"))?,
-        _ => return Err("usage: cargo xtask fuzz [--minutes N]".into()),
+        [flag, minutes] if flag == "--minutes" => number(minutes)?,
+        // All targets together.
+        [flag, hours] if flag == "--hours" => number(hours)? * 60 / TARGETS.len(),
+        _ => return Err(USAGE.into()),
     };
     if !cargo()
         .args(["fuzz", "--version"])
@@ -34,14 +37,15 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
         return Err("cargo-fuzz is not installed; get it with `cargo install cargo-fuzz`".into());
     }
     let work = target_folder()?.join("fuzz");
-    let texts = work.join("texts");
-    write_texts(&test_files::directory(), &texts)?;
+    let (texts, items) = (work.join("texts"), work.join("items"));
+    write_texts(&texts)?;
+    write_items(&items)?;
     for target in TARGETS {
         let corpus = work.join("corpus").join(target);
-        std::fs::create_dir_all(&corpus)
-            .map_err(|error| format!("{}: {error}", corpus.display()))?;
+        create_directory(&corpus)?;
         let seeds = match target {
             "property" => texts.clone(),
+            "items" => items.clone(),
             _ => test_files::directory(),
         };
         let mut command = cargo();
@@ -58,22 +62,39 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
 }
 
 /// Writes the metadata of each test file to a file, as seeds for the target `property`.
-fn write_texts(testfiles: &Path, folder: &Path) -> Result<()> {
-    let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(|error| fail(folder, &error))?;
-    let entries = std::fs::read_dir(testfiles).map_err(|error| fail(testfiles, &error))?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    for path in paths.filter(|path| path.extension().is_some_and(|ext| ext == "syclbin")) {
-        let bytes = std::fs::read(&path).map_err(|error| fail(&path, &error))?;
-        let file = syclbin::read::File::parse(&bytes).map_err(|error| fail(&path, &error))?;
+fn write_texts(folder: &Path) -> Result<()> {
+    create_directory(folder)?;
+    for (name, bytes) in test_files::all("", ".syclbin") {
+        let text = |index, text: &[u8]| {
+            let path = folder.join(format!("{name}.{index}.txt"));
+            std::fs::write(&path, text).map_err(|error| files::at(&path, &error))
+        };
+        let file =
+            syclbin::read::File::parse(&bytes).map_err(|error| format!("{name}: {error}"))?;
         for (index, module) in file.modules().enumerate() {
             let metadata = module.and_then(|module| module.metadata());
-            let metadata = metadata.map_err(|error| fail(&path, &error))?;
-            let name = path.file_stem().unwrap_or_default().to_owned();
-            let target = PathBuf::from(name).with_extension(format!("{index}.txt"));
-            let target = folder.join(target);
-            std::fs::write(&target, metadata.text).map_err(|error| fail(&target, &error))?;
+            let metadata = metadata.map_err(|error| format!("{name}: {error}"))?;
+            text(index, metadata.text)?;
         }
     }
     Ok(())
+}
+
+/// Writes the contracts of each example to a file, as seeds for the target `items`.
+fn write_items(folder: &Path) -> Result<()> {
+    const START: &str = "unsafe extern \"SYCL\"";
+    create_directory(folder)?;
+    for (index, path) in files::listed(&["examples/*.rs"])?.iter().enumerate() {
+        let text = files::read(path)?;
+        if let Some((_, items)) = text.split_once(START) {
+            let items = items.split_once("\n}").map_or(items, |(items, _)| items);
+            let items = format!("{START}{items}");
+            files::write(&folder.join(format!("{index}.rs")), &items)?;
+        }
+    }
+    Ok(())
+}
+
+fn create_directory(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| files::at(path, &error))
 }

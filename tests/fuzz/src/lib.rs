@@ -5,6 +5,7 @@
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use syclbin::__private::spirv::Module;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
@@ -13,6 +14,7 @@ use syclbin::metadata::ModuleMetadata;
 use syclbin::{
     Container, Error, PropertySets, Syclbin, cubin, offload, ptx, read, signature, write,
 };
+use syclbin_tools::__private::link::link_modules;
 use syclbin_tools::extract::{self, DeviceImage};
 use syclbin_tools::verify::{Severity, verify};
 
@@ -20,10 +22,13 @@ use syclbin_tools::verify::{Severity, verify};
 pub type Target = fn(&[u8]);
 
 /// The targets, by the names of their binaries.
-pub const TARGETS: [(&str, Target); 3] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("read", read),
     ("round_trip", round_trip),
     ("property", property),
+    ("link", link),
+    ("expand", expand),
+    ("items", items),
 ];
 
 /// Runs everything that reads: the view, the model, the wrapper, signatures, verification.
@@ -164,6 +169,106 @@ pub fn round_trip(bytes: &[u8]) {
         }
     }
     assert!(file.clone().into_owned() == file);
+}
+
+/// Links the modules of a file. The result can be written, and reads the same again.
+pub fn link(bytes: &[u8]) {
+    let Ok(file) = read::parse(bytes) else { return };
+    let mut file = file.into_owned();
+    let before: usize = file.modules.iter().map(|module| module.images.len()).sum();
+    let unlinked = link_modules(&mut file.modules);
+    assert!(unlinked.len() <= file.modules.len());
+    let images = file.modules.iter().map(|module| module.images.len());
+    assert!(images.sum::<usize>() >= before, "an image was lost");
+    for image in file.modules.iter().flat_map(|module| &module.images) {
+        if let Some(spirv) = image.spirv() {
+            // Linking keeps damaged SPIR-V, which nothing imports, as it is.
+            let _ = Module::parse(spirv);
+        }
+    }
+    if let Ok(written) = write::to_vec(&file, Container::default()) {
+        assert!(read::parse(&written).is_ok_and(|again| again == file));
+    }
+}
+
+/// Generates code for a file: all of it can be parsed, or there are reasons.
+pub fn expand(bytes: &[u8]) {
+    let stubs = syclbin_expand::stubs(bytes);
+    match syclbin_expand::source(bytes, "file", "") {
+        Ok(_) => assert!(stubs.is_ok()),
+        Err(reasons) => assert!(reasons.iter().all(|reason| !reason.is_empty())),
+    }
+    if let Ok(launches) = syclbin_expand::launches(bytes) {
+        assert!(launches.len() >= stubs.map_or(0, |stubs| stubs.len()));
+    }
+}
+
+/// Generates code for a good file, with any text as the items of the macro: contracts, names and attributes.
+pub fn items(bytes: &[u8]) {
+    static FILE: LazyLock<Vec<u8>> =
+        LazyLock::new(|| test_files::read("vector_ops.object.syclbin"));
+    let Ok(items) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Err(reasons) = syclbin_expand::source(&FILE, "file", items) {
+        assert!(!reasons.is_empty() && reasons.iter().all(|reason| !reason.is_empty()));
+    }
+}
+
+/// Changes one image or the metadata of a file by `change`, and writes the file with sizes and offsets that fit, so that a
+/// fuzzer gets beyond the container. Returns `None` if `bytes` are no file, or if the result is longer than `most`.
+pub fn mutated(
+    bytes: &[u8],
+    seed: u32,
+    most: usize,
+    change: impl FnOnce(&mut Vec<u8>),
+) -> Option<Vec<u8>> {
+    let mut file = read::parse(bytes).ok()?.into_owned();
+    let seed = seed as usize;
+    let modules = file.modules.len();
+    let module = file.modules.get_mut(seed.checked_rem(modules)?)?;
+    let parts = module.images.len() + 1;
+    match module.images.get_mut(seed / modules % parts) {
+        Some(image) => {
+            let mut part = image.bytes.to_vec();
+            change(&mut part);
+            image.bytes = part.into();
+        }
+        None => {
+            let mut text = module.metadata.to_text().ok()?.into_bytes();
+            change(&mut text);
+            module.metadata = PropertySets::parse(&text).ok()?.into_owned();
+        }
+    }
+    let container = Container::ALL[seed / modules / parts % Container::ALL.len()];
+    let written = write::to_vec(&file, container).ok()?;
+    (written.len() <= most).then_some(written)
+}
+
+/// Makes libFuzzer use [`mutated`] every other time.
+#[macro_export]
+macro_rules! mutate_contents {
+    () => {
+        libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+            let mutate = |part: &mut Vec<u8>| {
+                let len = part.len();
+                part.resize(len + len / 8 + 16, 0);
+                let longest = part.len();
+                let len = libfuzzer_sys::fuzzer_mutate(part, len, longest);
+                part.truncate(len);
+            };
+            let contents = (seed % 2 == 0)
+                .then(|| $crate::mutated(&data[..size], seed / 2, max_size, mutate))
+                .flatten();
+            match contents {
+                Some(changed) => {
+                    data[..changed.len()].copy_from_slice(&changed);
+                    changed.len()
+                }
+                None => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
+            }
+        });
+    };
 }
 
 /// What the views read, they write so that they read the same again.

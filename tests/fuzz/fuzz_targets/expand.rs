@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `syclbin_fuzz::expand` on whatever libFuzzer comes up with.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| syclbin_fuzz::expand(bytes));
+syclbin_fuzz::mutate_contents!();
