@@ -28,6 +28,12 @@ pub(crate) fn run() -> Result<()> {
         contains(&product, "agree     with candle's own result")?;
         let decoder = printed(Command::new(&candle).args(["decoder", "small"]))?;
         contains(&decoder, "agree     with candle: 32 tokens")?;
+        let file = target_folder()?.join("candle-small.gguf");
+        printed(Command::new(&candle).arg("save").arg(&file))?;
+        let mut model = Command::new(&candle);
+        let prompt = "1 2 3 4 5 6 7 8 9 10".split(' ');
+        let text = printed(model.arg("model").arg(&file).arg("check").args(prompt))?;
+        contains(&text, "agree     with candle: 64 tokens")?;
         let product = printed(Command::new(&candle).args(["matmul", "65", "70", "75"]))?;
         contains(&product, "65 x 70 x 75: device")
     })?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The operations of a decoder layer, for one token at a time. `state` holds the position of the token and the token
-// itself, so a recording of all launches can be replayed for each token: the kernels read what has changed.
+// The operations of a decoder layer, for the tokens of a batch, whose data follow each other. `state` holds the position
+// of the first token, and then the tokens. The kernels read them, so a recording of all launches can be replayed for
+// each batch.
 #include <syclbin/group.hpp>
 #include <syclbin/math.hpp>
 
@@ -11,18 +12,15 @@ constexpr size_t GROUP = 256;
 // The work-items that share an attention head.
 constexpr size_t HEAD_GROUP = 64;
 
-// x = the row of the token
-SYCLBIN_KERNEL(1)
-void embed(const float *table, const unsigned *state, float *x, unsigned vocabulary, unsigned width) {
-  size_t i = syclbin::get_nd_item<1>().get_global_id(0), token = state[1];
-  if (i < width && token < vocabulary) x[i] = table[token * width + i];
-}
-
-// out = x / sqrt(mean of x^2 + epsilon) * weight
+// out = x / sqrt(mean of x^2 + epsilon) * weight, for each token
 SYCLBIN_KERNEL(1)
 SYCLBIN_WORK_GROUP_SIZE(GROUP)
-void rms_norm(const float *x, const float *weight, float *out, unsigned width, float epsilon) {
+void rms_norm(const float *x, const float *weight, float *out, unsigned tokens, unsigned width, float epsilon) {
   auto item = syclbin::get_nd_item<1>();
+  size_t token = item.get_group(0);
+  if (token >= tokens) return; // the whole group
+  x += token * width;
+  out += token * width;
   float squares = 0;
   for (size_t i = item.get_local_id(0); i < width; i += GROUP) squares = sycl::fma(x[i], x[i], squares);
   squares = sycl::reduce_over_group(item.get_group(), squares, sycl::plus<float>());
@@ -30,47 +28,51 @@ void rms_norm(const float *x, const float *weight, float *out, unsigned width, f
   for (size_t i = item.get_local_id(0); i < width; i += GROUP) out[i] = x[i] * scale * weight[i];
 }
 
-// Rotary position embedding: turns the pair (x[i], x[i + half]) of each head by an angle that grows with the position.
+// Rotary position embedding: turns each pair of neighbouring numbers in a head by an angle that grows with the position.
+// `factors` slow the rotation of some pairs, which lets a model work with longer texts.
 SYCLBIN_KERNEL(1)
-void rotate(float *x, const unsigned *state, unsigned heads, unsigned half, float base) {
-  size_t i = syclbin::get_nd_item<1>().get_global_id(0);
-  if (i >= size_t(heads) * half) return;
-  size_t head = i / half, pair = i % half;
-  float angle = state[0] * sycl::pow(base, -float(pair) / half);
+void rotate(float *x, const unsigned *state, const float *factors, unsigned tokens, unsigned heads, unsigned half,
+            float base) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0), pairs = size_t(heads) * half;
+  if (i >= tokens * pairs) return;
+  size_t position = state[0] + i / pairs, pair = i % half;
+  float angle = position * sycl::pow(base, -float(pair) / half) / factors[pair];
   float cosine = sycl::cos(angle), sine = sycl::sin(angle);
-  float *low = x + 2 * head * half + pair, *high = low + half;
-  float a = *low, b = *high;
-  *low = a * cosine - b * sine;
-  *high = b * cosine + a * sine;
+  float a = x[2 * i], b = x[2 * i + 1];
+  x[2 * i] = a * cosine - b * sine;
+  x[2 * i + 1] = b * cosine + a * sine;
 }
 
-// Adds the key and the value of the token to the cache.
+// Adds the keys and values of the tokens to the cache.
 SYCLBIN_KERNEL(1)
-void remember(const float *key, const float *value, const unsigned *state, float *keys, float *values, unsigned width,
-              unsigned longest) {
-  size_t i = syclbin::get_nd_item<1>().get_global_id(0), position = state[0];
-  if (i >= width || position >= longest) return;
-  keys[position * width + i] = key[i];
-  values[position * width + i] = value[i];
+void remember(const float *key, const float *value, const unsigned *state, float *keys, float *values, unsigned tokens,
+              unsigned width, unsigned longest) {
+  size_t i = syclbin::get_nd_item<1>().get_global_id(0), place = size_t(state[0]) * width + i;
+  if (i >= size_t(tokens) * width || place >= size_t(longest) * width) return;
+  keys[place] = key[i];
+  values[place] = value[i];
 }
 
-// out = softmax(query * keys / sqrt(size)) * values, for each head. Several heads may share keys and values.
+// out = softmax(query * keys / sqrt(size)) * values, for each token and head. A token attends to itself and to the tokens
+// before it. Several heads may share keys and values.
 SYCLBIN_KERNEL(1)
 SYCLBIN_WORK_GROUP_SIZE(HEAD_GROUP)
 void attend(const float *query, const float *keys, const float *values, const unsigned *state, float *scores,
-            float *out, unsigned heads, unsigned shared_heads, unsigned size, unsigned longest) {
+            float *out, unsigned tokens, unsigned heads, unsigned shared_heads, unsigned size, unsigned longest) {
   auto item = syclbin::get_nd_item<1>();
   auto group = item.get_group();
-  size_t head = item.get_group(0), local = item.get_local_id(0);
-  if (head >= heads || longest == 0) return; // the whole group
+  size_t number = item.get_group(0), local = item.get_local_id(0);
+  if (number >= size_t(tokens) * heads || longest == 0) return; // the whole group
+  size_t token = number / heads, head = number % heads;
   size_t shared = head * shared_heads / heads, stride = size_t(shared_heads) * size;
-  size_t count = sycl::min(size_t(state[0]) + 1, size_t(longest));
-  float *mine = scores + head * longest;
+  size_t count = sycl::min(state[0] + token + 1, size_t(longest));
+  float *mine = scores + number * longest;
+  query += number * size;
   float scale = sycl::rsqrt(float(size)), largest = -std::numeric_limits<float>::infinity();
   for (size_t t = local; t < count; t += HEAD_GROUP) {
     const float *key = keys + t * stride + shared * size;
     float score = 0;
-    for (size_t i = 0; i < size; ++i) score = sycl::fma(query[head * size + i], key[i], score);
+    for (size_t i = 0; i < size; ++i) score = sycl::fma(query[i], key[i], score);
     mine[t] = score * scale;
     largest = sycl::fmax(largest, mine[t]);
   }
@@ -82,7 +84,7 @@ void attend(const float *query, const float *keys, const float *values, const un
   for (size_t i = local; i < size; i += HEAD_GROUP) {
     float result = 0;
     for (size_t t = 0; t < count; ++t) result = sycl::fma(mine[t], values[t * stride + shared * size + i], result);
-    out[head * size + i] = result / sum;
+    out[number * size + i] = result / sum;
   }
 }
 

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A decoder on a device. Weights, activations and the cache stay there; the host records the launches for a token
-//! once, and replays them.
+//! A decoder on a device. Weights, activations and the cache stay there. The host records the launches for one token
+//! and for a batch of tokens once, and replays them.
 
 use candle_core::{Error, Result, Tensor};
 use syclbin_rt::{Buffer, Queue, Recording};
 
-use crate::matvec::{self, Matrix, Run, kernels as products};
-use crate::weights::{self, EPSILON, Layer, ROTARY_BASE, Sizes, Weights};
+use crate::matvec::{self, BATCH, Matrix, Products, Run};
+use crate::weights::{self, Layer, Sizes, Weights};
 
 syclbin_rt::include_syclbin! {
     #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "decoder";
 
-    // SAFETY: work-items beyond the sizes do nothing. Positions and tokens come from a buffer, are read once, and are
-    // checked before they are an index. The barriers are reached by all work-items of a group, or by none.
+    // SAFETY: work-items beyond the sizes do nothing. The position comes from a buffer, is read once, and is checked
+    // before it is an index. The barriers are reached by all work-items of a group, or by none.
     unsafe extern "SYCL" {
-        safe fn embed where table.len() >= vocabulary * width, state.len() >= 2, x.len() >= width;
-        safe fn rms_norm where x.len() >= width, weight.len() >= width, out.len() >= width;
-        safe fn rotate where x.len() >= 2 * heads * half, state.len() >= 1;
-        safe fn remember where key.len() >= width, value.len() >= width, state.len() >= 1,
+        safe fn rms_norm where x.len() >= tokens * width, weight.len() >= width, out.len() >= tokens * width;
+        safe fn rotate where x.len() >= 2 * tokens * heads * half, state.len() >= 1, factors.len() >= half;
+        safe fn remember where key.len() >= tokens * width, value.len() >= tokens * width, state.len() >= 1,
             keys.len() >= longest * width, values.len() >= longest * width;
-        safe fn attend where query.len() >= heads * size, out.len() >= heads * size, state.len() >= 1,
+        safe fn attend where query.len() >= tokens * heads * size, out.len() >= tokens * heads * size,
             keys.len() >= longest * shared_heads * size, values.len() >= longest * shared_heads * size,
-            scores.len() >= heads * longest;
+            scores.len() >= tokens * heads * longest, state.len() >= 1;
         safe fn gate_by where gate.len() >= n, up.len() >= n;
         safe fn add where x.len() >= n, y.len() >= n;
         safe fn choose where logits.len() >= vocabulary, state.len() >= 2;
@@ -47,9 +46,9 @@ struct DeviceLayer {
     values: Buffer<f32>,
 }
 
-/// The buffers that the kernels write for each token.
+/// The buffers that the kernels write for each batch of tokens.
 struct Activations {
-    /// The position, and the token.
+    /// The position of the first token, and the tokens.
     state: Buffer<u32>,
     x: Buffer<f32>,
     normed: Buffer<f32>,
@@ -69,18 +68,16 @@ struct Activations {
 
 pub struct Decoder {
     queue: Queue,
-    modules: Modules,
+    kernels: kernels::Module,
     sizes: Sizes,
-    embedding: Buffer<f32>,
+    epsilon: f32,
+    rotary_base: f32,
+    rotary_factors: Buffer<f32>,
+    embedding: Matrix,
     layers: Vec<DeviceLayer>,
     norm: Buffer<f32>,
     output: Matrix,
     activations: Activations,
-}
-
-struct Modules {
-    kernels: kernels::Module,
-    products: products::Module,
 }
 
 impl Decoder {
@@ -88,12 +85,19 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Fails if no device is found, or if it reports an error.
+    /// Fails if the sizes are not multiples of 64, if no device is found, or if it reports an error.
     pub fn new(weights: &Weights) -> Result<Self> {
         let queue = kernels::Module::best_device().and_then(|device| device.queue());
         let queue = queue.map_err(Error::wrap)?;
         let sizes = weights.sizes;
-        let matrix = |matrix: &weights::Matrix| Matrix::upload(&queue, matrix);
+        // Products fill whole groups of rows, and the vectors of a batch follow each other.
+        for size in [sizes.width, sizes.key(), sizes.hidden] {
+            if size % matvec::GROUP != 0 {
+                candle_core::bail!("the size {size} is not a multiple of {}", matvec::GROUP);
+            }
+        }
+        let mut products = Products::new(&queue);
+        let mut matrix = |matrix: &weights::Matrix| Matrix::upload(&mut products, matrix);
         let zeroed = |len: usize| queue.zeroed::<f32>(len).map_err(Error::wrap);
         let layer = |layer: &Layer| {
             Ok(DeviceLayer {
@@ -111,45 +115,32 @@ impl Decoder {
             })
         };
         let layers: Vec<_> = weights.layers.iter().map(layer).collect::<Result<_>>()?;
-        let output = matrix(&weights.output)?;
-        let matrices = layers.iter().flat_map(|layer| {
-            let DeviceLayer {
-                query,
-                key,
-                up,
-                down,
-                ..
-            } = layer;
-            [query, key, up, down]
-        });
-        let sums = matrices.chain([&output]).map(Matrix::sums);
-        // A product writes whole groups of rows, so its result is padded.
-        let padded = |len: usize| zeroed(len.next_multiple_of(matvec::GROUP));
+        let (embedding, output) = (matrix(&weights.embedding)?, matrix(&weights.output)?);
+        let largest = [sizes.width, sizes.key(), sizes.hidden].into_iter().max();
+        let sums = matvec::sums(BATCH * largest.unwrap_or_default()).max(output.sums());
+        let each = |len: usize| zeroed(BATCH * len);
         let activations = Activations {
-            state: queue.zeroed(2).map_err(Error::wrap)?,
-            x: padded(sizes.width)?,
-            normed: padded(sizes.width)?,
-            query: padded(sizes.width)?,
-            key: padded(sizes.key())?,
-            value: padded(sizes.key())?,
-            scores: zeroed(sizes.heads * sizes.longest)?,
-            attended: padded(sizes.width)?,
-            gate: padded(sizes.hidden)?,
-            up: padded(sizes.hidden)?,
-            change: padded(sizes.width)?,
-            logits: padded(sizes.vocabulary)?,
-            sums: zeroed(sums.max().unwrap_or_default())?,
-        };
-        let modules = || -> syclbin_rt::Result<Modules> {
-            Ok(Modules {
-                kernels: kernels::Module::load(&queue)?,
-                products: products::Module::load(&queue)?,
-            })
+            state: queue.zeroed(1 + BATCH).map_err(Error::wrap)?,
+            x: each(sizes.width)?,
+            normed: each(sizes.width)?,
+            query: each(sizes.width)?,
+            key: each(sizes.key())?,
+            value: each(sizes.key())?,
+            scores: each(sizes.heads * sizes.longest)?,
+            attended: each(sizes.width)?,
+            gate: each(sizes.hidden)?,
+            up: each(sizes.hidden)?,
+            change: each(sizes.width)?,
+            logits: zeroed(output.padded_rows())?,
+            sums: zeroed(sums)?,
         };
         Ok(Self {
-            modules: modules().map_err(Error::wrap)?,
+            kernels: kernels::Module::load(&queue).map_err(Error::wrap)?,
             sizes,
-            embedding: upload(&queue, &weights.embedding)?,
+            epsilon: weights.epsilon,
+            rotary_base: weights.rotary_base,
+            rotary_factors: upload(&queue, &weights.rotary_factors)?,
+            embedding,
             norm: upload(&queue, &weights.norm)?,
             queue,
             layers,
@@ -162,14 +153,53 @@ impl Decoder {
         &self.queue
     }
 
-    /// Sets the next token and its position.
+    /// Returns how many bytes of weights are read for a token or a batch.
+    pub fn weight_bytes(&self) -> usize {
+        let layers = self.layers.iter().flat_map(|layer| {
+            let attention = [&layer.query, &layer.key, &layer.value, &layer.attention_out];
+            attention
+                .into_iter()
+                .chain([&layer.gate, &layer.up, &layer.down])
+        });
+        layers.chain([&self.output]).map(Matrix::bytes).sum()
+    }
+
+    /// Sets the next tokens, at most [`BATCH`], and the position of the first.
     ///
     /// # Errors
     ///
     /// Fails if the device reports an error.
-    pub fn start(&mut self, token: u32, position: u32) -> syclbin_rt::Result<()> {
+    pub fn start(&mut self, tokens: &[u32], position: usize) -> syclbin_rt::Result<()> {
         let state = &mut self.activations.state;
-        self.queue.write(state, &[position, token])
+        let mut numbers = vec![number(position)];
+        numbers.extend(tokens);
+        self.queue
+            .write(&mut state.slice_mut(..numbers.len())?, &numbers)
+    }
+
+    /// Processes the first tokens of a text: whole batches by `batch`, the others by `single`. Afterwards, the next token
+    /// is chosen.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the device reports an error.
+    pub fn prompt(
+        &mut self,
+        tokens: &[u32],
+        batch: &Recording,
+        single: &Recording,
+    ) -> syclbin_rt::Result<()> {
+        // The last token is processed alone, because a batch computes no logits.
+        let (batches, _) = tokens[..tokens.len().saturating_sub(1)].as_chunks::<BATCH>();
+        for (index, tokens) in batches.iter().enumerate() {
+            self.start(tokens, index * BATCH)?;
+            batch.replay()?;
+        }
+        for (position, token) in tokens.iter().enumerate().skip(batches.len() * BATCH) {
+            self.start(&[*token], position)?;
+            single.replay()?;
+        }
+        Ok(())
     }
 
     /// Returns the next token.
@@ -192,25 +222,30 @@ impl Decoder {
         Ok(logits)
     }
 
-    /// Records the launches for a token.
+    /// Records the launches for one token or [`BATCH`] tokens.
     ///
     /// # Errors
     ///
     /// Fails if a launch is refused.
-    pub fn record(&mut self) -> syclbin_rt::Result<Recording> {
+    pub fn record(&mut self, tokens: usize) -> syclbin_rt::Result<Recording> {
         let mut recorder = self.queue.record();
-        self.step(&mut Run::Record(&mut recorder))?;
+        let mut run = Run {
+            recorder: Some(&mut recorder),
+            launches: 0,
+        };
+        self.step(tokens, &mut run)?;
         recorder.finish()
     }
 
-    /// Launches or records all kernels for a token, which compute the logits and choose the next token.
+    /// Launches or records all kernels for one token or [`BATCH`] tokens. For one token, they also compute the logits and
+    /// choose the next token.
     ///
     /// # Errors
     ///
     /// Fails if a launch is refused.
-    pub fn step(&mut self, run: &mut Run<'_>) -> syclbin_rt::Result<()> {
-        let (modules, sizes) = (&self.modules, self.sizes);
-        let (kernels, products) = (&modules.kernels, &modules.products);
+    pub fn step(&mut self, tokens: usize, run: &mut Run<'_>) -> syclbin_rt::Result<()> {
+        let (kernels, sizes, epsilon) = (&self.kernels, self.sizes, self.epsilon);
+        let (base, factors) = (self.rotary_base, &self.rotary_factors);
         let Activations {
             state,
             x,
@@ -226,47 +261,53 @@ impl Decoder {
             logits,
             sums,
         } = &mut self.activations;
-        let [width, hidden] = [sizes.width, sizes.hidden].map(number);
+        let count = number(tokens);
+        let [width, key_width] = [sizes.width, sizes.key()].map(number);
         let [heads, shared] = [sizes.heads, sizes.shared_heads].map(number);
         let [size, longest] = [sizes.head(), sizes.longest].map(number);
-        let vocabulary = number(sizes.vocabulary);
-        let embed = kernels.embed(&self.embedding, state, x, vocabulary, width);
-        run.kernel(embed, sizes.width)?;
+        let half = size / 2;
+        self.embedding.embed(state, x, tokens, run)?;
         for layer in &mut self.layers {
-            let norm = kernels.rms_norm(x, &layer.attention_norm, normed, width, EPSILON);
-            run.kernel(norm, GROUP)?;
-            layer.query.multiply(products, normed, query, sums, run)?;
-            layer.key.multiply(products, normed, key, sums, run)?;
-            layer.value.multiply(products, normed, value, sums, run)?;
-            let half = size / 2;
-            let rotate = kernels.rotate(query, state, heads, half, ROTARY_BASE);
-            run.kernel(rotate, sizes.width / 2)?;
-            let rotate = kernels.rotate(key, state, shared, half, ROTARY_BASE);
-            run.kernel(rotate, sizes.key() / 2)?;
+            let norm = &layer.attention_norm;
+            let norm = kernels.rms_norm(x, norm, normed, count, width, epsilon);
+            run.kernel(norm, tokens * GROUP)?;
+            layer.query.multiply(normed, query, sums, tokens, run)?;
+            layer.key.multiply(normed, key, sums, tokens, run)?;
+            layer.value.multiply(normed, value, sums, tokens, run)?;
+            let rotate = kernels.rotate(query, state, factors, count, heads, half, base);
+            run.kernel(rotate, tokens * sizes.width / 2)?;
+            let rotate = kernels.rotate(key, state, factors, count, shared, half, base);
+            run.kernel(rotate, tokens * sizes.key() / 2)?;
             let (keys, values) = (&mut layer.keys, &mut layer.values);
             let remember =
-                kernels.remember(key, value, state, keys, values, shared * size, longest);
-            run.kernel(remember, sizes.key())?;
+                kernels.remember(key, value, state, keys, values, count, key_width, longest);
+            run.kernel(remember, tokens * sizes.key())?;
             let attend = kernels.attend(
-                query, keys, values, state, scores, attended, heads, shared, size, longest,
+                query, keys, values, state, scores, attended, count, heads, shared, size, longest,
             );
-            run.kernel(attend, sizes.heads * HEAD_GROUP)?;
+            run.kernel(attend, tokens * sizes.heads * HEAD_GROUP)?;
             layer
                 .attention_out
-                .multiply(products, attended, change, sums, run)?;
-            run.kernel(kernels.add(x, change, width), sizes.width)?;
+                .multiply(attended, change, sums, tokens, run)?;
+            run.kernel(kernels.add(x, change, count * width), tokens * sizes.width)?;
 
-            let norm = kernels.rms_norm(x, &layer.feed_forward_norm, normed, width, EPSILON);
-            run.kernel(norm, GROUP)?;
-            layer.gate.multiply(products, normed, gate, sums, run)?;
-            layer.up.multiply(products, normed, up, sums, run)?;
-            run.kernel(kernels.gate_by(gate, up, hidden), sizes.hidden)?;
-            layer.down.multiply(products, gate, change, sums, run)?;
-            run.kernel(kernels.add(x, change, width), sizes.width)?;
+            let norm = &layer.feed_forward_norm;
+            let norm = kernels.rms_norm(x, norm, normed, count, width, epsilon);
+            run.kernel(norm, tokens * GROUP)?;
+            layer.gate.multiply(normed, gate, sums, tokens, run)?;
+            layer.up.multiply(normed, up, sums, tokens, run)?;
+            let hidden = tokens * sizes.hidden;
+            run.kernel(kernels.gate_by(gate, up, number(hidden)), hidden)?;
+            layer.down.multiply(gate, change, sums, tokens, run)?;
+            run.kernel(kernels.add(x, change, count * width), tokens * sizes.width)?;
         }
-        let norm = kernels.rms_norm(x, &self.norm, normed, width, EPSILON);
+        if tokens > 1 {
+            return Ok(());
+        }
+        let norm = kernels.rms_norm(x, &self.norm, normed, 1, width, epsilon);
         run.kernel(norm, GROUP)?;
-        self.output.multiply(products, normed, logits, sums, run)?;
+        self.output.multiply(normed, logits, sums, 1, run)?;
+        let vocabulary = number(sizes.vocabulary);
         run.kernel(kernels.choose(logits, state, vocabulary), GROUP)
     }
 }

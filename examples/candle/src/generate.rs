@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates tokens on the device and by candle on the CPU, and compares them.
 
+use std::io::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use candle_core::quantized::GgmlDType;
 use candle_core::{Error, Result};
 
+use syclbin_rt::Recording;
+
 use crate::decoder::Decoder;
-use crate::matvec::Run;
+use crate::matvec::{BATCH, Run};
 use crate::reference::Reference;
-use crate::weights::{Sizes, Weights};
+use crate::weights::{Model, Sizes, Weights};
 
 /// Sizes for a quick test, with a cache and with heads that share keys.
 pub const SMALL: Sizes = Sizes {
@@ -43,6 +47,8 @@ const FIRST: u32 = 1;
 pub fn run(sizes: Sizes, tokens: usize) -> Result<()> {
     for format in [
         GgmlDType::F32,
+        GgmlDType::F16,
+        GgmlDType::BF16,
         GgmlDType::Q8_0,
         GgmlDType::Q4_0,
         GgmlDType::Q4K,
@@ -52,84 +58,193 @@ pub fn run(sizes: Sizes, tokens: usize) -> Result<()> {
             "decoder   {} layers of {}, {} tokens, {format:?}",
             sizes.layers, sizes.width, tokens
         );
-        compare(&weights, tokens)?;
+        let mut decoder = Decoder::new(&weights)?;
+        let chosen = agree(&mut decoder, &weights, &[FIRST], tokens)?;
+        measure(&mut decoder, &weights, &chosen)?;
     }
     Ok(())
 }
 
-fn compare(weights: &Weights, tokens: usize) -> Result<()> {
-    let mut decoder = Decoder::new(weights)?;
+/// Continues a text with a model from a GGUF file, and prints it.
+///
+/// # Errors
+///
+/// Fails if the file cannot be used, if a token is not in the vocabulary, if `check` is set and candle disagrees, or if
+/// the device reports an error.
+pub fn continue_text(path: &Path, prompt: &[u32], tokens: usize, check: bool) -> Result<()> {
+    let mut model = Model::open(path)?;
+    let first = [model.first];
+    let prompt = if prompt.is_empty() { &first } else { prompt };
+    let sizes = &mut model.weights.sizes;
+    if let Some(token) = prompt
+        .iter()
+        .find(|token| **token as usize >= sizes.vocabulary)
+    {
+        candle_core::bail!(
+            "token {token} is not one of the {} of the model",
+            sizes.vocabulary
+        );
+    }
+    let needed = prompt.len() + tokens;
+    if needed > sizes.longest {
+        candle_core::bail!(
+            "{needed} tokens exceed the model's maximum of {}",
+            sizes.longest
+        );
+    }
+    // The cache has room for this text only.
+    sizes.longest = needed;
+    let mut decoder = Decoder::new(&model.weights)?;
+    println!("device    {}", decoder.queue().device());
+    if check {
+        agree(&mut decoder, &model.weights, prompt, tokens)?;
+    }
+    let (batch, single) = recordings(&mut decoder)?;
+    let start = Instant::now();
+    decoder
+        .prompt(prompt, &batch, &single)
+        .map_err(Error::wrap)?;
+    let mut token = decoder.token().map_err(Error::wrap)?;
+    let prompt_time = start.elapsed();
+    for token in prompt {
+        print!("{}", model.text(*token));
+    }
+    let (start, mut count) = (Instant::now(), 1);
+    while Some(token) != model.last {
+        print!("{}", model.text(token));
+        std::io::stdout().flush()?;
+        if count == tokens {
+            break;
+        }
+        single.replay().map_err(Error::wrap)?;
+        token = decoder.token().map_err(Error::wrap)?;
+        count += 1;
+    }
+    println!();
+    println!("prompt    {}", rate(prompt.len(), prompt_time));
+    println!("text      {}", rate(count, start.elapsed()));
+    Ok(())
+}
+
+/// Records the launches for a batch and for one token.
+fn recordings(decoder: &mut Decoder) -> Result<(Recording, Recording)> {
+    let mut record = |tokens| decoder.record(tokens).map_err(Error::wrap);
+    Ok((record(BATCH)?, record(1)?))
+}
+
+/// Processes a prompt and generates tokens, compares each of these and the logits with candle's, and returns the prompt
+/// and the tokens.
+fn agree(
+    decoder: &mut Decoder,
+    weights: &Weights,
+    prompt: &[u32],
+    tokens: usize,
+) -> Result<Vec<u32>> {
     let mut exact = Reference::new(weights, true)?;
     let mut largest: f32 = 0.0;
-    let mut chosen = vec![FIRST];
-    let recording = decoder.record().map_err(Error::wrap)?;
-    decoder.start(FIRST, 0).map_err(Error::wrap)?;
-    for position in 0..tokens {
-        recording.replay().map_err(Error::wrap)?;
-        let ours = decoder.logits().map_err(Error::wrap)?;
-        let theirs = exact.forward(chosen[position], position)?;
-        let pairs = ours.iter().zip(&theirs);
-        // Treat NaN as an infinite difference, because `f32::max` ignores it.
-        let distance = |(ours, theirs): (&f32, &f32)| {
-            let distance = (ours - theirs).abs();
-            if distance.is_nan() {
-                f32::INFINITY
-            } else {
-                distance
-            }
+    let mut chosen = prompt.to_vec();
+    let (batch, single) = recordings(decoder)?;
+    for generated in 0..tokens {
+        let position = chosen.len() - 1;
+        let theirs = if generated == 0 {
+            decoder
+                .prompt(prompt, &batch, &single)
+                .map_err(Error::wrap)?;
+            exact.forward(prompt, 0)?
+        } else {
+            single.replay().map_err(Error::wrap)?;
+            exact.forward(&chosen[position..], position)?
         };
-        largest = pairs.map(distance).fold(largest, f32::max);
+        let ours = decoder.logits().map_err(Error::wrap)?;
+        largest = largest.max(farthest(&ours, &theirs));
         let token = decoder.token().map_err(Error::wrap)?;
         let expected = most_likely(&theirs);
         if token != expected {
-            candle_core::bail!("token {position} is {token}, but candle chose {expected}");
+            candle_core::bail!("token {generated} is {token}, but candle chose {expected}");
         }
         chosen.push(token);
     }
     if largest > 1e-3 {
         candle_core::bail!("logits differ by {largest:.1e}, more than 1e-3");
     }
-    let distinct: std::collections::BTreeSet<_> = chosen[1..].iter().collect();
+    let distinct: std::collections::BTreeSet<_> = chosen[prompt.len()..].iter().collect();
     println!(
         "agree     with candle: {tokens} tokens ({} distinct), logits differ by at most {largest:.1e}",
         distinct.len()
     );
+    Ok(chosen)
+}
+
+/// Generates the same tokens again without reading each back, and then uses all but the last as a prompt. Prints how fast
+/// the device and candle are.
+fn measure(decoder: &mut Decoder, weights: &Weights, chosen: &[u32]) -> Result<()> {
+    let (batch, single) = recordings(decoder)?;
+    let tokens = chosen.len() - 1;
+    let expected = chosen[tokens];
+    let check = |decoder: &Decoder, what: &str| match decoder.token().map_err(Error::wrap)? {
+        last if last == expected => Ok(()),
+        last => candle_core::bail!("the last token is {last} {what}, but {expected} otherwise"),
+    };
 
     let mut reference = Reference::new(weights, false)?;
     let candle = timed(|| {
         (0..tokens).try_for_each(|position| {
-            let logits = reference.forward(chosen[position], position)?;
+            let logits = reference.forward(&chosen[position..=position], position)?;
             std::hint::black_box(most_likely(&logits));
             Ok(())
         })
     })?;
+    let mut run = Run::default();
+    let mut enqueued = [Duration::ZERO; 2];
     let launched = timed(|| {
-        decoder.start(FIRST, 0).map_err(Error::wrap)?;
-        (0..tokens).try_for_each(|_| decoder.step(&mut Run::Now).map_err(Error::wrap))?;
+        decoder.start(&chosen[..1], 0).map_err(Error::wrap)?;
+        enqueued[0] = timed(|| {
+            let mut steps = 0..tokens;
+            steps.try_for_each(|_| decoder.step(1, &mut run).map_err(Error::wrap))
+        })?;
         decoder.queue().wait().map_err(Error::wrap)
     })?;
+    check(decoder, "if nothing is read back")?;
     let recorded = timed(|| {
-        decoder.start(FIRST, 0).map_err(Error::wrap)?;
-        (0..tokens).try_for_each(|_| recording.replay().map(drop).map_err(Error::wrap))?;
+        decoder.start(&chosen[..1], 0).map_err(Error::wrap)?;
+        enqueued[1] = timed(|| {
+            let mut steps = 0..tokens;
+            steps.try_for_each(|_| single.replay().map(drop).map_err(Error::wrap))
+        })?;
         decoder.queue().wait().map_err(Error::wrap)
     })?;
-    let last = decoder.token().map_err(Error::wrap)?;
-    let expected = chosen[tokens];
-    if last != expected {
-        candle_core::bail!(
-            "the last token is {last} if nothing is read back, but {expected} otherwise"
-        );
-    }
-    for (name, time) in [
-        ("candle", candle),
-        ("launched", launched),
-        ("recorded", recorded),
-    ] {
-        println!(
-            "{name:<9} {:.0} tokens/s",
-            tokens as f64 / time.as_secs_f64()
-        );
-    }
+    check(decoder, "if launches are replayed")?;
+    let mut reference = Reference::new(weights, false)?;
+    let candle_prompt = timed(|| reference.forward(&chosen[..tokens], 0).map(drop))?;
+    let prompt = timed(|| {
+        let prompt = decoder.prompt(&chosen[..tokens], &batch, &single);
+        prompt
+            .and_then(|()| decoder.queue().wait())
+            .map_err(Error::wrap)
+    })?;
+    check(decoder, "after a prompt in batches")?;
+
+    println!(
+        "candle    {}, {} for a prompt",
+        rate(tokens, candle),
+        rate(tokens, candle_prompt)
+    );
+    println!("launched  {}", rate(tokens, launched));
+    println!(
+        "recorded  {}, {} for a prompt",
+        rate(tokens, recorded),
+        rate(tokens, prompt)
+    );
+    let bytes = decoder.weight_bytes() as f64;
+    let each = |time: Duration| 1e6 * time.as_secs_f64() / tokens as f64;
+    println!(
+        "a token   {} launches, {:.0} us of host time, {:.0} if recorded; {:.1} MB of weights, {:.1} GB/s",
+        run.launches / tokens,
+        each(enqueued[0]),
+        each(enqueued[1]),
+        bytes / 1e6,
+        bytes * tokens as f64 / recorded.as_secs_f64() / 1e9
+    );
     Ok(())
 }
 
@@ -137,6 +252,19 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed())
+}
+
+fn rate(tokens: usize, time: Duration) -> String {
+    format!("{:.0} tokens/s", tokens as f64 / time.as_secs_f64())
+}
+
+/// Returns the largest difference of two logits. A NaN counts as an infinite difference.
+fn farthest(ours: &[f32], theirs: &[f32]) -> f32 {
+    let pairs = ours.iter().zip(theirs);
+    let differences = pairs.map(|(ours, theirs)| (ours - theirs).abs());
+    // `f32::max` ignores NaN.
+    let differences = differences.map(|value| if value.is_nan() { f32::INFINITY } else { value });
+    differences.fold(0.0, f32::max)
 }
 
 /// Returns the first of the largest logits.

@@ -3,6 +3,8 @@
 //!
 //! - `candle [ROWS COLUMNS]`: a quantized matrix times a vector, as an operation of candle
 //! - `candle decoder [small]`: a decoder that generates tokens
+//! - `candle save FILE`: writes the small decoder's weights to a GGUF file
+//! - `candle model FILE [check] [TOKEN...]`: continues a text with a model from a GGUF file
 //! - `candle matmul [M K N]`: a matrix times a matrix, compared with two crates
 
 mod decoder;
@@ -13,17 +15,28 @@ mod reference;
 mod weights;
 
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
 use candle_core::{Device, Module, Result, Tensor};
 
 use matvec::DeviceMatrix;
+use weights::Weights;
 
 /// Two layers of a language model with 8 billion weights.
 const SIZES: [[usize; 2]; 2] = [[4096, 4096], [14336, 4096]];
 /// How often each side multiplies, in turns; the fastest counts.
 const TURNS: usize = 50;
+/// How many tokens `model` generates at most.
+const GENERATED: usize = 64;
+
+const USAGE: &str = "usage:
+  candle [ROWS COLUMNS]                  COLUMNS is a multiple of 32
+  candle decoder [small]
+  candle save FILE
+  candle model FILE [check] [TOKEN...]   tokens are numbers
+  candle matmul [M K N]";
 
 fn main() -> ExitCode {
     match run() {
@@ -41,31 +54,38 @@ fn run() -> Result<()> {
     match words[..] {
         ["decoder"] => return generate::run(generate::LARGE, 64),
         ["decoder", "small"] => return generate::run(generate::SMALL, 32),
-        ["matmul"] => return matmul::run(&matmul::SIZES),
-        ["matmul", m, k, n] => {
-            let size = [m, k, n].map(|text| text.parse().ok().filter(|n| *n > 0));
-            let [Some(m), Some(k), Some(n)] = size else {
-                candle_core::bail!("usage: candle matmul [M K N], with positive integers");
-            };
-            return matmul::run(&[[m, k, n]]);
+        ["save", file] => {
+            let weights = Weights::random(generate::SMALL, GgmlDType::Q4K)?;
+            return weights.save(file.as_ref());
         }
+        ["model", file, "check", ref tokens @ ..] => {
+            return generate::continue_text(file.as_ref(), &parsed(tokens)?, GENERATED, true);
+        }
+        ["model", file, ref tokens @ ..] => {
+            return generate::continue_text(file.as_ref(), &parsed(tokens)?, GENERATED, false);
+        }
+        ["matmul"] => return matmul::run(&matmul::SIZES),
+        ["matmul", ref sizes @ ..] => match parsed(sizes)?[..] {
+            [m, k, n] if m > 0 && k > 0 && n > 0 => return matmul::run(&[[m, k, n]]),
+            _ => candle_core::bail!("{USAGE}"),
+        },
         _ => {}
     }
-    let numbers = words.iter().map(|text| text.parse());
-    let numbers: std::result::Result<Vec<usize>, _> = numbers.collect();
-    let sizes = match numbers.as_deref() {
-        Ok([]) => SIZES.to_vec(),
-        Ok(&[rows, columns]) if rows > 0 && columns > 0 && columns % 32 == 0 => {
-            vec![[rows, columns]]
-        }
-        _ => candle_core::bail!(
-            "usage: candle [ROWS COLUMNS] (COLUMNS must be a multiple of 32), candle decoder [small], or candle matmul [M K N]"
-        ),
+    let sizes = match parsed(&words)?[..] {
+        [] => SIZES.to_vec(),
+        [rows, columns] if rows > 0 && columns > 0 && columns % 32 == 0 => vec![[rows, columns]],
+        _ => candle_core::bail!("{USAGE}"),
     };
     for [rows, columns] in sizes {
         compare(rows, columns)?;
     }
     Ok(())
+}
+
+fn parsed<T: FromStr>(words: &[&str]) -> Result<Vec<T>> {
+    let numbers = words.iter().map(|word| word.parse().ok());
+    let numbers: Option<Vec<T>> = numbers.collect();
+    numbers.ok_or_else(|| candle_core::Error::msg(USAGE))
 }
 
 fn compare(rows: usize, columns: usize) -> Result<()> {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A matrix times a matrix: on the device, by candle (crate `gemm`) and by ndarray (crate `matrixmultiply`). A tuner
-//! first chooses the sizes of the kernel for this device.
+//! chooses the sizes of the kernel for each device once.
 
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use candle_core::{Device, Error, Result, Tensor};
@@ -58,6 +61,42 @@ impl Matmul {
     /// The elements of c that a work-group computes, in each dimension.
     fn square(&self) -> usize {
         self.side as usize * EACH
+    }
+
+    /// Returns the kernel with the sizes that an earlier run found to be the fastest on the device of `queue`. If there
+    /// was none, tries all sizes that fit, and remembers the fastest.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no size fits, if the sizes cannot be remembered, or if the device reports an error.
+    fn for_device(queue: &Queue) -> Result<Self> {
+        let device = queue.device().to_string();
+        let file = remembered_sizes();
+        let lines = file.as_deref().map(std::fs::read_to_string);
+        let lines = lines.and_then(std::result::Result::ok).unwrap_or_default();
+        let sizes = lines.lines().find_map(|line| sizes_of(line, &device));
+        if let Some(sizes) = sizes {
+            println!(
+                "tuner     side {}, depth {}, remembered",
+                sizes[0], sizes[1]
+            );
+            return Self::new(queue, sizes).map_err(Error::wrap);
+        }
+        let start = Instant::now();
+        let tuned = Self::tuned(queue).map_err(Error::wrap)?;
+        let (fastest, time) =
+            tuned.ok_or_else(|| Error::msg("no work-group size fits this device"))?;
+        let (side, depth) = (fastest.side, fastest.depth);
+        println!(
+            "tuner     side {side}, depth {depth}: {:.0} GFLOP/s; took {:.1} s",
+            rate(TRIAL, time),
+            start.elapsed().as_secs_f64()
+        );
+        if let Some(file) = file {
+            let mut file = File::options().append(true).create(true).open(file)?;
+            file.write_all(format!("{side} {depth} {device}\n").as_bytes())?;
+        }
+        Ok(fastest)
     }
 
     /// Tries all sizes that fit the device of `queue`, and returns the fastest with its time.
@@ -127,20 +166,30 @@ pub fn run(sizes: &[Size]) -> Result<()> {
     let queue = kernels::Module::best_device().and_then(|device| device.queue());
     let queue = queue.map_err(Error::wrap)?;
     println!("device    {}", queue.device());
-    let start = Instant::now();
-    let tuned = Matmul::tuned(&queue).map_err(Error::wrap)?;
-    let (matmul, time) = tuned.ok_or_else(|| Error::msg("no work-group size fits this device"))?;
-    println!(
-        "tuner     side {}, depth {}: {:.0} GFLOP/s; took {:.1} s",
-        matmul.side,
-        matmul.depth,
-        rate(TRIAL, time),
-        start.elapsed().as_secs_f64()
-    );
+    let matmul = Matmul::for_device(&queue)?;
     for size in sizes {
         compare(&matmul, *size)?;
     }
     Ok(())
+}
+
+/// Returns the file that remembers the sizes for each device: a line of side, depth and device. `None` if there is no
+/// cache directory.
+fn remembered_sizes() -> Option<PathBuf> {
+    let cache = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
+    };
+    std::fs::create_dir_all(&cache).ok()?;
+    Some(cache.join("syclbin-candle-sizes.txt"))
+}
+
+/// Reads the sizes of a line, if they are for this device.
+fn sizes_of(line: &str, device: &str) -> Option<[u32; 2]> {
+    let (side, rest) = line.split_once(' ')?;
+    let (depth, name) = rest.split_once(' ')?;
+    let [side, depth] = [side, depth].map(|text| text.parse().ok().filter(|size| *size > 0));
+    (name == device).then_some([side?, depth?])
 }
 
 fn compare(matmul: &Matmul, size: Size) -> Result<()> {

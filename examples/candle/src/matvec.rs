@@ -9,35 +9,93 @@ use syclbin_rt::{AnyRange, Buffer, Queue, Recorder, SafeLaunch};
 
 syclbin_rt::include_syclbin! {
     #[allow(unsafe_code, reason = "a contract")]
-    pub mod kernels = "matvec";
+    mod kernels = "matvec";
 
-    // SAFETY: work-items beyond the matrix do nothing, and each of the others writes a sum.
+    // SAFETY: work-items beyond the matrix do nothing, and so do all of them if `words_of_block` does not fit the format.
+    // Each of the others writes its own sums or numbers. Tokens are checked before they are an index.
     unsafe extern "SYCL" {
-        safe fn multiply_q4 where words.len() >= 256 * groups * blocks, scales.len() >= 64 * groups * blocks,
-            minima.len() >= 64 * groups * blocks, x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
-        safe fn multiply_q4k where words.len() >= 256 * groups * blocks, scales.len() >= 64 * groups * blocks,
-            minima.len() >= 64 * groups * blocks, x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
-        safe fn multiply_q8 where words.len() >= 512 * groups * blocks, scales.len() >= 64 * groups * blocks,
-            minima.len() >= 64 * groups * blocks, x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
-        safe fn multiply_f32 where words.len() >= 2048 * groups * blocks, scales.len() >= 64 * groups * blocks,
-            minima.len() >= 64 * groups * blocks, x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
-        safe fn add_up where sums.len() >= 64 * groups * parts, y.len() >= 64 * groups;
+        safe fn multiply where words.len() >= 64 * words_of_block * groups * blocks,
+            scales.len() >= 64 * groups * blocks, minima.len() >= 64 * groups * blocks,
+            x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
+        safe fn multiply_batch where words.len() >= 64 * words_of_block * groups * blocks,
+            scales.len() >= 64 * groups * blocks, minima.len() >= 64 * groups * blocks,
+            x.len() >= 256 * blocks, sums.len() >= 512 * groups * parts;
+        safe fn add_up where sums.len() >= n * parts, y.len() >= n;
+        safe fn embed where words.len() >= 64 * words_of_block * groups * blocks,
+            scales.len() >= 64 * groups * blocks, minima.len() >= 64 * groups * blocks,
+            state.len() > tokens, x.len() >= 32 * tokens * blocks;
     }
 }
 
-/// Weights of a block, in all formats.
+/// The weights of a block.
 const BLOCK: usize = 32;
 /// Rows that are side by side, as in kernels/matvec.cpp.
 pub const GROUP: usize = 64;
-/// Into how many sums a row is divided.
+/// The number of vectors that [`Matrix::multiply`] takes at once, as in kernels/matvec.cpp.
+pub const BATCH: usize = 8;
+/// The number of sums that each product of a row and a vector is divided into.
 const PARTS: u32 = 8;
 
-/// A matrix in the format Q4_0, Q4_K, Q8_0 or F32 on a device.
+/// The formats of weights, numbered as in kernels/matvec.cpp, with the words of a block.
+const FORMATS: [(GgmlDType, u32); 6] = [
+    (GgmlDType::F32, 32),
+    (GgmlDType::F16, 16),
+    (GgmlDType::BF16, 16),
+    (GgmlDType::Q8_0, 8),
+    (GgmlDType::Q4_0, 4),
+    (GgmlDType::Q4K, 4),
+];
+
+/// Returns how many partial sums `results` results of a product need.
+pub fn sums(results: usize) -> usize {
+    results * PARTS as usize
+}
+
+/// Returns whether [`Matrix::upload`] accepts the format.
+pub fn is_supported(dtype: GgmlDType) -> bool {
+    FORMATS.iter().any(|(format, _)| *format == dtype)
+}
+
+/// The kernels, compiled for each format when a matrix needs it.
+pub struct Products<'q> {
+    queue: &'q Queue,
+    modules: [Option<kernels::Module>; FORMATS.len()],
+}
+
+impl<'q> Products<'q> {
+    pub fn new(queue: &'q Queue) -> Self {
+        Self {
+            queue,
+            modules: Default::default(),
+        }
+    }
+
+    /// Returns the kernels for a format, and the words of a block.
+    fn get(&mut self, dtype: GgmlDType) -> Result<(kernels::Module, u32)> {
+        let index = FORMATS.iter().position(|(format, _)| *format == dtype);
+        let Some(index) = index else {
+            let names = FORMATS.map(|(format, _)| format!("{format:?}")).join(", ");
+            candle_core::bail!("cannot upload a matrix in {dtype:?}; the kernels support {names}");
+        };
+        let module = match self.modules[index].take() {
+            Some(module) => module,
+            None => {
+                let builder = kernels::Module::builder(self.queue).format(index as u32);
+                builder.load().map_err(Error::wrap)?
+            }
+        };
+        self.modules[index] = Some(module.clone());
+        Ok((module, FORMATS[index].1))
+    }
+}
+
+/// A matrix on a device, in one of [`FORMATS`].
 pub struct Matrix {
-    format: Format,
+    kernels: kernels::Module,
     rows: usize,
     groups: u32,
     blocks: u32,
+    words_of_block: u32,
     words: Buffer<u32>,
     scales: Buffer<f32>,
     minima: Buffer<f32>,
@@ -46,7 +104,6 @@ pub struct Matrix {
 /// A matrix on a device. `tensor.apply_op1_no_bwd(&matrix)` multiplies it by each vector of a tensor.
 pub struct DeviceMatrix {
     queue: Queue,
-    kernels: kernels::Module,
     matrix: Matrix,
     /// Threads that share a matrix take turns.
     vectors: Mutex<Vectors>,
@@ -59,97 +116,116 @@ struct Vectors {
     y: Buffer<f32>,
 }
 
-/// How the words of a block are multiplied.
-#[derive(Clone, Copy)]
-enum Format {
-    Q4,
-    Q4K,
-    Q8,
-    F32,
-}
-
 impl Matrix {
     /// Uploads a matrix.
     ///
     /// # Errors
     ///
-    /// Fails if the tensor has another format or is not a matrix, or if the device reports an error.
-    pub fn upload(queue: &Queue, matrix: &QTensor) -> Result<Self> {
+    /// Fails if the tensor has another format or is not a matrix, if its columns are not a multiple of 32, or if the
+    /// device reports an error.
+    pub fn upload(products: &mut Products<'_>, matrix: &QTensor) -> Result<Self> {
         let dtype = matrix.dtype();
-        let format = match dtype {
-            GgmlDType::Q4_0 => Format::Q4,
-            GgmlDType::Q4K => Format::Q4K,
-            GgmlDType::Q8_0 => Format::Q8,
-            GgmlDType::F32 => Format::F32,
-            other => candle_core::bail!(
-                "cannot upload a matrix in {other:?}: only Q4_0, Q4K, Q8_0 and F32 are implemented"
-            ),
-        };
+        let (kernels, words_of_block) = products.get(dtype)?;
+        let queue = products.queue;
         let (rows, columns) = matrix.shape().dims2()?;
+        if columns % BLOCK != 0 {
+            candle_core::bail!(
+                "cannot upload a matrix with {columns} columns, because {columns} is not a multiple of 32"
+            );
+        }
         let (groups, blocks) = (rows.div_ceil(GROUP), columns / BLOCK);
-        let side_by_side = SideBySide::new(&matrix.data()?, dtype, groups, blocks);
-        let SideBySide {
-            words,
-            scales,
-            minima,
-        } = side_by_side;
+        let bytes = matrix.data()?;
+        let rearranged = SideBySide::new(&bytes, dtype, words_of_block as usize, groups, blocks);
         let numbers = |numbers: &[f32]| queue.upload(numbers).map_err(Error::wrap);
         Ok(Self {
-            format,
+            kernels,
             rows,
             groups: u32::try_from(groups).unwrap_or(u32::MAX),
             blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            words: queue.upload(&words).map_err(Error::wrap)?,
-            scales: numbers(&scales)?,
-            minima: numbers(&minima)?,
+            words_of_block,
+            words: queue.upload(&rearranged.words).map_err(Error::wrap)?,
+            scales: numbers(&rearranged.scales)?,
+            minima: numbers(&rearranged.minima)?,
         })
     }
 
-    /// Returns the number of rows, padded to whole groups: what the result of a product needs.
+    /// Returns the number of rows, padded to whole groups: the length of a product.
     pub fn padded_rows(&self) -> usize {
         self.groups as usize * GROUP
     }
 
-    /// Returns the number of sums that a product needs.
+    /// Returns the number of sums that a product with a vector needs.
     pub fn sums(&self) -> usize {
-        self.padded_rows() * PARTS as usize
+        sums(self.padded_rows())
     }
 
-    /// Multiplies the matrix by `x`, and writes the result to `y`. `run` decides whether the kernels are launched or
-    /// recorded.
+    /// Returns how many bytes a product reads from the matrix.
+    pub fn bytes(&self) -> usize {
+        4 * (self.words.len() + self.scales.len())
+    }
+
+    /// Multiplies the matrix by one vector or by [`BATCH`] vectors, which follow each other in `x`, and writes the
+    /// results to `y`. `run` decides whether the kernels are launched or recorded.
     pub fn multiply(
         &self,
-        kernels: &kernels::Module,
         x: &Buffer<f32>,
         y: &mut Buffer<f32>,
         sums: &mut Buffer<f32>,
+        vectors: usize,
         run: &mut Run<'_>,
     ) -> syclbin_rt::Result<()> {
-        let Self {
-            words,
-            scales,
-            minima,
-            ..
-        } = self;
-        let (groups, blocks, rows) = (self.groups, self.blocks, self.padded_rows());
-        let kernel = match self.format {
-            Format::Q4 => kernels::Module::multiply_q4,
-            Format::Q4K => kernels::Module::multiply_q4k,
-            Format::Q8 => kernels::Module::multiply_q8,
-            Format::F32 => kernels::Module::multiply_f32,
+        let (kernels, rows) = (&self.kernels, self.padded_rows());
+        let product = if vectors == BATCH {
+            kernels::Module::multiply_batch
+        } else {
+            kernels::Module::multiply
         };
-        let product = kernel(
-            kernels, words, scales, minima, x, sums, groups, blocks, PARTS,
+        let product = product(
+            kernels,
+            &self.words,
+            &self.scales,
+            &self.minima,
+            x,
+            sums,
+            self.groups,
+            self.blocks,
+            PARTS,
+            self.words_of_block,
         );
         run.kernel(product, [PARTS as usize, rows])?;
-        run.kernel(kernels.add_up(sums, y, groups, PARTS), rows)
+        let results = vectors * rows;
+        run.kernel(kernels.add_up(sums, y, results as u32, PARTS), results)
+    }
+
+    /// Copies the rows of `tokens` tokens to `x`. `state` contains the tokens after the position.
+    pub fn embed(
+        &self,
+        state: &Buffer<u32>,
+        x: &mut Buffer<f32>,
+        tokens: usize,
+        run: &mut Run<'_>,
+    ) -> syclbin_rt::Result<()> {
+        let embed = self.kernels.embed(
+            &self.words,
+            &self.scales,
+            &self.minima,
+            state,
+            x,
+            self.groups,
+            self.blocks,
+            tokens as u32,
+            self.words_of_block,
+        );
+        run.kernel(embed, tokens * self.blocks as usize)
     }
 }
 
-/// Whether kernels are launched now or recorded.
-pub enum Run<'r> {
-    Now,
-    Record(&'r mut Recorder),
+/// Launches kernels, or records their launches, and counts them.
+#[derive(Default)]
+pub struct Run<'r> {
+    /// Where the launches are recorded; `None` launches the kernels now.
+    pub recorder: Option<&'r mut Recorder>,
+    pub launches: usize,
 }
 
 impl Run<'_> {
@@ -158,9 +234,10 @@ impl Run<'_> {
         launch: SafeLaunch<'_, N, R>,
         range: impl Into<R>,
     ) -> syclbin_rt::Result<()> {
-        match self {
-            Self::Now => launch.launch(range).map(drop),
-            Self::Record(recorder) => launch.record(recorder, range),
+        self.launches += 1;
+        match &mut self.recorder {
+            None => launch.launch(range).map(drop),
+            Some(recorder) => launch.record(recorder, range),
         }
     }
 }
@@ -175,10 +252,9 @@ impl DeviceMatrix {
         let columns = matrix.shape().dims2()?.1;
         let queue = kernels::Module::best_device().and_then(|device| device.queue());
         let queue = queue.map_err(Error::wrap)?;
-        let matrix = Matrix::upload(&queue, matrix)?;
+        let matrix = Matrix::upload(&mut Products::new(&queue), matrix)?;
         let prepare = || -> syclbin_rt::Result<Self> {
             Ok(Self {
-                kernels: kernels::Module::load(&queue)?,
                 vectors: Mutex::new(Vectors {
                     x: queue.zeroed(columns)?,
                     sums: queue.zeroed(matrix.sums())?,
@@ -201,8 +277,7 @@ impl DeviceMatrix {
         let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let Vectors { x, sums, y } = &mut *vectors;
         self.queue.write(x, from)?;
-        self.matrix
-            .multiply(&self.kernels, x, y, sums, &mut Run::Now)?;
+        self.matrix.multiply(x, y, sums, 1, &mut Run::default())?;
         self.queue.read(&*y.slice(..self.matrix.rows)?, to)
     }
 }
@@ -244,13 +319,14 @@ struct SideBySide {
 
 impl SideBySide {
     /// Takes the blocks of a matrix in a format of GGUF.
-    fn new(bytes: &[u8], format: GgmlDType, groups: usize, blocks: usize) -> Self {
+    fn new(
+        bytes: &[u8],
+        format: GgmlDType,
+        words_of_block: usize,
+        groups: usize,
+        blocks: usize,
+    ) -> Self {
         let all = GROUP * groups * blocks;
-        let words_of_block = match format {
-            GgmlDType::F32 => 32,
-            GgmlDType::Q8_0 => 8,
-            _ => 4,
-        };
         let mut new = Self {
             words: vec![0; words_of_block * all],
             scales: vec![0.0; all],
@@ -269,14 +345,12 @@ impl SideBySide {
             }
         };
         match format {
-            GgmlDType::F32 => bytes
-                .chunks_exact(128)
-                .for_each(|bytes| push(1.0, 0.0, bytes)),
-            GgmlDType::Q8_0 => bytes
-                .chunks_exact(34)
-                .for_each(|block| push(f16(block), 0.0, &block[2..])),
-            GgmlDType::Q4_0 => bytes
-                .chunks_exact(18)
+            GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => bytes
+                .chunks_exact(4 * words_of_block)
+                .for_each(|block| push(1.0, 0.0, block)),
+            // The scale comes first.
+            GgmlDType::Q8_0 | GgmlDType::Q4_0 => bytes
+                .chunks_exact(2 + 4 * words_of_block)
                 .for_each(|block| push(f16(block), 0.0, &block[2..])),
             _ => bytes.chunks_exact(144).for_each(|blocks| {
                 let (scale, minimum) = (f16(blocks), f16(&blocks[2..]));

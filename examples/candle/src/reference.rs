@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use candle_core::quantized::QMatMul;
-use candle_core::{D, Device, Module, Result, Tensor};
+use candle_core::{D, DType, Device, IndexOp, Module, Result, Tensor};
 
-use crate::weights::{EPSILON, Layer, Matrix, ROTARY_BASE, Sizes, Weights};
+use crate::weights::{Layer, Matrix, Sizes, Weights};
 
 /// A matrix as candle multiplies by it.
 enum Linear {
@@ -26,6 +26,9 @@ struct Block {
 
 pub struct Reference {
     sizes: Sizes,
+    epsilon: f64,
+    /// The angle of each pair at position 1, `[1, head / 2]`.
+    angles: Tensor,
     embedding: Tensor,
     blocks: Vec<Block>,
     norm: Tensor,
@@ -57,6 +60,7 @@ impl Reference {
     ///
     /// Fails if candle reports an error.
     pub fn new(weights: &Weights, exact: bool) -> Result<Self> {
+        let sizes = weights.sizes;
         let linear = |matrix: &Matrix| Linear::new(matrix, exact);
         let block = |layer: &Layer| -> Result<Block> {
             Ok(Block {
@@ -76,31 +80,50 @@ impl Reference {
                 cache: None,
             })
         };
+        let half = sizes.head() / 2;
+        let angle = |i: usize| weights.rotary_base.powf(-(i as f32) / half as f32);
+        let angles: Vec<f32> = (0..half).map(angle).collect();
+        let angles = Tensor::from_vec(angles, (1, half), &Device::Cpu)?;
         Ok(Self {
-            sizes: weights.sizes,
-            embedding: weights.embedding.clone(),
+            sizes,
+            epsilon: f64::from(weights.epsilon),
+            angles: angles.broadcast_div(&weights.rotary_factors)?,
+            embedding: weights.embedding.dequantize(&Device::Cpu)?,
             blocks: weights.layers.iter().map(block).collect::<Result<_>>()?,
             norm: weights.norm.clone(),
             output: linear(&weights.output)?,
         })
     }
 
-    /// Returns the logits after one more token.
+    /// Returns the logits after more tokens, of which the first is at `position`.
     ///
     /// # Errors
     ///
     /// Fails if candle reports an error.
-    pub fn forward(&mut self, token: u32, position: usize) -> Result<Vec<f32>> {
-        let sizes = self.sizes;
-        let mut x = self.embedding.narrow(0, token as usize, 1)?;
+    pub fn forward(&mut self, tokens: &[u32], position: usize) -> Result<Vec<f32>> {
+        let (sizes, count) = (self.sizes, tokens.len());
+        let positions = Tensor::arange(position as u32, (position + count) as u32, &Device::Cpu)?;
+        let positions = positions.to_dtype(DType::F32)?.reshape((count, 1))?;
+        let angles = positions.matmul(&self.angles)?;
+        // A token does not attend to the tokens after it.
+        let hidden = |i: usize| i % (position + count) > position + i / (position + count);
+        let mask = (0..count * (position + count))
+            .map(|i| if hidden(i) { f32::NEG_INFINITY } else { 0.0 });
+        let mask = Tensor::from_iter(mask, &Device::Cpu)?.reshape((1, count, position + count))?;
+        let mut x = self
+            .embedding
+            .index_select(&Tensor::new(tokens, &Device::Cpu)?, 0)?;
         for block in &mut self.blocks {
-            let normed = norm(&x, &block.norms[0])?;
+            let normed = norm(&x, &block.norms[0], self.epsilon)?;
             let [query, key, value, out, gate, up, down] = &block.matrices;
-            let heads = |matrix: &Linear, count: usize| {
-                matrix.forward(&normed)?.reshape((count, 1, sizes.head()))
+            let heads = |matrix: &Linear, heads: usize| {
+                let each = matrix
+                    .forward(&normed)?
+                    .reshape((count, heads, sizes.head()))?;
+                each.transpose(0, 1)?.contiguous()
             };
-            let query = rotate(&heads(query, sizes.heads)?, position)?;
-            let mut keys = rotate(&heads(key, sizes.shared_heads)?, position)?;
+            let query = rotate(&heads(query, sizes.heads)?, &angles)?;
+            let mut keys = rotate(&heads(key, sizes.shared_heads)?, &angles)?;
             let mut values = heads(value, sizes.shared_heads)?;
             if let Some((old_keys, old_values)) = &block.cache {
                 keys = Tensor::cat(&[old_keys, &keys], 1)?;
@@ -109,38 +132,39 @@ impl Reference {
             block.cache = Some((keys.clone(), values.clone()));
             let [keys, values] = [keys, values].map(|tensor| repeat(&tensor, sizes));
             let scores = query.matmul(&keys?.t()?.contiguous()?)?;
-            let scores = (scores / (sizes.head() as f64).sqrt())?;
+            let scores = (scores / (sizes.head() as f64).sqrt())?.broadcast_add(&mask)?;
             let largest = scores.max_keepdim(D::Minus1)?;
             let powers = scores.broadcast_sub(&largest)?.exp()?;
             let shares = powers.broadcast_div(&powers.sum_keepdim(D::Minus1)?)?;
-            let attended = shares.matmul(&values?)?.reshape((1, sizes.width))?;
-            x = (x + out.forward(&attended)?)?;
-            let normed = norm(&x, &block.norms[1])?;
+            let attended = shares.matmul(&values?)?.transpose(0, 1)?.contiguous()?;
+            x = (x + out.forward(&attended.reshape((count, sizes.width))?)?)?;
+            let normed = norm(&x, &block.norms[1], self.epsilon)?;
             let gated = (gate.forward(&normed)?.silu()? * up.forward(&normed)?)?;
             x = (x + down.forward(&gated)?)?;
         }
-        let logits = self.output.forward(&norm(&x, &self.norm)?)?;
+        let last = x.i(count - 1..)?;
+        let logits = self
+            .output
+            .forward(&norm(&last, &self.norm, self.epsilon)?)?;
         logits.flatten_all()?.to_vec1()
     }
 }
 
-fn norm(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    let mean = (x.sqr()?.mean_keepdim(D::Minus1)? + f64::from(EPSILON))?;
+fn norm(x: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
+    let mean = (x.sqr()?.mean_keepdim(D::Minus1)? + epsilon)?;
     x.broadcast_div(&mean.sqrt()?)?.broadcast_mul(weight)
 }
 
-/// Turns the two halves of each head, `[heads, 1, size]`.
-fn rotate(x: &Tensor, position: usize) -> Result<Tensor> {
-    let half = x.dim(2)? / 2;
-    let angle = |i: usize| position as f32 * ROTARY_BASE.powf(-(i as f32) / half as f32);
-    let angles: Vec<f32> = (0..half).map(angle).collect();
-    let angles = Tensor::from_vec(angles, (1, 1, half), &Device::Cpu)?;
+/// Turns each pair of neighbouring numbers of each head, `[heads, tokens, size]`, by `angles`, `[tokens, size / 2]`.
+fn rotate(x: &Tensor, angles: &Tensor) -> Result<Tensor> {
+    let (heads, tokens, size) = x.dims3()?;
+    let pairs = x.reshape((heads, tokens, size / 2, 2))?;
     let (cosine, sine) = (angles.cos()?, angles.sin()?);
-    let [low, high] = [0, half].map(|start| x.narrow(2, start, half));
+    let [low, high] = [0, 1].map(|index| pairs.i((.., .., .., index)));
     let (low, high) = (low?, high?);
     let new_low = (low.broadcast_mul(&cosine)? - high.broadcast_mul(&sine)?)?;
     let new_high = (high.broadcast_mul(&cosine)? + low.broadcast_mul(&sine)?)?;
-    Tensor::cat(&[new_low, new_high], 2)
+    Tensor::stack(&[new_low, new_high], 3)?.reshape((heads, tokens, size))
 }
 
 /// Repeats the shared heads, so that each head of the query has its own.
