@@ -21,11 +21,18 @@ pub(crate) fn corrupt() -> Result<()> {
 /// Stable Rust without a sanitizer suffices, because the library contains no unsafe code.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
     const USAGE: &str = "usage: cargo xtask fuzz [--minutes N | --hours N]";
-    let number = |text: &String| text.parse::<usize>().map_err(|_| USAGE);
+    // libFuzzer never ends if it is given 0 seconds.
+    let number = |text: &String| {
+        text.parse::<u16>()
+            .ok()
+            .filter(|number| *number > 0)
+            .map(usize::from)
+    };
+    let number = |text| number(text).ok_or(USAGE);
     let minutes = match arguments {
         [] => 1,
         [flag, minutes] if flag == "--minutes" => number(minutes)?,
-        // All targets together.
+        // The targets share these hours equally.
         [flag, hours] if flag == "--hours" => number(hours)? * 60 / TARGETS.len(),
         _ => return Err(USAGE.into()),
     };
@@ -80,7 +87,7 @@ fn write_texts(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the contracts of each example to a file, as seeds for the target `items`.
+/// Writes the first contract block of each example source file to a file, as seeds for the target `items`.
 fn write_items(folder: &Path) -> Result<()> {
     const START: &str = "unsafe extern \"SYCL\"";
     create_directory(folder)?;

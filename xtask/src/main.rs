@@ -129,7 +129,7 @@ const TASKS: [Task; 21] = [
     },
     Task {
         name: "fuzz",
-        help: "run each fuzz target for --minutes N (default 1), or all of them for --hours N",
+        help: "run each fuzz target for --minutes N (default 1), or divide --hours N among them",
         run: damage::fuzz,
     },
 ];

@@ -111,7 +111,8 @@ fn parsed(bytes: &[u8], path: &str, items: &str) -> Result<syn::File, Vec<String
         let each = errors.into_iter().flatten();
         return Err(each.map(|error| error.to_string()).collect());
     }
-    syn::parse2(code).map_err(|error| vec![error.to_string()])
+    syn::parse2(code)
+        .map_err(|error| vec![format!("internal error: invalid generated code: {error}")])
 }
 
 /// A kernel of a file, and the function that the macro generates for it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The operations of a decoder layer, for the tokens of a batch, whose data follow each other. `state` holds the position
-// of the first token, and then the tokens. The kernels read them, so a recording of all launches can be replayed for
-// each batch.
+// The operations of a decoder layer on a batch of tokens, stored one after another. `state` holds the position of the
+// first token, followed by the tokens. Kernels read the position and tokens from this buffer instead of taking them as
+// arguments, so the host can record the launches once and replay them for each batch.
 #include <syclbin/group.hpp>
 #include <syclbin/math.hpp>
 
@@ -28,8 +28,8 @@ void rms_norm(const float *x, const float *weight, float *out, unsigned tokens, 
   for (size_t i = item.get_local_id(0); i < width; i += GROUP) out[i] = x[i] * scale * weight[i];
 }
 
-// Rotary position embedding: turns each pair of neighbouring numbers in a head by an angle that grows with the position.
-// `factors` slow the rotation of some pairs, which lets a model work with longer texts.
+// Rotary position embedding: rotates each pair of adjacent elements in a head by an angle proportional to the position.
+// Each angle is divided by its factor: models trained for long contexts slow down some pairs.
 SYCLBIN_KERNEL(1)
 void rotate(float *x, const unsigned *state, const float *factors, unsigned tokens, unsigned heads, unsigned half,
             float base) {
@@ -43,7 +43,7 @@ void rotate(float *x, const unsigned *state, const float *factors, unsigned toke
   x[2 * i + 1] = b * cosine + a * sine;
 }
 
-// Adds the keys and values of the tokens to the cache.
+// Appends the keys and values of the tokens to the cache. Drops tokens that do not fit.
 SYCLBIN_KERNEL(1)
 void remember(const float *key, const float *value, const unsigned *state, float *keys, float *values, unsigned tokens,
               unsigned width, unsigned longest) {
@@ -53,8 +53,8 @@ void remember(const float *key, const float *value, const unsigned *state, float
   values[place] = value[i];
 }
 
-// out = softmax(query * keys / sqrt(size)) * values, for each token and head. A token attends to itself and to the tokens
-// before it. Several heads may share keys and values.
+// out = softmax(query * keys / sqrt(size)) * values, for each token and head. A token attends to itself and to earlier
+// tokens. Several heads may share keys and values.
 SYCLBIN_KERNEL(1)
 SYCLBIN_WORK_GROUP_SIZE(HEAD_GROUP)
 void attend(const float *query, const float *keys, const float *values, const unsigned *state, float *scores,
@@ -62,7 +62,7 @@ void attend(const float *query, const float *keys, const float *values, const un
   auto item = syclbin::get_nd_item<1>();
   auto group = item.get_group();
   size_t number = item.get_group(0), local = item.get_local_id(0);
-  if (number >= size_t(tokens) * heads || longest == 0) return; // the whole group
+  if (number >= size_t(tokens) * heads || shared_heads == 0 || longest == 0) return; // the whole group
   size_t token = number / heads, head = number % heads;
   size_t shared = head * shared_heads / heads, stride = size_t(shared_heads) * size;
   size_t count = sycl::min(state[0] + token + 1, size_t(longest));
@@ -110,10 +110,10 @@ void choose(const float *logits, unsigned *state, unsigned vocabulary) {
   auto group = item.get_group();
   float largest = -std::numeric_limits<float>::infinity();
   unsigned best = ~0u;
-  for (unsigned i = item.get_local_id(0); i < vocabulary; i += GROUP)
+  for (size_t i = item.get_local_id(0); i < vocabulary; i += GROUP)
     if (logits[i] > largest) {
       largest = logits[i];
-      best = i;
+      best = unsigned(i);
     }
   float of_all = sycl::reduce_over_group(group, largest, sycl::maximum<float>());
   best = sycl::reduce_over_group(group, largest == of_all ? best : ~0u, sycl::minimum<unsigned>());

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A decoder on a device. Weights, activations and the cache stay there. The host records the launches for one token
-//! and for a batch of tokens once, and replays them.
+//! A decoder that keeps weights, activations and the KV cache on the device. The host records the launches for a single
+//! token and those for a batch, and replays them.
+
+use std::sync::Arc;
 
 use candle_core::{Error, Result, Tensor};
 use syclbin_rt::{Buffer, Queue, Recording};
 
-use crate::matvec::{self, BATCH, Matrix, Products, Run};
+use crate::matvec::{self, BATCH, Matrix, Products, Run, number};
 use crate::weights::{self, Layer, Sizes, Weights};
 
 syclbin_rt::include_syclbin! {
     #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "decoder";
 
-    // SAFETY: work-items beyond the sizes do nothing. The position comes from a buffer, is read once, and is checked
-    // before it is an index. The barriers are reached by all work-items of a group, or by none.
+    // SAFETY: work-items beyond the sizes do nothing. The position comes from a buffer; each work-item reads it once
+    // and checks it before using it as an index. Either all work-items of a group reach the barriers, or none does.
     unsafe extern "SYCL" {
         safe fn rms_norm where x.len() >= tokens * width, weight.len() >= width, out.len() >= tokens * width;
         safe fn rotate where x.len() >= 2 * tokens * heads * half, state.len() >= 1, factors.len() >= half;
@@ -48,7 +50,7 @@ struct DeviceLayer {
 
 /// The buffers that the kernels write for each batch of tokens.
 struct Activations {
-    /// The position of the first token, and the tokens.
+    /// The position of the first token, followed by the tokens.
     state: Buffer<u32>,
     x: Buffer<f32>,
     normed: Buffer<f32>,
@@ -59,7 +61,7 @@ struct Activations {
     attended: Buffer<f32>,
     gate: Buffer<f32>,
     up: Buffer<f32>,
-    /// What is added to `x`.
+    /// The output of attention or of the feed-forward network, before it is added to `x`.
     change: Buffer<f32>,
     logits: Buffer<f32>,
     /// Partial sums of the matrix products.
@@ -73,10 +75,11 @@ pub struct Decoder {
     epsilon: f32,
     rotary_base: f32,
     rotary_factors: Buffer<f32>,
-    embedding: Matrix,
+    embedding: Arc<Matrix>,
     layers: Vec<DeviceLayer>,
     norm: Buffer<f32>,
-    output: Matrix,
+    /// Some models use the embedding as the output matrix.
+    output: Arc<Matrix>,
     activations: Activations,
 }
 
@@ -85,15 +88,18 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Fails if the sizes are not multiples of 64, if no device is found, or if it reports an error.
+    /// Fails if a size is not a multiple of 64, if there is no device, or if the device reports an error.
     pub fn new(weights: &Weights) -> Result<Self> {
         let queue = kernels::Module::best_device().and_then(|device| device.queue());
         let queue = queue.map_err(Error::wrap)?;
         let sizes = weights.sizes;
-        // Products fill whole groups of rows, and the vectors of a batch follow each other.
+        // Products are padded to whole groups of rows. Padding between the vectors of a batch is not supported.
         for size in [sizes.width, sizes.key(), sizes.hidden] {
             if size % matvec::GROUP != 0 {
-                candle_core::bail!("the size {size} is not a multiple of {}", matvec::GROUP);
+                candle_core::bail!(
+                    "unsupported layer size {size}: not a multiple of {}",
+                    matvec::GROUP
+                );
             }
         }
         let mut products = Products::new(&queue);
@@ -115,7 +121,12 @@ impl Decoder {
             })
         };
         let layers: Vec<_> = weights.layers.iter().map(layer).collect::<Result<_>>()?;
-        let (embedding, output) = (matrix(&weights.embedding)?, matrix(&weights.output)?);
+        let embedding = Arc::new(matrix(&weights.embedding)?);
+        let output = if Arc::ptr_eq(&weights.embedding, &weights.output) {
+            embedding.clone()
+        } else {
+            Arc::new(matrix(&weights.output)?)
+        };
         let largest = [sizes.width, sizes.key(), sizes.hidden].into_iter().max();
         let sums = matvec::sums(BATCH * largest.unwrap_or_default()).max(output.sums());
         let each = |len: usize| zeroed(BATCH * len);
@@ -153,7 +164,7 @@ impl Decoder {
         &self.queue
     }
 
-    /// Returns how many bytes of weights are read for a token or a batch.
+    /// Returns the number of weight bytes that the matrix products for one token read.
     pub fn weight_bytes(&self) -> usize {
         let layers = self.layers.iter().flat_map(|layer| {
             let attention = [&layer.query, &layer.key, &layer.value, &layer.attention_out];
@@ -161,14 +172,14 @@ impl Decoder {
                 .into_iter()
                 .chain([&layer.gate, &layer.up, &layer.down])
         });
-        layers.chain([&self.output]).map(Matrix::bytes).sum()
+        layers.chain([&*self.output]).map(Matrix::bytes).sum()
     }
 
-    /// Sets the next tokens, at most [`BATCH`], and the position of the first.
+    /// Sets the next tokens, and the position of the first.
     ///
     /// # Errors
     ///
-    /// Fails if the device reports an error.
+    /// Fails if there are more than [`BATCH`] tokens, or if the device reports an error.
     pub fn start(&mut self, tokens: &[u32], position: usize) -> syclbin_rt::Result<()> {
         let state = &mut self.activations.state;
         let mut numbers = vec![number(position)];
@@ -177,8 +188,7 @@ impl Decoder {
             .write(&mut state.slice_mut(..numbers.len())?, &numbers)
     }
 
-    /// Processes the first tokens of a text: whole batches by `batch`, the others by `single`. Afterwards, the next token
-    /// is chosen.
+    /// Processes a prompt, and chooses the next token. Replays `batch` for whole batches, and `single` for the rest.
     ///
     /// # Errors
     ///
@@ -222,28 +232,28 @@ impl Decoder {
         Ok(logits)
     }
 
-    /// Records the launches for one token or [`BATCH`] tokens.
+    /// Records the launches for one token or for a batch of [`BATCH`] tokens.
     ///
     /// # Errors
     ///
     /// Fails if a launch is refused.
-    pub fn record(&mut self, tokens: usize) -> syclbin_rt::Result<Recording> {
+    pub fn record(&mut self, is_batch: bool) -> syclbin_rt::Result<Recording> {
         let mut recorder = self.queue.record();
         let mut run = Run {
             recorder: Some(&mut recorder),
             launches: 0,
         };
-        self.step(tokens, &mut run)?;
+        self.step(is_batch, &mut run)?;
         recorder.finish()
     }
 
-    /// Launches or records all kernels for one token or [`BATCH`] tokens. For one token, they also compute the logits and
-    /// choose the next token.
+    /// Launches or records all kernels for one token or for [`BATCH`] tokens. Only for one token, they also compute the
+    /// logits and choose the next token.
     ///
     /// # Errors
     ///
     /// Fails if a launch is refused.
-    pub fn step(&mut self, tokens: usize, run: &mut Run<'_>) -> syclbin_rt::Result<()> {
+    pub fn step(&mut self, is_batch: bool, run: &mut Run<'_>) -> syclbin_rt::Result<()> {
         let (kernels, sizes, epsilon) = (&self.kernels, self.sizes, self.epsilon);
         let (base, factors) = (self.rotary_base, &self.rotary_factors);
         let Activations {
@@ -261,6 +271,7 @@ impl Decoder {
             logits,
             sums,
         } = &mut self.activations;
+        let tokens = if is_batch { BATCH } else { 1 };
         let count = number(tokens);
         let [width, key_width] = [sizes.width, sizes.key()].map(number);
         let [heads, shared] = [sizes.heads, sizes.shared_heads].map(number);
@@ -271,9 +282,9 @@ impl Decoder {
             let norm = &layer.attention_norm;
             let norm = kernels.rms_norm(x, norm, normed, count, width, epsilon);
             run.kernel(norm, tokens * GROUP)?;
-            layer.query.multiply(normed, query, sums, tokens, run)?;
-            layer.key.multiply(normed, key, sums, tokens, run)?;
-            layer.value.multiply(normed, value, sums, tokens, run)?;
+            layer.query.multiply(normed, query, sums, is_batch, run)?;
+            layer.key.multiply(normed, key, sums, is_batch, run)?;
+            layer.value.multiply(normed, value, sums, is_batch, run)?;
             let rotate = kernels.rotate(query, state, factors, count, heads, half, base);
             run.kernel(rotate, tokens * sizes.width / 2)?;
             let rotate = kernels.rotate(key, state, factors, count, shared, half, base);
@@ -288,32 +299,28 @@ impl Decoder {
             run.kernel(attend, tokens * sizes.heads * HEAD_GROUP)?;
             layer
                 .attention_out
-                .multiply(attended, change, sums, tokens, run)?;
+                .multiply(attended, change, sums, is_batch, run)?;
             run.kernel(kernels.add(x, change, count * width), tokens * sizes.width)?;
 
             let norm = &layer.feed_forward_norm;
             let norm = kernels.rms_norm(x, norm, normed, count, width, epsilon);
             run.kernel(norm, tokens * GROUP)?;
-            layer.gate.multiply(normed, gate, sums, tokens, run)?;
-            layer.up.multiply(normed, up, sums, tokens, run)?;
+            layer.gate.multiply(normed, gate, sums, is_batch, run)?;
+            layer.up.multiply(normed, up, sums, is_batch, run)?;
             let hidden = tokens * sizes.hidden;
             run.kernel(kernels.gate_by(gate, up, number(hidden)), hidden)?;
-            layer.down.multiply(gate, change, sums, tokens, run)?;
+            layer.down.multiply(gate, change, sums, is_batch, run)?;
             run.kernel(kernels.add(x, change, count * width), tokens * sizes.width)?;
         }
-        if tokens > 1 {
+        if is_batch {
             return Ok(());
         }
         let norm = kernels.rms_norm(x, &self.norm, normed, 1, width, epsilon);
         run.kernel(norm, GROUP)?;
-        self.output.multiply(normed, logits, sums, 1, run)?;
+        self.output.multiply(normed, logits, sums, false, run)?;
         let vocabulary = number(sizes.vocabulary);
         run.kernel(kernels.choose(logits, state, vocabulary), GROUP)
     }
-}
-
-fn number(size: usize) -> u32 {
-    u32::try_from(size).unwrap_or(u32::MAX)
 }
 
 fn upload(queue: &Queue, tensor: &Tensor) -> Result<Buffer<f32>> {

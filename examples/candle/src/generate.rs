@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generates tokens on the device and by candle on the CPU, and compares them.
+//! Generates tokens on the device and with candle on the CPU, and compares them.
 
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use candle_core::quantized::GgmlDType;
 use candle_core::{Error, Result};
 
 use syclbin_rt::Recording;
 
 use crate::decoder::Decoder;
-use crate::matvec::{BATCH, Run};
+use crate::matvec::{FORMATS, Format, Run};
 use crate::reference::Reference;
 use crate::weights::{Model, Sizes, Weights};
 
-/// Sizes for a quick test, with a cache and with heads that share keys.
+/// A quick test of the cache and of heads that share keys.
 pub const SMALL: Sizes = Sizes {
     layers: 4,
     width: 256,
@@ -45,14 +44,7 @@ const FIRST: u32 = 1;
 ///
 /// Fails if the device and candle disagree, or if either reports an error.
 pub fn run(sizes: Sizes, tokens: usize) -> Result<()> {
-    for format in [
-        GgmlDType::F32,
-        GgmlDType::F16,
-        GgmlDType::BF16,
-        GgmlDType::Q8_0,
-        GgmlDType::Q4_0,
-        GgmlDType::Q4K,
-    ] {
+    for Format { dtype: format, .. } in FORMATS {
         let weights = Weights::random(sizes, format)?;
         println!(
             "decoder   {} layers of {}, {} tokens, {format:?}",
@@ -65,7 +57,7 @@ pub fn run(sizes: Sizes, tokens: usize) -> Result<()> {
     Ok(())
 }
 
-/// Continues a text with a model from a GGUF file, and prints it.
+/// Generates up to `tokens` tokens after `prompt` with a model from a GGUF file, and prints the whole text.
 ///
 /// # Errors
 ///
@@ -81,19 +73,20 @@ pub fn continue_text(path: &Path, prompt: &[u32], tokens: usize, check: bool) ->
         .find(|token| **token as usize >= sizes.vocabulary)
     {
         candle_core::bail!(
-            "token {token} is not one of the {} of the model",
+            "token {token} is out of range: the model has {} tokens",
             sizes.vocabulary
         );
     }
-    let needed = prompt.len() + tokens;
-    if needed > sizes.longest {
+    let tokens = tokens.min(sizes.longest.saturating_sub(prompt.len()));
+    if tokens == 0 {
         candle_core::bail!(
-            "{needed} tokens exceed the model's maximum of {}",
+            "a prompt of {} tokens leaves no room: the model supports {}",
+            prompt.len(),
             sizes.longest
         );
     }
-    // The cache has room for this text only.
-    sizes.longest = needed;
+    // A cache for the model's whole context would need much more memory.
+    sizes.longest = prompt.len() + tokens;
     let mut decoder = Decoder::new(&model.weights)?;
     println!("device    {}", decoder.queue().device());
     if check {
@@ -109,31 +102,34 @@ pub fn continue_text(path: &Path, prompt: &[u32], tokens: usize, check: bool) ->
     for token in prompt {
         print!("{}", model.text(*token));
     }
-    let (start, mut count) = (Instant::now(), 1);
+    let (start, mut replays) = (Instant::now(), 0);
     while Some(token) != model.last {
         print!("{}", model.text(token));
         std::io::stdout().flush()?;
-        if count == tokens {
+        if replays + 1 == tokens {
             break;
         }
         single.replay().map_err(Error::wrap)?;
         token = decoder.token().map_err(Error::wrap)?;
-        count += 1;
+        replays += 1;
     }
+    let time = start.elapsed();
     println!();
     println!("prompt    {}", rate(prompt.len(), prompt_time));
-    println!("text      {}", rate(count, start.elapsed()));
+    if replays > 0 {
+        println!("text      {}", rate(replays, time));
+    }
     Ok(())
 }
 
 /// Records the launches for a batch and for one token.
 fn recordings(decoder: &mut Decoder) -> Result<(Recording, Recording)> {
-    let mut record = |tokens| decoder.record(tokens).map_err(Error::wrap);
-    Ok((record(BATCH)?, record(1)?))
+    let mut record = |is_batch| decoder.record(is_batch).map_err(Error::wrap);
+    Ok((record(true)?, record(false)?))
 }
 
-/// Processes a prompt and generates tokens, compares each of these and the logits with candle's, and returns the prompt
-/// and the tokens.
+/// Processes a prompt and generates tokens. Compares each token and its logits with candle's. Returns the prompt
+/// followed by the tokens.
 fn agree(
     decoder: &mut Decoder,
     weights: &Weights,
@@ -165,7 +161,7 @@ fn agree(
         chosen.push(token);
     }
     if largest > 1e-3 {
-        candle_core::bail!("logits differ by {largest:.1e}, more than 1e-3");
+        candle_core::bail!("logits differ by {largest:.1e}; at most 1e-3 is allowed");
     }
     let distinct: std::collections::BTreeSet<_> = chosen[prompt.len()..].iter().collect();
     println!(
@@ -175,15 +171,15 @@ fn agree(
     Ok(chosen)
 }
 
-/// Generates the same tokens again without reading each back, and then uses all but the last as a prompt. Prints how fast
-/// the device and candle are.
+/// Measures the device and candle, and prints their speed. Generates the same tokens again without reading each one
+/// back, and then processes all but the last as a prompt.
 fn measure(decoder: &mut Decoder, weights: &Weights, chosen: &[u32]) -> Result<()> {
     let (batch, single) = recordings(decoder)?;
     let tokens = chosen.len() - 1;
     let expected = chosen[tokens];
     let check = |decoder: &Decoder, what: &str| match decoder.token().map_err(Error::wrap)? {
         last if last == expected => Ok(()),
-        last => candle_core::bail!("the last token is {last} {what}, but {expected} otherwise"),
+        last => candle_core::bail!("{what}, the last token is {last} instead of {expected}"),
     };
 
     let mut reference = Reference::new(weights, false)?;
@@ -200,11 +196,11 @@ fn measure(decoder: &mut Decoder, weights: &Weights, chosen: &[u32]) -> Result<(
         decoder.start(&chosen[..1], 0).map_err(Error::wrap)?;
         enqueued[0] = timed(|| {
             let mut steps = 0..tokens;
-            steps.try_for_each(|_| decoder.step(1, &mut run).map_err(Error::wrap))
+            steps.try_for_each(|_| decoder.step(false, &mut run).map_err(Error::wrap))
         })?;
         decoder.queue().wait().map_err(Error::wrap)
     })?;
-    check(decoder, "if nothing is read back")?;
+    check(decoder, "without reading tokens back")?;
     let recorded = timed(|| {
         decoder.start(&chosen[..1], 0).map_err(Error::wrap)?;
         enqueued[1] = timed(|| {
@@ -213,7 +209,7 @@ fn measure(decoder: &mut Decoder, weights: &Weights, chosen: &[u32]) -> Result<(
         })?;
         decoder.queue().wait().map_err(Error::wrap)
     })?;
-    check(decoder, "if launches are replayed")?;
+    check(decoder, "with replayed launches")?;
     let mut reference = Reference::new(weights, false)?;
     let candle_prompt = timed(|| reference.forward(&chosen[..tokens], 0).map(drop))?;
     let prompt = timed(|| {
@@ -258,16 +254,20 @@ fn rate(tokens: usize, time: Duration) -> String {
     format!("{:.0} tokens/s", tokens as f64 / time.as_secs_f64())
 }
 
-/// Returns the largest difference of two logits. A NaN counts as an infinite difference.
+/// Returns the largest difference between logits of the same token, relative to the largest logit if that exceeds 1.
+/// NaN counts as an infinite difference.
 fn farthest(ours: &[f32], theirs: &[f32]) -> f32 {
     let pairs = ours.iter().zip(theirs);
     let differences = pairs.map(|(ours, theirs)| (ours - theirs).abs());
     // `f32::max` ignores NaN.
     let differences = differences.map(|value| if value.is_nan() { f32::INFINITY } else { value });
-    differences.fold(0.0, f32::max)
+    let largest = theirs
+        .iter()
+        .fold(1.0, |largest: f32, logit| largest.max(logit.abs()));
+    differences.fold(0.0, f32::max) / largest
 }
 
-/// Returns the first of the largest logits.
+/// Returns the token with the largest logit; the first in case of a tie.
 fn most_likely(logits: &[f32]) -> u32 {
     let mut best = 0;
     for (i, logit) in logits.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! - `candle [ROWS COLUMNS]`: a quantized matrix times a vector, as an operation of candle
 //! - `candle decoder [small]`: a decoder that generates tokens
 //! - `candle save FILE`: writes the small decoder's weights to a GGUF file
-//! - `candle model FILE [check] [TOKEN...]`: continues a text with a model from a GGUF file
+//! - `candle model FILE [check] [TOKEN...]`: generates text with a model from a GGUF file
 //! - `candle matmul [M K N]`: a matrix times a matrix, compared with two crates
 
 mod decoder;
@@ -28,14 +28,14 @@ use weights::Weights;
 const SIZES: [[usize; 2]; 2] = [[4096, 4096], [14336, 4096]];
 /// How often each side multiplies, in turns; the fastest counts.
 const TURNS: usize = 50;
-/// How many tokens `model` generates at most.
+/// The maximum number of tokens that `model` generates.
 const GENERATED: usize = 64;
 
 const USAGE: &str = "usage:
   candle [ROWS COLUMNS]                  COLUMNS is a multiple of 32
   candle decoder [small]
   candle save FILE
-  candle model FILE [check] [TOKEN...]   tokens are numbers
+  candle model FILE [check] [TOKEN...]   TOKEN is a token ID; `check` compares with candle
   candle matmul [M K N]";
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A matrix times a matrix: on the device, by candle (crate `gemm`) and by ndarray (crate `matrixmultiply`). A tuner
-//! chooses the sizes of the kernel for each device once.
+//! A matrix times a matrix on the device, in candle (crate `gemm`) and in ndarray (crate `matrixmultiply`). On the
+//! first run on a device, a tuner chooses the kernel's work-group size and strip depth.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -29,6 +29,9 @@ pub type Size = [usize; 3];
 
 /// The second size is that of a prompt with 128 tokens in a model with 8 billion weights.
 pub const SIZES: [Size; 3] = [[1024, 1024, 1024], [128, 4096, 4096], [2048, 2048, 2048]];
+/// The sizes that the tuner tries.
+const SIDES: [u32; 3] = [8, 16, 32];
+const DEPTHS: [u32; 4] = [16, 32, 64, 128];
 /// The size that the tuner multiplies.
 const TRIAL: Size = [256, 512, 512];
 /// The number of products that each implementation computes, in turns. The fastest time counts.
@@ -63,12 +66,12 @@ impl Matmul {
         self.side as usize * EACH
     }
 
-    /// Returns the kernel with the sizes that an earlier run found to be the fastest on the device of `queue`. If there
-    /// was none, tries all sizes that fit, and remembers the fastest.
+    /// Returns the kernel with the fastest sizes for the device of `queue`. Uses the sizes that an earlier run saved;
+    /// otherwise, tries all sizes that fit, and saves the fastest.
     ///
     /// # Errors
     ///
-    /// Fails if no size fits, if the sizes cannot be remembered, or if the device reports an error.
+    /// Fails if no size fits, or if the device reports an error.
     fn for_device(queue: &Queue) -> Result<Self> {
         let device = queue.device().to_string();
         let file = remembered_sizes();
@@ -77,7 +80,7 @@ impl Matmul {
         let sizes = lines.lines().find_map(|line| sizes_of(line, &device));
         if let Some(sizes) = sizes {
             println!(
-                "tuner     side {}, depth {}, remembered",
+                "tuner     side {}, depth {}, from an earlier run",
                 sizes[0], sizes[1]
             );
             return Self::new(queue, sizes).map_err(Error::wrap);
@@ -93,8 +96,14 @@ impl Matmul {
             start.elapsed().as_secs_f64()
         );
         if let Some(file) = file {
-            let mut file = File::options().append(true).create(true).open(file)?;
-            file.write_all(format!("{side} {depth} {device}\n").as_bytes())?;
+            let open = File::options().append(true).create(true).open(&file);
+            let line = format!("{side} {depth} {device}\n");
+            if let Err(cause) = open.and_then(|mut file| file.write_all(line.as_bytes())) {
+                eprintln!(
+                    "warning: cannot save the sizes to {}: {cause}",
+                    file.display()
+                );
+            }
         }
         Ok(fastest)
     }
@@ -108,8 +117,9 @@ impl Matmul {
         let [m, k, n] = TRIAL;
         let (a, b) = (queue.zeroed(m * k)?, queue.zeroed(k * n)?);
         let mut c = queue.zeroed(m * n)?;
-        let sides = [8, 16, 32].into_iter();
-        let sizes = sides.flat_map(|side| [16, 32, 64, 128].map(|depth| [side, depth]));
+        let sizes = SIDES
+            .into_iter()
+            .flat_map(|side| DEPTHS.map(|depth| [side, depth]));
         let device = queue.device();
         let mut best: Option<(Self, Duration)> = None;
         for [side, depth] in sizes {
@@ -173,8 +183,8 @@ pub fn run(sizes: &[Size]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the file that remembers the sizes for each device: a line of side, depth and device. `None` if there is no
-/// cache directory.
+/// Returns the path of the file with the fastest sizes. Each line holds a side, a depth and a device. Returns `None` if
+/// there is no cache directory.
 fn remembered_sizes() -> Option<PathBuf> {
     let cache = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),
@@ -184,12 +194,13 @@ fn remembered_sizes() -> Option<PathBuf> {
     Some(cache.join("syclbin-candle-sizes.txt"))
 }
 
-/// Reads the sizes of a line, if they are for this device.
+/// Returns the sizes in a line if they belong to this device.
 fn sizes_of(line: &str, device: &str) -> Option<[u32; 2]> {
     let (side, rest) = line.split_once(' ')?;
     let (depth, name) = rest.split_once(' ')?;
-    let [side, depth] = [side, depth].map(|text| text.parse().ok().filter(|size| *size > 0));
-    (name == device).then_some([side?, depth?])
+    let side = side.parse().ok().filter(|side| SIDES.contains(side))?;
+    let depth = depth.parse().ok().filter(|depth| DEPTHS.contains(depth))?;
+    (name == device).then_some([side, depth])
 }
 
 fn compare(matmul: &Matmul, size: Size) -> Result<()> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An operation of candle: a quantized matrix, which stays on the device, times a vector.
+//! A custom candle operation: a vector times a quantized matrix that stays on the device.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,52 +11,71 @@ syclbin_rt::include_syclbin! {
     #[allow(unsafe_code, reason = "a contract")]
     mod kernels = "matvec";
 
-    // SAFETY: work-items beyond the matrix do nothing, and so do all of them if `words_of_block` does not fit the format.
-    // Each of the others writes its own sums or numbers. Tokens are checked before they are an index.
+    // SAFETY: work-items beyond the matrix do nothing. If `words_of_block` or `factors_of_block` does not match the
+    // format, no work-item accesses the matrix. No two work-items write the same element. Tokens are checked before they are used as an
+    // index.
     unsafe extern "SYCL" {
         safe fn multiply where words.len() >= 64 * words_of_block * groups * blocks,
-            scales.len() >= 64 * groups * blocks, minima.len() >= 64 * groups * blocks,
+            factors.len() >= 64 * factors_of_block * groups * blocks,
             x.len() >= 32 * blocks, sums.len() >= 64 * groups * parts;
         safe fn multiply_batch where words.len() >= 64 * words_of_block * groups * blocks,
-            scales.len() >= 64 * groups * blocks, minima.len() >= 64 * groups * blocks,
+            factors.len() >= 64 * factors_of_block * groups * blocks,
             x.len() >= 256 * blocks, sums.len() >= 512 * groups * parts;
         safe fn add_up where sums.len() >= n * parts, y.len() >= n;
         safe fn embed where words.len() >= 64 * words_of_block * groups * blocks,
-            scales.len() >= 64 * groups * blocks, minima.len() >= 64 * groups * blocks,
+            factors.len() >= 64 * factors_of_block * groups * blocks,
             state.len() > tokens, x.len() >= 32 * tokens * blocks;
     }
 }
 
 /// The weights of a block.
 const BLOCK: usize = 32;
-/// Rows that are side by side, as in kernels/matvec.cpp.
+/// The number of interleaved rows; must match kernels/matvec.cpp.
 pub const GROUP: usize = 64;
-/// The number of vectors that [`Matrix::multiply`] takes at once, as in kernels/matvec.cpp.
+/// The number of vectors in a batch for [`Matrix::multiply`]; must match kernels/matvec.cpp.
 pub const BATCH: usize = 8;
-/// The number of sums that each product of a row and a vector is divided into.
+/// The number of partial sums for each product of a row and a vector.
 const PARTS: u32 = 8;
 
-/// The formats of weights, numbered as in kernels/matvec.cpp, with the words of a block.
-const FORMATS: [(GgmlDType, u32); 6] = [
-    (GgmlDType::F32, 32),
-    (GgmlDType::F16, 16),
-    (GgmlDType::BF16, 16),
-    (GgmlDType::Q8_0, 8),
-    (GgmlDType::Q4_0, 4),
-    (GgmlDType::Q4K, 4),
+/// A weight format that the kernels support.
+#[derive(Clone, Copy)]
+pub struct Format {
+    pub dtype: GgmlDType,
+    /// The number of 32-bit words per block.
+    words: u32,
+    /// The number of factors per block: a scale and, in Q4_K, a minimum.
+    factors: u32,
+}
+
+const fn format(dtype: GgmlDType, words: u32, factors: u32) -> Format {
+    Format {
+        dtype,
+        words,
+        factors,
+    }
+}
+
+/// The weight formats, in the order of kernels/matvec.cpp.
+pub const FORMATS: [Format; 6] = [
+    format(GgmlDType::F32, 32, 0),
+    format(GgmlDType::F16, 16, 0),
+    format(GgmlDType::BF16, 16, 0),
+    format(GgmlDType::Q8_0, 8, 1),
+    format(GgmlDType::Q4_0, 4, 1),
+    format(GgmlDType::Q4K, 4, 2),
 ];
 
-/// Returns how many partial sums `results` results of a product need.
+/// Returns the number of partial sums for a product with `results` elements.
 pub fn sums(results: usize) -> usize {
     results * PARTS as usize
 }
 
 /// Returns whether [`Matrix::upload`] accepts the format.
 pub fn is_supported(dtype: GgmlDType) -> bool {
-    FORMATS.iter().any(|(format, _)| *format == dtype)
+    FORMATS.iter().any(|format| format.dtype == dtype)
 }
 
-/// The kernels, compiled for each format when a matrix needs it.
+/// The kernels for each format, loaded on first use.
 pub struct Products<'q> {
     queue: &'q Queue,
     modules: [Option<kernels::Module>; FORMATS.len()],
@@ -70,22 +89,24 @@ impl<'q> Products<'q> {
         }
     }
 
-    /// Returns the kernels for a format, and the words of a block.
-    fn get(&mut self, dtype: GgmlDType) -> Result<(kernels::Module, u32)> {
-        let index = FORMATS.iter().position(|(format, _)| *format == dtype);
+    /// Returns the kernels for a format.
+    fn get(&mut self, dtype: GgmlDType) -> Result<(kernels::Module, Format)> {
+        let index = FORMATS.iter().position(|format| format.dtype == dtype);
         let Some(index) = index else {
-            let names = FORMATS.map(|(format, _)| format!("{format:?}")).join(", ");
+            let names = FORMATS
+                .map(|format| format!("{:?}", format.dtype))
+                .join(", ");
             candle_core::bail!("cannot upload a matrix in {dtype:?}; the kernels support {names}");
         };
-        let module = match self.modules[index].take() {
-            Some(module) => module,
+        let module = match &self.modules[index] {
+            Some(module) => module.clone(),
             None => {
                 let builder = kernels::Module::builder(self.queue).format(index as u32);
                 builder.load().map_err(Error::wrap)?
             }
         };
         self.modules[index] = Some(module.clone());
-        Ok((module, FORMATS[index].1))
+        Ok((module, FORMATS[index]))
     }
 }
 
@@ -95,21 +116,20 @@ pub struct Matrix {
     rows: usize,
     groups: u32,
     blocks: u32,
-    words_of_block: u32,
+    format: Format,
     words: Buffer<u32>,
-    scales: Buffer<f32>,
-    minima: Buffer<f32>,
+    factors: Buffer<f32>,
 }
 
 /// A matrix on a device. `tensor.apply_op1_no_bwd(&matrix)` multiplies it by each vector of a tensor.
 pub struct DeviceMatrix {
     queue: Queue,
     matrix: Matrix,
-    /// Threads that share a matrix take turns.
+    /// Locked during a product, because all products use the same buffers.
     vectors: Mutex<Vectors>,
 }
 
-/// A vector, the sums of parts of rows, and the result.
+/// The buffers of a product: the vector, the partial sums and the result.
 struct Vectors {
     x: Buffer<f32>,
     sums: Buffer<f32>,
@@ -121,83 +141,84 @@ impl Matrix {
     ///
     /// # Errors
     ///
-    /// Fails if the tensor has another format or is not a matrix, if its columns are not a multiple of 32, or if the
-    /// device reports an error.
+    /// Fails if the format is not one of [`FORMATS`], if the tensor is not a matrix, if the number of columns is not a
+    /// multiple of 32, or if the device reports an error.
     pub fn upload(products: &mut Products<'_>, matrix: &QTensor) -> Result<Self> {
         let dtype = matrix.dtype();
-        let (kernels, words_of_block) = products.get(dtype)?;
+        let (kernels, format) = products.get(dtype)?;
         let queue = products.queue;
         let (rows, columns) = matrix.shape().dims2()?;
         if columns % BLOCK != 0 {
             candle_core::bail!(
-                "cannot upload a matrix with {columns} columns, because {columns} is not a multiple of 32"
+                "cannot upload a matrix with {columns} columns: not a multiple of {BLOCK}"
             );
         }
         let (groups, blocks) = (rows.div_ceil(GROUP), columns / BLOCK);
         let bytes = matrix.data()?;
-        let rearranged = SideBySide::new(&bytes, dtype, words_of_block as usize, groups, blocks);
-        let numbers = |numbers: &[f32]| queue.upload(numbers).map_err(Error::wrap);
+        let rearranged = SideBySide::new(&bytes, format, groups, blocks);
         Ok(Self {
             kernels,
             rows,
-            groups: u32::try_from(groups).unwrap_or(u32::MAX),
-            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            words_of_block,
+            groups: number(groups),
+            blocks: number(blocks),
+            format,
             words: queue.upload(&rearranged.words).map_err(Error::wrap)?,
-            scales: numbers(&rearranged.scales)?,
-            minima: numbers(&rearranged.minima)?,
+            factors: queue.upload(&rearranged.factors).map_err(Error::wrap)?,
         })
     }
 
-    /// Returns the number of rows, padded to whole groups: the length of a product.
+    /// Returns the length of a product: the number of rows, rounded up to whole groups.
     pub fn padded_rows(&self) -> usize {
         self.groups as usize * GROUP
     }
 
-    /// Returns the number of sums that a product with a vector needs.
+    /// Returns the number of partial sums for a product with one vector.
     pub fn sums(&self) -> usize {
         sums(self.padded_rows())
     }
 
     /// Returns how many bytes a product reads from the matrix.
     pub fn bytes(&self) -> usize {
-        4 * (self.words.len() + self.scales.len())
+        4 * (self.words.len() + self.factors.len())
     }
 
-    /// Multiplies the matrix by one vector or by [`BATCH`] vectors, which follow each other in `x`, and writes the
-    /// results to `y`. `run` decides whether the kernels are launched or recorded.
+    /// Multiplies the matrix by one vector, or by [`BATCH`] vectors if `is_batch` is set. `x` and `y` store vectors one
+    /// after another. `run` determines whether the kernels are launched or recorded.
     pub fn multiply(
         &self,
         x: &Buffer<f32>,
         y: &mut Buffer<f32>,
         sums: &mut Buffer<f32>,
-        vectors: usize,
+        is_batch: bool,
         run: &mut Run<'_>,
     ) -> syclbin_rt::Result<()> {
         let (kernels, rows) = (&self.kernels, self.padded_rows());
-        let product = if vectors == BATCH {
+        let results = if is_batch { BATCH * rows } else { rows };
+        let product = if is_batch {
             kernels::Module::multiply_batch
         } else {
             kernels::Module::multiply
         };
+        let (words, factors) = (&self.words, &self.factors);
+        let (groups, blocks) = (self.groups, self.blocks);
+        let format = self.format;
         let product = product(
             kernels,
-            &self.words,
-            &self.scales,
-            &self.minima,
+            words,
+            factors,
             x,
             sums,
-            self.groups,
-            self.blocks,
+            groups,
+            blocks,
             PARTS,
-            self.words_of_block,
+            format.words,
+            format.factors,
         );
         run.kernel(product, [PARTS as usize, rows])?;
-        let results = vectors * rows;
-        run.kernel(kernels.add_up(sums, y, results as u32, PARTS), results)
+        run.kernel(kernels.add_up(sums, y, number(results), PARTS), results)
     }
 
-    /// Copies the rows of `tokens` tokens to `x`. `state` contains the tokens after the position.
+    /// Decodes the rows of the first `tokens` tokens into `x`. `state` contains the position, followed by the tokens.
     pub fn embed(
         &self,
         state: &Buffer<u32>,
@@ -205,25 +226,32 @@ impl Matrix {
         tokens: usize,
         run: &mut Run<'_>,
     ) -> syclbin_rt::Result<()> {
+        let (words, factors) = (&self.words, &self.factors);
+        let (groups, blocks, format) = (self.groups, self.blocks, self.format);
         let embed = self.kernels.embed(
-            &self.words,
-            &self.scales,
-            &self.minima,
+            words,
+            factors,
             state,
             x,
-            self.groups,
-            self.blocks,
-            tokens as u32,
-            self.words_of_block,
+            groups,
+            blocks,
+            number(tokens),
+            format.words,
+            format.factors,
         );
         run.kernel(embed, tokens * self.blocks as usize)
     }
 }
 
+/// Converts a size for a kernel. One that is too large breaks the kernel's contract.
+pub fn number(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
 /// Launches kernels, or records their launches, and counts them.
 #[derive(Default)]
 pub struct Run<'r> {
-    /// Where the launches are recorded; `None` launches the kernels now.
+    /// Records the launches; `None` launches the kernels immediately.
     pub recorder: Option<&'r mut Recorder>,
     pub launches: usize,
 }
@@ -243,11 +271,11 @@ impl Run<'_> {
 }
 
 impl DeviceMatrix {
-    /// Uploads a matrix in one of these formats to the best device.
+    /// Uploads a matrix to the best device.
     ///
     /// # Errors
     ///
-    /// Fails if the tensor has another format or is not a matrix, or if the device reports an error.
+    /// Fails if there is no device, or for the same reasons as [`Matrix::upload`].
     pub fn new(matrix: &QTensor) -> Result<Self> {
         let columns = matrix.shape().dims2()?.1;
         let queue = kernels::Module::best_device().and_then(|device| device.queue());
@@ -267,7 +295,7 @@ impl DeviceMatrix {
         prepare().map_err(Error::wrap)
     }
 
-    /// Returns the device that has the matrix.
+    /// Returns the device that stores the matrix.
     pub fn device(&self) -> &syclbin_rt::Device {
         self.queue.device()
     }
@@ -277,7 +305,8 @@ impl DeviceMatrix {
         let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let Vectors { x, sums, y } = &mut *vectors;
         self.queue.write(x, from)?;
-        self.matrix.multiply(x, y, sums, 1, &mut Run::default())?;
+        self.matrix
+            .multiply(x, y, sums, false, &mut Run::default())?;
         self.queue.read(&*y.slice(..self.matrix.rows)?, to)
     }
 }
@@ -292,14 +321,17 @@ impl CustomOp1 for DeviceMatrix {
         let (rows, columns) = (self.matrix.rows, self.matrix.blocks as usize * BLOCK);
         let Some((start, end)) = layout.contiguous_offsets() else {
             candle_core::bail!(
-                "{}: the vector has gaps; call `contiguous` first",
+                "{}: the tensor is not contiguous; call `contiguous` first",
                 self.name()
             );
         };
         let mut shape = layout.dims().to_vec();
         match shape.last_mut() {
             Some(last) if *last == columns => *last = rows,
-            _ => candle_core::bail!("{}: {shape:?} does not end with {columns}", self.name()),
+            _ => candle_core::bail!(
+                "{}: the shape {shape:?} must end with {columns}",
+                self.name()
+            ),
         }
         let vectors = storage.as_slice::<f32>()?[start..end].chunks_exact(columns);
         let mut results = vec![0.0; vectors.len() * rows];
@@ -310,54 +342,48 @@ impl CustomOp1 for DeviceMatrix {
     }
 }
 
-/// Rearranged blocks: those of the rows of a group are side by side.
+/// Blocks whose words and factors are interleaved with those of the other rows in a group.
 struct SideBySide {
     words: Vec<u32>,
-    scales: Vec<f32>,
-    minima: Vec<f32>,
+    factors: Vec<f32>,
 }
 
 impl SideBySide {
-    /// Takes the blocks of a matrix in a format of GGUF.
-    fn new(
-        bytes: &[u8],
-        format: GgmlDType,
-        words_of_block: usize,
-        groups: usize,
-        blocks: usize,
-    ) -> Self {
+    /// Rearranges the blocks of a matrix that is stored as in a GGUF file.
+    fn new(bytes: &[u8], format: Format, groups: usize, blocks: usize) -> Self {
         let all = GROUP * groups * blocks;
+        let [words, factors] = [format.words, format.factors].map(|count| count as usize);
         let mut new = Self {
-            words: vec![0; words_of_block * all],
-            scales: vec![0.0; all],
-            minima: vec![0.0; all],
+            words: vec![0; words * all],
+            factors: vec![0.0; factors * all],
         };
         let mut block = 0;
-        let mut push = |scale: f32, minimum: f32, bytes: &[u8]| {
+        let mut push = |own: &[f32], bytes: &[u8]| {
             let (row, column) = (block / blocks, block % blocks);
             let (place, in_group) = (row / GROUP * blocks + column, row % GROUP);
             block += 1;
-            new.scales[place * GROUP + in_group] = scale;
-            new.minima[place * GROUP + in_group] = minimum;
+            for (k, factor) in own.iter().enumerate() {
+                new.factors[(factors * place + k) * GROUP + in_group] = *factor;
+            }
             for (k, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
                 let word = u32::from_le_bytes(*word);
-                new.words[(words_of_block * place + k) * GROUP + in_group] = word;
+                new.words[(words * place + k) * GROUP + in_group] = word;
             }
         };
-        match format {
+        match format.dtype {
             GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => bytes
-                .chunks_exact(4 * words_of_block)
-                .for_each(|block| push(1.0, 0.0, block)),
+                .chunks_exact(4 * words)
+                .for_each(|block| push(&[], block)),
             // The scale comes first.
             GgmlDType::Q8_0 | GgmlDType::Q4_0 => bytes
-                .chunks_exact(2 + 4 * words_of_block)
-                .for_each(|block| push(f16(block), 0.0, &block[2..])),
+                .chunks_exact(2 + 4 * words)
+                .for_each(|block| push(&[f16(block)], &block[2..])),
             _ => bytes.chunks_exact(144).for_each(|blocks| {
                 let (scale, minimum) = (f16(blocks), f16(&blocks[2..]));
                 let (six_bits, numbers) = blocks[4..].split_at(12);
                 for i in 0..8 {
                     let (times_scale, times_minimum) = six_bit_numbers(six_bits, i);
-                    // A byte has a number of this block, and a number of the next.
+                    // The lower halves of these 32 bytes belong to an even block, the upper halves to the next block.
                     let half = |byte: u8| byte >> (4 * (i % 2)) & 15;
                     let numbers = &numbers[i / 2 * BLOCK..][..BLOCK];
                     let (low, high) = numbers.split_at(BLOCK / 2);
@@ -365,7 +391,7 @@ impl SideBySide {
                     let bytes: Vec<u8> = pairs
                         .map(|(low, high)| half(*low) | half(*high) << 4)
                         .collect();
-                    push(scale * times_scale, minimum * times_minimum, &bytes);
+                    push(&[scale * times_scale, minimum * times_minimum], &bytes);
                 }
             }),
         }
@@ -373,14 +399,14 @@ impl SideBySide {
     }
 }
 
-/// The number of 16 bits at the start of `bytes`.
+/// Reads the 16-bit float at the start of `bytes`.
 fn f16(bytes: &[u8]) -> f32 {
     half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f32()
 }
 
-/// The factors of the scale and the minimum of block `i` of eight in Q4_K. Those of the first four blocks are the lower
-/// six bits of bytes 0 to 7. Those of the others are divided: four bits in bytes 8 to 11, and the upper two of a byte
-/// before.
+/// Returns the 6-bit scale and minimum of block `i`, out of eight in a Q4_K superblock. For the first four blocks, they
+/// are the lower six bits of bytes 0 to 7. For the other blocks, bytes 8 to 11 hold the lower four bits, and the upper
+/// two bits of bytes 0 to 7 hold the rest.
 fn six_bit_numbers(bytes: &[u8], i: usize) -> (f32, f32) {
     let (scale, minimum) = if i < 4 {
         (bytes[i] & 63, bytes[i + 4] & 63)

@@ -8,7 +8,7 @@ use candle_core::{D, DType, Device, IndexOp, Module, Result, Tensor};
 
 use crate::weights::{Layer, Matrix, Sizes, Weights};
 
-/// A matrix as candle multiplies by it.
+/// A matrix, in the representation that candle multiplies by.
 enum Linear {
     /// `[columns, rows]`
     F32(Tensor),
@@ -36,7 +36,7 @@ pub struct Reference {
 }
 
 impl Linear {
-    /// Takes a matrix; with `exact`, as 32-bit numbers. candle's quantized product rounds the vector to 8 bits.
+    /// Prepares a matrix; `exact` expands it to 32-bit floats. candle's quantized product rounds the vector to 8 bits.
     fn new(matrix: &Matrix, exact: bool) -> Result<Self> {
         Ok(if exact {
             Self::F32(matrix.dequantize(&Device::Cpu)?.t()?.contiguous()?)
@@ -95,7 +95,7 @@ impl Reference {
         })
     }
 
-    /// Returns the logits after more tokens, of which the first is at `position`.
+    /// Processes more tokens, the first at `position`, and returns the logits of the last.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ fn norm(x: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
     x.broadcast_div(&mean.sqrt()?)?.broadcast_mul(weight)
 }
 
-/// Turns each pair of neighbouring numbers of each head, `[heads, tokens, size]`, by `angles`, `[tokens, size / 2]`.
+/// Rotates each pair of adjacent elements of `x`, `[heads, tokens, size]`, by `angles`, `[tokens, size / 2]`.
 fn rotate(x: &Tensor, angles: &Tensor) -> Result<Tensor> {
     let (heads, tokens, size) = x.dims3()?;
     let pairs = x.reshape((heads, tokens, size / 2, 2))?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The weights of a decoder like Llama's: random ones, or those of a GGUF file.
+//! The weights of a Llama-style decoder: generated at random, or loaded from a GGUF file.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Sizes {
     pub shared_heads: usize,
     pub hidden: usize,
     pub vocabulary: usize,
-    /// The largest number of tokens.
+    /// The maximum number of tokens in the cache.
     pub longest: usize,
 }
 
@@ -32,7 +32,7 @@ impl Sizes {
         self.width / self.heads
     }
 
-    /// Returns the length of a token's key, which is also that of its value: all shared heads together.
+    /// Returns the length of a token's key across all shared heads. Values have the same length.
     pub fn key(&self) -> usize {
         self.head() * self.shared_heads
     }
@@ -57,9 +57,9 @@ pub struct Weights {
     pub sizes: Sizes,
     /// Added to the mean square before the root is taken, so that RMS norm never divides by zero.
     pub epsilon: f32,
-    /// The base of the angles that encode positions.
+    /// The base of the rotary position embedding.
     pub rotary_base: f32,
-    /// Divides the angles, `[head / 2]`.
+    /// The divisors of the rotary angles, `[head / 2]`.
     pub rotary_factors: Tensor,
     /// `[vocabulary, width]`
     pub embedding: Matrix,
@@ -71,7 +71,7 @@ pub struct Weights {
 /// A model from a GGUF file.
 pub struct Model {
     pub weights: Weights,
-    /// The text of each token; empty if the file contains no tokenizer.
+    /// The text of each token; empty if the file does not contain a tokenizer.
     pub vocabulary: Vec<String>,
     /// The token that starts a text.
     pub first: u32,
@@ -80,11 +80,11 @@ pub struct Model {
 }
 
 impl Weights {
-    /// Makes random weights, the same in each run. Matrices get the format.
+    /// Generates random weights, identical in each run, and quantizes the matrices to `format`.
     ///
     /// # Errors
     ///
-    /// Fails if the rows cannot be divided into blocks of the format.
+    /// Fails if the rows are not a whole number of blocks.
     pub fn random(sizes: Sizes, format: GgmlDType) -> Result<Self> {
         let mut seed = 0;
         let mut numbers = |shape: &[usize], scale: f64, shift: f64| {
@@ -179,18 +179,22 @@ impl Weights {
             .iter()
             .map(|(name, tensor)| (name.as_str(), &**tensor))
             .collect();
-        let file = File::create(path)
-            .map_err(|cause| Error::msg(format!("cannot write {}: {cause}", path.display())))?;
-        gguf_file::write(&mut BufWriter::new(file), &metadata, &tensors)
+        let failed = |cause: &dyn std::fmt::Display| {
+            Error::msg(format!("cannot write {}: {cause}", path.display()))
+        };
+        let file = File::create(path).map_err(|cause| failed(&cause))?;
+        let mut file = BufWriter::new(file);
+        gguf_file::write(&mut file, &metadata, &tensors).map_err(|cause| failed(&cause))?;
+        file.flush().map_err(|cause| failed(&cause))
     }
 }
 
 impl Model {
-    /// Reads a GGUF file of the architecture `llama`. Matrices in formats without a kernel are converted to F16.
+    /// Reads a GGUF file whose architecture is `llama`. Converts matrices to F16 if no kernel supports their format.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read, describes another architecture, or lacks a tensor.
+    /// Fails if the file cannot be read, if it describes an unsupported model, or if metadata or a tensor is missing.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |cause: &dyn std::fmt::Display| {
             Error::msg(format!("cannot read {}: {cause}", path.display()))
@@ -202,78 +206,117 @@ impl Model {
     fn read(file: &mut BufReader<File>) -> Result<Self> {
         let content = Content::read(file)?;
         let value = |key: &str| content.metadata.get(key);
-        let architecture = value("general.architecture").map(Value::to_string);
-        match architecture.transpose()?.map(String::as_str) {
-            Some("llama") => {}
-            other => candle_core::bail!(
-                "the architecture is {other:?}, but only \"llama\" is implemented"
-            ),
+        match value("general.architecture")
+            .map(Value::to_string)
+            .transpose()?
+        {
+            Some(name) if name == "llama" => {}
+            Some(name) => candle_core::bail!("unsupported architecture `{name}`; expected `llama`"),
+            None => candle_core::bail!("the metadata lacks `general.architecture`"),
         }
-        let number = |key: &str| match value(&format!("llama.{key}")) {
-            Some(value) => Ok(value.to_u32()? as usize),
-            None => candle_core::bail!("the metadata has no llama.{key}"),
+        let optional = |key: &str| -> Result<Option<usize>> {
+            let key = format!("llama.{key}");
+            let number = value(&key).map(|value| {
+                let number = value.to_u32().map(|number| number as usize);
+                number.map_err(|cause| Error::msg(format!("`{key}`: {cause}")))
+            });
+            number.transpose()
         };
-        let float = |key: &str| value(&format!("llama.{key}")).map(Value::to_f32);
-        let mut tensor = |name: &str| content.tensor(file, name, &Device::Cpu);
+        let number = |key: &str| match optional(key)? {
+            Some(number) => Ok(number),
+            None => candle_core::bail!("the metadata lacks `llama.{key}`"),
+        };
+        let float = |key: &str| {
+            value(&format!("llama.{key}"))
+                .map(Value::to_f32)
+                .transpose()
+        };
+        match value("llama.rope.scaling.type")
+            .map(Value::to_string)
+            .transpose()?
+        {
+            None => {}
+            Some(kind) if kind == "none" => {}
+            Some(kind) => candle_core::bail!("unsupported scaling `{kind}` of rotary embeddings"),
+        }
 
-        let embedding = supported(tensor("token_embd.weight")?)?;
         let heads = number("attention.head_count")?;
+        let embedding_shape = match content.tensor_infos.get("token_embd.weight") {
+            Some(info) => info.shape.dims2()?,
+            None => candle_core::bail!("the file lacks `token_embd.weight`"),
+        };
         let sizes = Sizes {
             layers: number("block_count")?,
             width: number("embedding_length")?,
             heads,
-            shared_heads: number("attention.head_count_kv").unwrap_or(heads),
+            shared_heads: optional("attention.head_count_kv")?.unwrap_or(heads),
             hidden: number("feed_forward_length")?,
-            vocabulary: embedding.shape().dims2()?.0,
+            vocabulary: embedding_shape.0,
             longest: number("context_length")?,
         };
         let fits = |whole: usize, part: usize| part > 0 && whole.is_multiple_of(part);
-        if !fits(sizes.width, sizes.heads) || !fits(sizes.heads, sizes.shared_heads) {
-            candle_core::bail!("heads of different sizes are not implemented");
+        if !fits(sizes.width, 2 * sizes.heads) || !fits(sizes.heads, sizes.shared_heads) {
+            candle_core::bail!(
+                "cannot divide a width of {} among {heads} heads with {} key and value heads",
+                sizes.width,
+                sizes.shared_heads
+            );
         }
-        let turned = number("rope.dimension_count").unwrap_or(sizes.head());
+        let (width, hidden, key, half) = (sizes.width, sizes.hidden, sizes.key(), sizes.head() / 2);
+        let turned = optional("rope.dimension_count")?.unwrap_or(sizes.head());
         if turned != sizes.head() {
             candle_core::bail!(
-                "a rotation of {turned} of {} dimensions is not implemented",
+                "unsupported rotary embedding: it covers {turned} dimensions, but a head has {}",
                 sizes.head()
             );
         }
-        let vector = |tensor: QTensor| tensor.dequantize(&Device::Cpu)?.flatten_all();
+        let mut tensor = |name: &str, shape: &[usize]| {
+            let tensor = content.tensor(file, name, &Device::Cpu)?;
+            match tensor.shape().dims() {
+                found if found == shape => Ok(tensor),
+                found => candle_core::bail!(
+                    "`{name}` has the shape {found:?}, but the metadata requires {shape:?}"
+                ),
+            }
+        };
+        let vector = |tensor: QTensor| tensor.dequantize(&Device::Cpu);
         let layers = (0..sizes.layers).map(|index| {
-            let mut tensor = |name: &str| tensor(&format!("blk.{index}.{name}.weight"));
+            let mut tensor =
+                |name: &str, shape: &[usize]| tensor(&format!("blk.{index}.{name}.weight"), shape);
             Ok(Layer {
-                attention_norm: vector(tensor("attn_norm")?)?,
-                query: supported(tensor("attn_q")?)?,
-                key: supported(tensor("attn_k")?)?,
-                value: supported(tensor("attn_v")?)?,
-                attention_out: supported(tensor("attn_output")?)?,
-                feed_forward_norm: vector(tensor("ffn_norm")?)?,
-                gate: supported(tensor("ffn_gate")?)?,
-                up: supported(tensor("ffn_up")?)?,
-                down: supported(tensor("ffn_down")?)?,
+                attention_norm: vector(tensor("attn_norm", &[width])?)?,
+                query: supported(tensor("attn_q", &[width, width])?)?,
+                key: supported(tensor("attn_k", &[key, width])?)?,
+                value: supported(tensor("attn_v", &[key, width])?)?,
+                attention_out: supported(tensor("attn_output", &[width, width])?)?,
+                feed_forward_norm: vector(tensor("ffn_norm", &[width])?)?,
+                gate: supported(tensor("ffn_gate", &[hidden, width])?)?,
+                up: supported(tensor("ffn_up", &[hidden, width])?)?,
+                down: supported(tensor("ffn_down", &[width, hidden])?)?,
             })
         });
         let layers = layers.collect::<Result<_>>()?;
         let has = |name: &str| content.tensor_infos.contains_key(name);
         let rotary_factors = if has("rope_freqs.weight") {
-            vector(tensor("rope_freqs.weight")?)?
+            vector(tensor("rope_freqs.weight", &[half])?)?
         } else {
-            Tensor::ones(sizes.head() / 2, DType::F32, &Device::Cpu)?
+            Tensor::ones(half, DType::F32, &Device::Cpu)?
         };
-        // Some models use one matrix for both.
+        let embedding = supported(tensor("token_embd.weight", &[sizes.vocabulary, width])?)?;
+        // Some models use the embedding as the output matrix.
         let output = if has("output.weight") {
-            supported(tensor("output.weight")?)?
+            supported(tensor("output.weight", &[sizes.vocabulary, width])?)?
         } else {
             embedding.clone()
         };
         let weights = Weights {
             sizes,
-            epsilon: float("attention.layer_norm_rms_epsilon").unwrap_or(Ok(1e-5))?,
-            rotary_base: float("rope.freq_base").unwrap_or(Ok(10_000.0))?,
+            epsilon: float("attention.layer_norm_rms_epsilon")?.unwrap_or(1e-5),
+            rotary_base: float("rope.freq_base")?.unwrap_or(10_000.0),
             rotary_factors,
             embedding,
             layers,
-            norm: vector(tensor("output_norm.weight")?)?,
+            norm: vector(tensor("output_norm.weight", &[width])?)?,
             output,
         };
         let token = |key: &str| value(&format!("tokenizer.ggml.{key}")).map(Value::to_u32);
@@ -290,17 +333,17 @@ impl Model {
         })
     }
 
-    /// Returns the text of a token, or its number if the file contains no tokenizer.
+    /// Returns the text of a token, or its number if its text is unknown.
     pub fn text(&self, token: u32) -> String {
         match self.vocabulary.get(token as usize) {
-            // Tokenizers use these characters for a space and a line break.
+            // SentencePiece writes a space as ▁. Byte-level BPE writes a space as Ġ and a line break as Ċ.
             Some(text) => text.replace(['▁', 'Ġ'], " ").replace('Ċ', "\n"),
             None => format!(" {token}"),
         }
     }
 }
 
-/// Converts the matrix to F16 if there is no kernel for its format.
+/// Converts the matrix to F16 unless a kernel supports its format.
 fn supported(matrix: QTensor) -> Result<Matrix> {
     if matvec::is_supported(matrix.dtype()) {
         return Ok(Matrix::new(matrix));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `syclbin_fuzz::expand` on whatever libFuzzer comes up with.
+//! Runs `syclbin_fuzz::expand` on inputs from libFuzzer.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| syclbin_fuzz::expand(bytes));
