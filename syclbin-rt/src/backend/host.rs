@@ -16,7 +16,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::backend::{
     DeviceSlice, Event, Failure, HostBytes, Memory, NoView, Queue, Region, Rejection, Result,
-    TransferError, WaitList,
+    WaitList,
 };
 
 /// A read-only view of device elements in host memory, created by [`Queue::map`](crate::Queue::map).
@@ -289,8 +289,10 @@ impl Queue {
                 self.flush()?;
                 Ok(copy)
             }
-            Err(TransferError { failure, may_run }) => {
-                if !may_run {
+            Err(failure) => {
+                // The driver may have enqueued the copy nevertheless. If the queue cannot be waited for, leak the
+                // elements.
+                if self.finish().is_ok() {
                     drop(ManuallyDrop::into_inner(data));
                 }
                 Err(failure)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::backend::cuda;
 use crate::backend::{
     AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
-    Region, Result, TransferError, UsmKind, WaitList, opencl,
+    Region, Result, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -106,6 +106,10 @@ pub(crate) trait Copies {
     /// Starts copying between all of `region` and host memory, after the commands in `after`, which must belong to
     /// this context.
     ///
+    /// # Errors
+    ///
+    /// Fails if the driver rejects the request. A driver may nevertheless have enqueued the copy.
+    ///
     /// # Safety
     ///
     /// The host memory must be as large as `region`, and stay valid for writes or reads until the command has ended.
@@ -114,7 +118,7 @@ pub(crate) trait Copies {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<Event, TransferError>;
+    ) -> Result<Event>;
 
     /// Maps `size` bytes of memory that was allocated without a [`UsmKind`], starting at byte `offset`, after all
     /// commands on this queue. Returns `None` if the driver cannot map memory.
@@ -358,9 +362,9 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements of [`KernelObject::enqueue`] apply each time the graph is enqueued.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply each time the graph is enqueued.
     ///
-    /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
+    /// [`DriverKernelObject::enqueue`]: crate::backend::DriverKernelObject::enqueue
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions must not overlap.
@@ -369,7 +373,7 @@ pub(crate) trait Graph: Send + Sync {
     /// Records a fill, like [`Copies::start_fill`].
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
 
-    /// Ends the recording, so that the graph can be enqueued.
+    /// Ends the recording, so that the graph can be enqueued. Must be called only once.
     fn finish(&mut self) -> Result<()>;
 
     /// Enqueues all commands, to start when all commands in `after` have finished. Runs of the same graph never

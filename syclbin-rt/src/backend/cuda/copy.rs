@@ -37,10 +37,10 @@ impl Copies for Queue {
     ) -> Result<AnyEvent> {
         let steps = steps(self.address_of(region)?, region.bytes(), pattern);
         let steps = steps.ok_or(invalid(FILL))?;
-        let event = self.submit(FILL, after, |functions, stream| {
+        let event = self.submit(FILL, after, |_, stream| {
             for step in steps {
                 // SAFETY: the steps are inside the memory, which lives until the queues are empty.
-                unsafe { set(&self.stream.context, functions, &step, stream) }?;
+                unsafe { set(&self.stream.context, &step, stream) }?;
             }
             Ok(())
         });
@@ -59,11 +59,10 @@ impl Copies for Queue {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, TransferError> {
-        let address = self.address_of(region)?;
-        let (to, from) = ends(address, host);
+    ) -> Result<AnyEvent> {
+        let (to, from) = ends(self.address_of(region)?, host);
         // SAFETY: the region is inside the memory; the caller guarantees the rest.
-        Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
+        unsafe { self.copy(to, from, region.bytes(), after) }
     }
 
     /// Returns whether both regions are in device memory: only then does the driver copy between devices.
@@ -83,7 +82,7 @@ impl Copies for Queue {
         // Fail if the target's context is lost.
         there.enter()?;
         self.enable_peer_access(there)?;
-        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
+        let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
             // SAFETY: both regions are `size` bytes long and inside memory of these contexts, which are alive. The
             // borrows outlive the copy, because this function waits for it.
             unsafe {
@@ -187,7 +186,7 @@ impl Queue {
             return self.finish();
         }
         let (to, from) = ends(address, host.raw());
-        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
+        let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
             // SAFETY: the caller guarantees that the address is valid. The host bytes outlive the copy, because this
             // function waits for it.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
@@ -242,39 +241,25 @@ impl Queue {
 ///
 /// # Safety
 ///
-/// The step must write only device memory that stays alive until the command has finished. The context must be current
-/// and own the stream.
+/// The step must write only device memory that stays alive until the command has finished. The context must own the
+/// stream.
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "a step's value fits into its width"
+    reason = "a step's value fits into its elements"
 )]
-unsafe fn set(
-    context: &Context,
-    functions: &Functions,
-    step: &Step,
-    stream: CUstream,
-) -> Result<()> {
-    let Step {
-        address,
-        pitch,
-        width,
-        value,
-        count,
-    } = *step;
+unsafe fn set(context: &Context, step: &Step, stream: CUstream) -> Result<()> {
+    let (to, value, pitch) = (step.dst, step.value, step.pitch);
+    let (short, byte) = (value as u16, value as u8);
+    let (x, y) = (step.width, step.height);
     // SAFETY: the caller guarantees this.
     unsafe {
-        macro_rules! set {
-            ($name:ident, $($argument:expr),*) => {
-                context.check(stringify!($name), (functions.$name.pass())(address, $($argument),*, stream))
-            };
-        }
-        match (width, pitch == width) {
-            (4, true) => set!(cuMemsetD32Async, value, count),
-            (2, true) => set!(cuMemsetD16Async, value as u16, count),
-            (_, true) => set!(cuMemsetD8Async, value as u8, count),
-            (4, false) => set!(cuMemsetD2D32Async, pitch, value, 1, count),
-            (2, false) => set!(cuMemsetD2D16Async, pitch, value as u16, 1, count),
-            (_, false) => set!(cuMemsetD2D8Async, pitch, value as u8, 1, count),
+        match (step.elementSize, y) {
+            (4, 1) => call!(context => cuMemsetD32Async(to, value, x, stream)),
+            (2, 1) => call!(context => cuMemsetD16Async(to, short, x, stream)),
+            (_, 1) => call!(context => cuMemsetD8Async(to, byte, x, stream)),
+            (4, _) => call!(context => cuMemsetD2D32Async(to, pitch, value, x, y, stream)),
+            (2, _) => call!(context => cuMemsetD2D16Async(to, pitch, short, x, y, stream)),
+            (_, _) => call!(context => cuMemsetD2D8Async(to, pitch, byte, x, y, stream)),
         }
     }
 }
@@ -282,17 +267,8 @@ unsafe fn set(
 /// The maximum length of a pattern in bytes, as in OpenCL.
 const LARGEST: usize = 128;
 
-/// A single driver call that writes copies of a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) address: u64,
-    /// The distance between two words in bytes. If it equals the width, the words are contiguous.
-    pub(crate) pitch: usize,
-    /// The size of the word in bytes: 1, 2 or 4.
-    pub(crate) width: usize,
-    pub(crate) value: u32,
-    pub(crate) count: usize,
-}
+/// A single driver call that writes copies of a word: either a row of contiguous words, or rows of one word.
+type Step = CUDA_MEMSET_NODE_PARAMS;
 
 /// Returns the steps that fill `size` bytes at `address` with copies of `pattern`. Returns `None` if the pattern is
 /// empty or too long, or if its length does not divide `size`.
@@ -309,21 +285,28 @@ pub(crate) fn steps(
     let fits = |width: &usize| {
         pattern.len().is_multiple_of(*width) && address.is_multiple_of(*width as u64)
     };
-    let width = [4, 2].into_iter().find(fits).unwrap_or(1);
+    let bytes = [4, 2].into_iter().find(fits).unwrap_or(1);
     let pitch = pattern.len();
-    let words = pattern.chunks_exact(width).enumerate();
+    let count = size / pitch;
+    let (width, height) = if pitch == bytes {
+        (count, 1)
+    } else {
+        (1, count)
+    };
+    let words = pattern.chunks_exact(bytes).enumerate();
     let steps = words.map(move |(index, word)| {
-        let mut bytes = [0; 4];
-        bytes[..width].copy_from_slice(word);
+        let mut value = [0; 4];
+        value[..bytes].copy_from_slice(word);
         Step {
-            address: address + (index * width) as u64,
+            dst: address + (index * bytes) as u64,
             pitch,
+            value: u32::from_le_bytes(value),
+            elementSize: u32::try_from(bytes).unwrap_or(1),
             width,
-            value: u32::from_le_bytes(bytes),
-            count: size / pitch,
+            height,
         }
     });
-    Some(steps.filter(|step| step.count > 0))
+    Some(steps.filter(move |_| count > 0))
 }
 
 /// Returns the shortest prefix of `pattern` that, repeated, yields the pattern.
@@ -344,11 +327,14 @@ mod tests {
     fn filled(address: u64, size: usize, pattern: &[u8]) -> Vec<u8> {
         let mut memory = vec![0xEE; size];
         for step in steps(address, size, pattern).unwrap() {
-            assert!(step.address.is_multiple_of(step.width as u64), "{step:?}");
-            for number in 0..step.count {
-                let at = usize::try_from(step.address - address).unwrap() + number * step.pitch;
-                memory[at..at + step.width]
-                    .copy_from_slice(&step.value.to_le_bytes()[..step.width]);
+            let bytes = step.elementSize as usize;
+            assert!(step.dst.is_multiple_of(bytes as u64), "{bytes}");
+            for (row, column) in
+                (0..step.height).flat_map(|row| (0..step.width).map(move |column| (row, column)))
+            {
+                let first = usize::try_from(step.dst - address).unwrap();
+                let at = first + row * step.pitch + column * bytes;
+                memory[at..at + bytes].copy_from_slice(&step.value.to_le_bytes()[..bytes]);
             }
         }
         memory

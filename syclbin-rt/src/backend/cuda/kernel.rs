@@ -18,12 +18,9 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`. `parameters` are those that the PTX declares, if known.
-    pub(crate) fn new(
-        program: Arc<Program>,
-        symbol: &CStr,
-        parameters: Option<Vec<Slot>>,
-    ) -> Result<Self> {
+    /// Finds the kernel `symbol`. Limits work-group sizes to the maximum that the file declares, because the device code
+    /// does not contain this maximum.
+    pub(crate) fn new(program: Arc<Program>, symbol: &CStr, declared: Declared) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
         let offset_variant = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
@@ -36,7 +33,7 @@ impl Kernel {
             // Kernel names contain no NUL byte.
             Err(_) => None,
         };
-        let parameters = agreed(reported_parameters(context, plain), parameters)?;
+        let parameters = agreed(reported_parameters(context, plain), declared.slots)?;
         let number = |attribute| attribute_of(context, plain, attribute);
         let facts = &context.device.facts;
         let handles = Handles {
@@ -44,11 +41,13 @@ impl Kernel {
             offset_variant,
             bounds: Bounds {
                 groups: context.device.max_grid,
-                items: facts.max_work_item_sizes,
-                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+                items: std::array::from_fn(|dimension| {
+                    facts.max_work_item_sizes[dimension].min(declared.max_sizes[dimension])
+                }),
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
+                    .min(declared.max_items),
             },
             fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-            max_local: usize::try_from(facts.local_memory_bytes).unwrap_or(usize::MAX),
         };
         let object = KernelObject::new(&program, handles, parameters.clone());
         Ok(Self {
@@ -57,25 +56,6 @@ impl Kernel {
             handles,
             parameters,
         })
-    }
-
-    /// Limits work-group sizes to the maximum that the file declares, because the device code does not contain this
-    /// maximum.
-    pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
-        let bounds = &mut self.handles.bounds;
-        bounds.all_items = bounds.all_items.min(all_items);
-        for (most, declared) in bounds
-            .items
-            .iter_mut()
-            .zip(items.unwrap_or([usize::MAX; 3]))
-        {
-            *most = declared.min(*most);
-        }
-        let object = self
-            .object
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        object.handles.bounds = self.handles.bounds;
     }
 
     /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished.
@@ -210,10 +190,8 @@ fn is_unsupported(failure: Failure) -> bool {
 fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Slot>> {
     let call = "cuFuncGetParamInfo";
     let functions = context.enter()?;
-    let ask = functions.cuFuncGetParamInfo.ok_or(Failure::Missing {
-        function: call,
-        needs: "a CUDA 12.4 driver",
-    })?;
+    let ask = functions.cuFuncGetParamInfo;
+    let ask = ask.ok_or(Failure::missing(call, "a CUDA 12.4 driver"))?;
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);

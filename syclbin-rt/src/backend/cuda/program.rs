@@ -2,7 +2,7 @@
 //! Programs: modules that the driver has compiled, linked and loaded into a context.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::*;
@@ -130,8 +130,8 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
-        Kernel::new(self, &symbol, slots).map(AnyKernel::from)
+    fn kernel(self: Arc<Self>, symbol: CString, declared: Declared) -> Result<AnyKernel> {
+        Kernel::new(self, &symbol, declared).map(AnyKernel::from)
     }
 
     /// Returns the native code that was loaded, or compiles the PTX to native code. Specialization constants have their
@@ -148,29 +148,27 @@ impl DriverProgram for Program {
 
     /// Omits the variants that take an offset. Fails on drivers before CUDA 12.4, which cannot list kernels.
     fn kernel_names(&self) -> Result<Vec<String>> {
-        let functions = self.context.enter()?;
-        let (Some(count), Some(enumerate), Some(name)) = (
-            functions.cuModuleGetFunctionCount,
-            functions.cuModuleEnumerateFunctions,
-            functions.cuFuncGetName,
-        ) else {
-            let (function, needs) = ("cuModuleEnumerateFunctions", "a CUDA 12.4 driver");
-            return Err(Failure::Missing { function, needs });
-        };
         let mut found = 0;
         // SAFETY: the module is loaded; the call writes one value through a valid pointer.
-        let code = unsafe { (count.pass())(&raw mut found, self.handle) };
-        self.context.check("cuModuleGetFunctionCount", code)?;
-        let mut kernels = vec![std::ptr::null_mut(); found as usize];
+        unsafe {
+            call!(self.context, "a CUDA 12.4 driver" => cuModuleGetFunctionCount(
+                &raw mut found, self.handle
+            ))
+        }?;
+        let mut kernels = vec![null_mut(); found as usize];
         // SAFETY: as above; the vector has space for all `found` handles.
-        let code = unsafe { (enumerate.pass())(kernels.as_mut_ptr(), found, self.handle) };
-        self.context.check("cuModuleEnumerateFunctions", code)?;
+        unsafe {
+            call!(self.context, "a CUDA 12.4 driver" => cuModuleEnumerateFunctions(
+                kernels.as_mut_ptr(), found, self.handle
+            ))
+        }?;
         let mut names = Vec::with_capacity(kernels.len());
         for kernel in kernels {
-            let mut text = std::ptr::null();
+            let mut text = null();
             // SAFETY: the kernel belongs to the module; the call writes one pointer through a valid pointer.
-            let code = unsafe { (name.pass())(&raw mut text, kernel) };
-            self.context.check("cuFuncGetName", code)?;
+            unsafe {
+                call!(self.context, "a CUDA 12.4 driver" => cuFuncGetName(&raw mut text, kernel))
+            }?;
             if !text.is_null() {
                 // SAFETY: the driver's names are NUL-terminated and live as long as the module.
                 let text = unsafe { CStr::from_ptr(text) };

@@ -132,15 +132,11 @@ impl Copies for Queue {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, TransferError> {
+    ) -> Result<AnyEvent> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         // SAFETY: the caller guarantees this.
         let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
-        event.map(AnyEvent::from).map_err(|mut unstarted| {
-            // The driver may have enqueued the copy without returning an event, so wait for the queue.
-            unstarted.may_run = unstarted.may_run && self.finish().is_err();
-            unstarted
-        })
+        event.map(AnyEvent::from)
     }
 }
 
@@ -160,7 +156,7 @@ impl Queue {
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
-    ) -> Result<Event, TransferError> {
+    ) -> Result<Event> {
         // SAFETY: the queue, the memory and the events share a context, and the region is inside the memory. The caller
         // guarantees that the host memory is valid.
         unsafe {
@@ -194,14 +190,14 @@ impl Queue {
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
-    ) -> Result<Event, TransferError> {
+    ) -> Result<Event> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
         // SAFETY: the caller guarantees this. The driver function takes the blocking flag before the addresses.
         unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 
     /// Flushes an asynchronous command and returns its event.
-    fn started(&self, event: Result<Event, TransferError>) -> Result<AnyEvent> {
+    fn started(&self, event: Result<Event>) -> Result<AnyEvent> {
         let event = event?;
         self.flush()?;
         Ok(event.into())

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use opencl_sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END,
     CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT,
-    CL_QUEUED, CL_SUCCESS,
+    CL_QUEUED,
 };
 use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
 
@@ -25,42 +25,26 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Takes ownership of an event reference. `call` is the driver call that enqueued the command.
+    /// Takes ownership of the event reference that `call` returned for the command that it enqueued, if `status` is
+    /// success.
     ///
     /// # Safety
     ///
-    /// `handle` must be an event from the library of `functions`, and nothing else may own the reference.
+    /// If `status` is success, `handle` must be null or an event from the library of `functions`, and nothing else may
+    /// own the reference.
     #[inline]
-    pub(crate) unsafe fn from_owned(
-        functions: &'static Functions,
-        call: &'static str,
-        handle: cl_event,
-    ) -> Self {
-        Self {
-            functions,
-            call,
-            handle,
-        }
-    }
-
-    /// Takes ownership of the event that `call` wrote, if the call succeeded.
-    ///
-    /// # Safety
-    ///
-    /// If `status` is success, the requirements of [`Event::from_owned`] apply.
     pub(crate) unsafe fn enqueued(
         functions: &'static Functions,
         call: &'static str,
         handle: cl_event,
         status: cl_int,
-    ) -> Result<Self, TransferError> {
-        let handle = check_handle(call, handle, status).map_err(|failure| TransferError {
-            failure,
-            // A driver may have enqueued the command even if it returned no event.
-            may_run: status == CL_SUCCESS,
-        })?;
-        // SAFETY: the call returned this reference, which nothing else owns.
-        Ok(unsafe { Self::from_owned(functions, call, handle) })
+    ) -> Result<Self> {
+        let handle = check_handle(call, handle, status)?;
+        Ok(Self {
+            functions,
+            call,
+            handle,
+        })
     }
 
     /// Acquires an additional reference to an event from the library of `functions`.
@@ -74,10 +58,12 @@ impl Event {
         handle: cl_event,
     ) -> Result<Self> {
         // SAFETY: the event is alive, and the new reference is owned by the returned value.
-        unsafe {
-            call!(functions => clRetainEvent(handle))?;
-            Ok(Self::from_owned(functions, call, handle))
-        }
+        unsafe { call!(functions => clRetainEvent(handle)) }?;
+        Ok(Self {
+            functions,
+            call,
+            handle,
+        })
     }
 
     /// Blocks until the command has ended, and returns 0 or the command's error code.
@@ -285,11 +271,10 @@ mod tests {
                 let create = library.get::<Create>(b"clCreateUserEvent\0");
                 (create.expect("clCreateUserEvent"))(context.handle, &raw mut code)
             };
-            assert_eq!(code, 0);
             // SAFETY: the call returned this reference, which nothing else owns.
             let event =
-                unsafe { Event::from_owned(context.functions(), "clCreateUserEvent", handle) };
-            (Self { library, handle }, event)
+                unsafe { Event::enqueued(context.functions(), "clCreateUserEvent", handle, code) };
+            (Self { library, handle }, event.expect("a user event"))
         }
 
         /// Completes the event with 0 or an error code.

@@ -315,12 +315,12 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does, on a
+    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does, on a
     /// thread that has passed the gate.
     ///
     /// # Safety
     ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply.
     #[inline(always)]
     pub(crate) unsafe fn enqueue_within(
         &self,
@@ -332,14 +332,13 @@ impl KernelObject {
         let mut event = std::ptr::null_mut();
         // SAFETY: the event may be written; the caller guarantees the rest.
         unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
-        let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
         // SAFETY: the call passed this reference to its caller.
-        Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
+        unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) }
     }
 
     /// # Safety
     ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply; `event`
+    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event`
     /// must be null or valid for writing.
     #[inline(always)]
     unsafe fn put(
@@ -410,52 +409,38 @@ unsafe fn put_watched(
     let event = unsafe { event.as_mut() };
     if let (Err(Failure::Rejected(Rejection::Strayed(_))), Some(event)) = (&watched, event) {
         // SAFETY: the call passed this reference, which the caller ignores after a failure.
-        drop(unsafe { Event::from_owned(queue.functions(), ENQUEUE, *event) });
+        drop(unsafe { Event::enqueued(queue.functions(), ENQUEUE, *event, CL_SUCCESS) });
     }
     watched
 }
 
-impl KernelObject {
-    /// Enqueues the kernel, as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
-    #[inline]
-    pub(crate) unsafe fn enqueue(
+impl DriverKernelObject for KernelObject {
+    unsafe fn enqueue(
         &self,
-        queue: &Queue,
+        queue: &AnyQueue,
         grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event> {
+    ) -> Result<AnyEvent> {
         // SAFETY: the caller guarantees this.
-        unsafe { self.enqueue_within(&CallGuard::new(), queue, grid, after) }
+        unsafe { self.enqueue_within(&CallGuard::new(), queue.opencl()?, grid, after) }
+            .map(AnyEvent::from)
     }
 
-    /// Enqueues the kernel without an event, as one of several commands before a flush.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
-    #[inline]
-    pub(crate) unsafe fn enqueue_without_event(
+    unsafe fn enqueue_without_event(
         &self,
-        queue: &Queue,
+        queue: &AnyQueue,
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        let none = std::ptr::null_mut();
+        let (queue, none) = (queue.opencl()?, std::ptr::null_mut());
         // SAFETY: a null event is allowed; the caller guarantees the rest.
         unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }?;
         queue.flush_between();
         Ok(())
     }
 
-    pub(crate) fn suggested_local(
-        &self,
-        queue: &Queue,
-        global: &[usize],
-    ) -> Result<Option<[usize; 3]>> {
+    fn suggested_local(&self, queue: &AnyQueue, global: &[usize]) -> Result<Option<[usize; 3]>> {
+        let queue = queue.opencl()?;
         if !Arc::ptr_eq(&self.context, &queue.context) {
             return Err(Failure::FOREIGN);
         }

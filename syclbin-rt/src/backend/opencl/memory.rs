@@ -78,10 +78,7 @@ impl Context {
     /// Returns the functions for unified shared memory. `function` is the name to report if they are missing.
     pub(crate) fn usm(&self, function: &'static str) -> Result<&'static Usm> {
         let usm = self.device.extensions.usm.as_ref();
-        usm.ok_or(Failure::Missing {
-            function,
-            needs: USM,
-        })
+        usm.ok_or(Failure::missing(function, USM))
     }
 }
 

@@ -153,12 +153,8 @@ impl Program {
         // implies OpenCL 2.1.
         let facts = &context.device.facts;
         let create = context.functions().clCreateProgramWithIL;
-        let create = create
-            .filter(|_| facts.takes_spirv)
-            .ok_or(Failure::Missing {
-                function: call,
-                needs: "OpenCL 2.1",
-            })?;
+        let create = create.filter(|_| facts.takes_spirv);
+        let create = create.ok_or(Failure::missing(call, "OpenCL 2.1"))?;
         // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
@@ -267,7 +263,7 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(self: Arc<Self>, symbol: CString, _slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
+    fn kernel(self: Arc<Self>, symbol: CString, _declared: Declared) -> Result<AnyKernel> {
         Kernel::new(self, symbol).map(AnyKernel::from)
     }
 

@@ -340,7 +340,7 @@ impl OwnedQueue {
     /// commands if there are no events.
     fn barrier(&self, events: &WaitList<'_>) -> Result<Event> {
         // SAFETY: the queue is alive, and the count is the length of the wait list.
-        Ok(unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }?)
+        unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }
     }
 
     fn functions(&self) -> &'static Functions {

@@ -99,10 +99,7 @@ impl Queue {
             return Err(Failure::FOREIGN);
         }
         let globals = self.context.device.extensions.globals.as_ref();
-        globals.ok_or(Failure::Missing {
-            function,
-            needs: "Intel's driver",
-        })
+        globals.ok_or(Failure::missing(function, "Intel's driver"))
     }
 }
 
@@ -179,7 +176,7 @@ impl AnyQueue {
             let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are already set. It copies initial values into
             // the arena, whose size matches the code.
-            unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;
+            unsafe { kernel.enqueue(self, &one, WaitList::NOTHING) }?.wait()?;
         }
         Ok(())
     }

@@ -63,10 +63,10 @@ fn transfers_end_with_their_events() -> Tested {
             HostBytes::From(from.as_ptr().cast()),
             WaitList::NOTHING,
         );
-        let written = written.map_err(|unstarted| unstarted.failure)?;
+        let written = written?;
         let after = WaitList::new([&written].into_iter());
-        let read = queue.start_transfer(&out.0, HostBytes::To(bytes.as_mut_ptr().cast()), &after);
-        let read = read.map_err(|unstarted| unstarted.failure)?;
+        let read =
+            queue.start_transfer(&out.0, HostBytes::To(bytes.as_mut_ptr().cast()), &after)?;
         assert!(read.has_ended());
     }
     assert_eq!(to, from);
