@@ -6,13 +6,13 @@ use std::any::Any;
 use std::error::Error;
 use std::ffi::{OsStr, c_void};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    BuildError, DeviceHandle, Facts, Failure, Memory, MemoryHandle, Owner, PartPosition, Partition,
-    Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
+    BuildError, CallGuard, DeviceHandle, Facts, Failure, Memory, MemoryHandle, Owner, PartPosition,
+    Partition, Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
 };
 
 #[derive(Clone, Copy)]
@@ -213,6 +213,46 @@ impl<Q> LiveQueues<Q> {
         live.iter()
             .map(|queue| finish(queue))
             .fold(Ok(()), Result::and)
+    }
+}
+
+/// The devices of a library.
+pub(crate) struct Devices<D>(OnceLock<Vec<D>>);
+
+impl<D> Devices<D> {
+    pub(crate) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Returns the devices, which `list` queries. Caches the list unless it is empty, because devices compare by
+    /// identity.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `list` fails, or if it returns only failures: one failing device must not hide the others.
+    pub(crate) fn get(&self, list: impl FnOnce() -> Result<Vec<Result<D>>>) -> Result<&[D]> {
+        /// Held while a driver first lists its devices: until PoCL (6.0) is initialized, it reports no devices to
+        /// other threads.
+        static LISTING: Mutex<()> = Mutex::new(());
+        if let Some(devices) = self.0.get() {
+            return Ok(devices);
+        }
+        let _guard = CallGuard::new();
+        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(devices) = self.0.get() {
+            return Ok(devices);
+        }
+        let (mut devices, mut failed) = (Vec::new(), Ok(&[][..]));
+        for device in list()? {
+            match device {
+                Ok(device) => devices.push(device),
+                Err(failure) => failed = failed.and(Err(failure)),
+            }
+        }
+        if devices.is_empty() {
+            return failed;
+        }
+        Ok(self.0.get_or_init(|| devices))
     }
 }
 

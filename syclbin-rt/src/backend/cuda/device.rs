@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use syclbin::Aspect;
 use syclbin::ptx::Version;
@@ -26,8 +26,7 @@ pub(crate) struct Library {
     /// The CUDA version that the driver supports: 12040 is CUDA 12.4.
     version: c_int,
     has_devices: bool,
-    /// Filled once by [`Library::devices`], because devices compare by identity.
-    devices: OnceLock<Vec<DriverDevice>>,
+    devices: Devices<DriverDevice>,
 }
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
@@ -69,7 +68,7 @@ impl Library {
             functions,
             version,
             has_devices,
-            devices: OnceLock::new(),
+            devices: Devices::new(),
         }));
         *loaded = Some(library);
         Ok(library)
@@ -139,32 +138,16 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    /// Returns the devices. Caches the list unless it is empty, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let mut count = 0;
-        if self.has_devices {
-            // SAFETY: the call writes one value through a valid pointer.
-            let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
-            check("cuDeviceGetCount", code)?;
-        }
-        // One failing device must not hide the others.
-        let mut failed = None;
-        let mut devices = Vec::new();
-        for number in 0..count {
-            match self.device(number) {
-                Ok(device) => devices.push(device),
-                Err(failure) => {
-                    failed.get_or_insert(failure);
-                }
+        self.devices.get(|| {
+            let mut count = 0;
+            if self.has_devices {
+                // SAFETY: the call writes one value through a valid pointer.
+                let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
+                check("cuDeviceGetCount", code)?;
             }
-        }
-        if devices.is_empty() {
-            return failed.map_or(Ok(&[]), Err);
-        }
-        Ok(self.devices.get_or_init(|| devices))
+            Ok((0..count).map(|number| self.device(number)).collect())
+        })
     }
 
     fn device(&'static self, number: c_int) -> Result<DriverDevice> {

@@ -2,6 +2,7 @@
 //! CUDA events, each of which tracks one enqueued command.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
 
@@ -97,18 +98,19 @@ impl DriverEvent for Event {
 
     /// The device reports only the start and the end. The queued and submitted times come from the host's clock, which
     /// is not synchronized with the device's, so they are limited to the start time.
-    fn times(&self) -> Result<Times> {
+    fn profile(&self) -> Result<Profile> {
         let timed = self.timed.as_ref().ok_or(invalid("cuEventElapsedTime"))?;
         let started = timed.base.time_of(&timed.started)?;
         // Measured from the start rather than from the base event, because long spans lose precision.
         let ended = started.saturating_add(timed.ended.since(&timed.started)?);
-        let queued = timed.queued.min(started);
-        let nanoseconds = |time: i64| u64::try_from(time).unwrap_or_default();
-        Ok(Times {
-            queued: nanoseconds(queued),
-            submitted: nanoseconds(queued),
-            started: nanoseconds(started),
-            ended: nanoseconds(ended),
+        let time =
+            |nanoseconds| Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
+        let queued = time(timed.queued.min(started));
+        Ok(Profile {
+            queued,
+            submitted: queued,
+            started: time(started),
+            ended: time(ended),
         })
     }
 

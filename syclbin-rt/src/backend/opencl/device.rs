@@ -4,7 +4,7 @@
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use opencl_sys as cl;
 use opencl3::device::{
@@ -22,8 +22,7 @@ use super::*;
 pub(crate) struct Library {
     name: String,
     functions: Functions,
-    /// Filled once by [`Library::devices`], because devices compare by identity.
-    devices: OnceLock<Vec<DriverDevice>>,
+    devices: Devices<DriverDevice>,
 }
 
 static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
@@ -54,7 +53,7 @@ impl Library {
         let library = Box::leak(Box::new(Self {
             name: display.into_owned(),
             functions,
-            devices: OnceLock::new(),
+            devices: Devices::new(),
         }));
         loaded.push(library);
         Ok(library)
@@ -118,62 +117,36 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
-        let answers = facts(self.functions, self.platform, self.id);
-        let (mut facts, mut extensions) = answers.expect("the driver answers again");
-        facts.lifts_variables = true;
-        extensions.globals = None;
-        Some(Box::leak(Box::new(Self {
-            facts,
-            extensions,
-            ..*self
-        })))
+        let again = Self::new(
+            self.functions,
+            self.library,
+            self.platform,
+            self.id,
+            self.part,
+        );
+        let mut device = again.expect("the driver answers again");
+        device.facts.lifts_variables = true;
+        device.extensions.globals = None;
+        Some(Box::leak(Box::new(device)))
     }
 }
 
 impl Library {
-    /// Returns the devices. Caches the list unless it is empty, because devices compare by identity.
     pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
-        /// Held while a driver first lists its devices: until PoCL (6.0) is initialized, it reports no devices to
-        /// other threads.
-        static LISTING: Mutex<()> = Mutex::new(());
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let _guard = CallGuard::new();
-        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let mut devices = Vec::new();
-        // One failing platform or device must not hide the others.
-        let mut failed = None;
-        for platform in self.platforms()? {
-            let ids = self.device_ids(platform).unwrap_or_else(|failure| {
-                failed.get_or_insert(failure);
-                Vec::new()
-            });
-            for id in ids {
-                match facts(&self.functions, platform, id) {
-                    Ok((facts, extensions)) => devices.push(DriverDevice {
-                        functions: &self.functions,
-                        library: &self.name,
-                        platform,
-                        id,
-                        facts,
-                        extensions,
-                        part: None,
-                    }),
-                    Err(failure) => {
-                        failed.get_or_insert(failure);
-                    }
+        let (functions, library) = (&self.functions, &*self.name);
+        self.devices.get(|| {
+            let mut devices = Vec::new();
+            for platform in self.platforms()? {
+                let new = |id| DriverDevice::new(functions, library, platform, id, None);
+                match self.device_ids(platform) {
+                    Ok(ids) => devices.extend(ids.into_iter().map(new)),
+                    // One failing platform must not hide the others.
+                    Err(failure) => devices.push(Err(failure)),
                 }
             }
-        }
-        gate::close_at_exit(&raw const *self, Stage::Listed);
-        if devices.is_empty() {
-            return failed.map_or(Ok(&[]), Err);
-        }
-        Ok(self.devices.get_or_init(|| devices))
+            gate::close_at_exit(&raw const *self, Stage::Listed);
+            Ok(devices)
+        })
     }
 
     fn platforms(&self) -> Result<Vec<cl_platform_id>> {
@@ -194,12 +167,37 @@ impl Library {
     }
 }
 
-/// Queries the facts and extension functions of a device.
-pub(crate) fn facts(
-    functions: &Functions,
-    platform: cl_platform_id,
-    id: cl_device_id,
-) -> Result<(Facts, Extensions)> {
+impl DriverDevice {
+    /// Queries the facts and extension functions of a device of `platform`.
+    pub(crate) fn new(
+        functions: &'static Functions,
+        library: &'static str,
+        platform: cl_platform_id,
+        id: cl_device_id,
+        part: Option<PartPosition>,
+    ) -> Result<Self> {
+        let mut facts = facts(functions, platform, id)?;
+        // Drivers older than OpenCL 1.2 may lack the lookup function, yet a loader forwards the call to every driver.
+        let extensions = if version_at_least(&facts.version, (1, 2)) {
+            // SAFETY: `platform` belongs to this library.
+            unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
+        } else {
+            Extensions::default()
+        };
+        facts.lifts_variables = extensions.globals.is_none();
+        Ok(Self {
+            functions,
+            library,
+            platform,
+            id,
+            facts,
+            extensions,
+            part,
+        })
+    }
+}
+
+fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> Result<Facts> {
     // SAFETY: `id` is a device of this library.
     let device = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) };
     let text = |name| device(name).text();
@@ -210,41 +208,14 @@ pub(crate) fn facts(
     let version = text(cl::CL_DEVICE_VERSION)?;
     let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
-    // Devices older than OpenCL 1.2 may reject this query, so ignore an error: if they support doubles, they list
-    // `cl_khr_fp64`, which `aspects_of` also checks.
-    let double_config = ulong(cl::CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-    let has_usm = has(USM);
     // OpenCL 1.2 or an extension introduced these queries. A device that rejects a query lacks the feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
+    let has_usm = has(USM);
     let memory = |name| if has_usm { bits(name) } else { 0 };
-    let vendor = text(cl::CL_DEVICE_VENDOR)?;
-    // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
-    // other driver receives it.
-    let debug_info = vendor.contains("Intel");
-    let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
-    let bits_of_queues = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
-    let queues = QueueAbilities {
-        out_of_order: bits_of_queues & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
-        profiling: bits_of_queues & cl::CL_QUEUE_PROFILING_ENABLE != 0,
-    };
-    let aspects = aspects_of(&Abilities {
-        kind,
-        vendor: &vendor,
-        extensions: &extensions,
-        doubles: double_config != 0,
-        images,
-        compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
-        linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
-        profiling: queues.profiling,
-        host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
-        device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
-        shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
-        system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
-        matrix_units: kind == DeviceKind::Cpu && host_has_matrix_units(),
-    });
+    let queue_properties = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
     let sub_group_sizes = has("cl_intel_required_subgroup_size")
         .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
         .flatten();
@@ -269,7 +240,7 @@ pub(crate) fn facts(
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
-        vendor,
+        vendor: text(cl::CL_DEVICE_VENDOR)?,
         // SAFETY: `platform` belongs to this library.
         platform: unsafe { query!(functions => clGetPlatformInfo(platform, cl::CL_PLATFORM_NAME)) }
             .text()?,
@@ -281,7 +252,6 @@ pub(crate) fn facts(
             && version_at_least(&version, (2, 1))
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
-        debug_info,
         // Work-group functions are mandatory in OpenCL 2. Since OpenCL 3.0, they are optional and can be queried.
         work_group_functions: !version_at_least(&version, (3, 0))
             || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
@@ -289,8 +259,11 @@ pub(crate) fn facts(
         memory_bytes: ulong(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
         max_buffer_bytes: ulong(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
         local_memory_bytes: ulong(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
-        images,
-        queues,
+        images: uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0,
+        queues: QueueAbilities {
+            out_of_order: queue_properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            profiling: queue_properties & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+        },
         compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
         partitions: Partitions {
             max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
@@ -302,23 +275,29 @@ pub(crate) fn facts(
         max_work_group_size: device(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).value()?,
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
         sub_group_sizes: sub_group_sizes.unwrap_or_default(),
-        aspects,
         uuid: uuid.and_then(Result::ok),
         pci_address,
         architecture: architecture(kind, hardware),
         extensions,
         ..Facts::default()
     };
-    // Drivers older than OpenCL 1.2 may lack the lookup function, yet a loader forwards the call to every driver.
-    let extensions = if version_at_least(&facts.version, (1, 2)) {
-        // SAFETY: `platform` belongs to this library.
-        unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
-    } else {
-        Extensions::default()
-    };
-    facts.lifts_variables = extensions.globals.is_none();
     add_driver_facts(&mut facts);
-    Ok((facts, extensions))
+    facts.aspects = aspects_of(
+        &facts,
+        &Abilities {
+            // Devices older than OpenCL 1.2 may reject this query: if they support doubles, they list `cl_khr_fp64`,
+            // which `aspects_of` also checks.
+            doubles: bits(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
+            compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
+            linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
+            host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+            device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
+            shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+            system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+            matrix_units: facts.kind == DeviceKind::Cpu && host_has_matrix_units(),
+        },
+    );
+    Ok(facts)
 }
 
 /// Replaces the error `code`, by which a driver reports that there are no entries, with an empty list.

@@ -2,14 +2,15 @@
 //! OpenCL events, each of which tracks one enqueued command, and the arrays of event handles that drivers wait for.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 use opencl_sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END,
     CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT,
     CL_QUEUED,
 };
-use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
+use opencl3::types::{cl_event, cl_int, cl_uint};
 
 use super::*;
 
@@ -133,15 +134,19 @@ impl DriverEvent for Event {
         Ok(status == CL_COMPLETE)
     }
 
-    fn times(&self) -> Result<Times> {
+    fn profile(&self) -> Result<Profile> {
         let time = |name| {
             // SAFETY: the event is alive.
             unsafe { query!(self.functions => clGetEventProfilingInfo(self.handle, name)) }
-                .value::<cl_ulong>()
+                .value()
+                .map(Duration::from_nanos)
         };
-        Ok(Times {
-            queued: time(CL_PROFILING_COMMAND_QUEUED)?,
-            submitted: time(CL_PROFILING_COMMAND_SUBMIT)?,
+        let queued = time(CL_PROFILING_COMMAND_QUEUED)?;
+        let submitted = time(CL_PROFILING_COMMAND_SUBMIT)?;
+        Ok(Profile {
+            // Drivers report no queue time for some commands, such as barriers.
+            queued: if queued.is_zero() { submitted } else { queued },
+            submitted,
             started: time(CL_PROFILING_COMMAND_START)?,
             ended: time(CL_PROFILING_COMMAND_END)?,
         })
@@ -156,12 +161,11 @@ impl DriverEvent for Event {
     /// 3.0, clSetEventCallback). So the callback only hands the waker to a waker thread.
     fn notify(&self, queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         let data = completion.clone().into_raw();
-        let pointer = data.cast_mut().cast();
         // SAFETY: the event is alive. The callback takes ownership of `data`, a reference of its own, and is called at
         // most once.
         let registered = unsafe {
             let callback = Some(command_ended as _);
-            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer))
+            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, data))
         };
         if let Err(failure) = registered {
             // SAFETY: the driver rejected the callback, so this function still owns the reference.
@@ -189,8 +193,7 @@ impl Drop for Event {
 /// `data` must come from [`Completion::into_raw`], and this function must be called only once with it.
 unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: guaranteed by the caller.
-    let completion =
-        unsafe { Completion::from_raw(data.cast_const().cast::<Mutex<CompletionState>>()) };
+    let completion = unsafe { Completion::from_raw(data) };
     // The call name is empty here; the poller fills in the call that enqueued the command.
     completion.end(check("", status));
 }

@@ -67,29 +67,21 @@ impl DriverDevice {
         }
         let ids = self.create(&how)?;
         let of = ids.len();
-        let mut parts = Vec::with_capacity(of);
-        for (index, id) in ids.iter().copied().enumerate() {
-            match device::facts(self.functions, self.platform, id) {
-                Ok((facts, extensions)) => {
-                    let parent = self;
-                    parts.push(Self {
-                        id,
-                        facts,
-                        extensions,
-                        part: Some(PartPosition { parent, index, of }),
-                        ..*self
-                    });
-                }
-                Err(failure) => {
-                    for id in ids {
-                        // SAFETY: the sub-devices were just created, and nothing else uses them yet.
-                        unsafe { (self.functions.clReleaseDevice.pass())(id) };
-                    }
-                    return Err(failure);
-                }
+        let parts = ids.iter().enumerate().map(|(index, id)| {
+            let part = PartPosition {
+                parent: self,
+                index,
+                of,
+            };
+            Self::new(self.functions, self.library, self.platform, *id, Some(part))
+        });
+        let parts = parts.collect::<Result<Vec<_>>>().inspect_err(|_| {
+            for id in &ids {
+                // SAFETY: the sub-devices were just created, and nothing else uses them yet.
+                unsafe { (self.functions.clReleaseDevice.pass())(*id) };
             }
-        }
-        let parts = Vec::leak(parts);
+        });
+        let parts = Vec::leak(parts?);
         made.push(Made {
             parent: self,
             how,

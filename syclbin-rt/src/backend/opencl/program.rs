@@ -90,7 +90,7 @@ impl Builds for Context {
     /// Returns the target of the native code that this process has loaded, if some of it came from a file.
     fn variant(&self) -> Option<[u8; 4]> {
         let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
-        seen.of_file().map(CpuTarget::bytes)
+        seen.of_file()
     }
 
     fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
@@ -98,12 +98,12 @@ impl Builds for Context {
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         seen.fits(code).then(|| {
             seen.own(code);
-            seen.of_file().map(CpuTarget::bytes)
+            seen.of_file()
         })
     }
 
     fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
-        CpuTarget::of(code).map(CpuTarget::bytes)
+        cpu_target(code)
     }
 }
 

@@ -59,21 +59,13 @@ pub(crate) const BEST_FIRST: &str = "this process has already loaded a file comp
     Intel's CPU driver rejects files for a more capable one: load the file for the most capable processor first";
 
 /// The driver's number for a target, from `e_flags` in the ELF header. Only equality of these numbers matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CpuTarget(u32);
+type CpuTarget = [u8; 4];
 
-impl CpuTarget {
-    /// Returns the target of native code, or `None` if the code is not for Intel's CPU device.
-    pub(crate) fn of(code: &[u8]) -> Option<Self> {
-        // ELF, 64-bit, little-endian; Intel's own file type; x86-64.
-        let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
-        let flags = code.get(48..)?.first_chunk()?;
-        is_it.then_some(Self(u32::from_le_bytes(*flags)))
-    }
-
-    pub(crate) fn bytes(self) -> [u8; 4] {
-        self.0.to_le_bytes()
-    }
+/// Returns the target of native code, or `None` if the code is not for Intel's CPU device.
+pub(crate) fn cpu_target(code: &[u8]) -> Option<CpuTarget> {
+    // ELF, 64-bit, little-endian; Intel's own file type; x86-64.
+    let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
+    code.get(48..)?.first_chunk().copied().filter(|_| is_it)
 }
 
 /// The target of the native code that this process has loaded.
@@ -98,7 +90,7 @@ impl Seen {
     /// Returns whether `code` has the same target as the code loaded so far. Also returns `true` if either target is
     /// unknown.
     pub(crate) fn fits(self, code: &[u8]) -> bool {
-        match (self.target, CpuTarget::of(code)) {
+        match (self.target, cpu_target(code)) {
             (Some(seen), Some(target)) => seen == target,
             _ => true,
         }
@@ -106,7 +98,7 @@ impl Seen {
 
     /// Records that code from a file was loaded.
     pub(crate) fn file(&mut self, code: &[u8]) {
-        if let Some(target) = CpuTarget::of(code) {
+        if let Some(target) = cpu_target(code) {
             self.target = Some(target);
             self.in_file = true;
         }
@@ -114,7 +106,7 @@ impl Seen {
 
     /// Records that `code`, which must fit, was compiled by this process or by an earlier process of the same variant.
     pub(crate) fn own(&mut self, code: &[u8]) {
-        self.target = self.target.or(CpuTarget::of(code));
+        self.target = self.target.or(cpu_target(code));
     }
 }
 
@@ -178,6 +170,9 @@ pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
 /// Adds facts that no query reveals.
 pub(crate) fn add_driver_facts(facts: &mut Facts) {
     let is_rusticl = facts.platform == "rusticl";
+    // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
+    // other driver receives it.
+    facts.debug_info = facts.vendor.contains("Intel");
     facts.links_one_version = is_rusticl;
     facts.misreads_packed = is_rusticl;
     facts.loses_negations = is_intel_cpu(facts);
@@ -227,14 +222,14 @@ mod tests {
 
     #[test]
     fn partial_intel_cpu_header_has_no_target() {
-        assert_eq!(CpuTarget::of(&code(6)), Some(CpuTarget(6)));
+        assert_eq!(cpu_target(&code(6)), Some([6, 0, 0, 0]));
         for len in 0..52 {
-            assert_eq!(CpuTarget::of(&code(6)[..len]), None);
+            assert_eq!(cpu_target(&code(6)[..len]), None);
         }
         for (at, byte) in [(4, 1), (16, 2), (18, 205)] {
             let mut other = code(6);
             other[at] = byte;
-            assert_eq!(CpuTarget::of(&other), None);
+            assert_eq!(cpu_target(&other), None);
         }
     }
 
@@ -246,12 +241,12 @@ mod tests {
         assert_eq!(seen.of_file(), None);
         assert!(seen.fits(&code(6)) && !seen.fits(&code(5)));
         seen.file(&code(5));
-        assert_eq!(seen.of_file(), Some(CpuTarget(5)));
+        assert_eq!(seen.of_file(), Some([5, 0, 0, 0]));
         assert!(seen.fits(&code(5)) && !seen.fits(&code(6)));
         // Native code for another driver.
         seen.file(b"zebin");
         assert!(seen.fits(b"zebin"));
-        assert_eq!(seen.of_file(), Some(CpuTarget(5)));
+        assert_eq!(seen.of_file(), Some([5, 0, 0, 0]));
     }
 }
 
