@@ -189,16 +189,12 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
-        let mut few = [None; FEW];
+    pub(crate) fn new(events: impl Iterator<Item = &'a Event>) -> Self {
+        let (mut few, mut events) = ([None; FEW], events.fuse());
         for (slot, event) in few.iter_mut().zip(events.by_ref()) {
             *slot = Some(event);
         }
-        let many = if few[FEW - 1].is_some() {
-            events.collect()
-        } else {
-            Vec::new()
-        };
+        let many = events.collect();
         Self { few, many }
     }
 

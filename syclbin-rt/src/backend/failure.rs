@@ -90,22 +90,14 @@ pub(crate) struct BuildError {
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            failure,
-            log,
-            advice,
-        } = self;
-        write!(f, "{failure}")?;
-        if !log.is_empty() {
+        self.failure.fmt(f)?;
+        if !self.log.is_empty() {
             f.write_str("; the driver's log:")?;
-            for line in log.lines() {
+            for line in self.log.lines() {
                 write!(f, "\n    {line}")?;
             }
         }
-        match advice {
-            Some(advice) => write!(f, "; {advice}"),
-            None => Ok(()),
-        }
+        self.advice.map_or(Ok(()), |advice| write!(f, "; {advice}"))
     }
 }
 

@@ -10,12 +10,11 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::{
-    DeviceSlice, Event, Failure, HostBytes, Memory, NoView, Queue, Region, Rejection, Result,
+    DeviceSlice, Event, Failure, HostBytes, NoView, OwnedRegion, Queue, Region, Rejection, Result,
     WaitList,
 };
 
@@ -40,16 +39,11 @@ pub struct MappedMut<'a, T> {
 
 struct View {
     queue: Queue,
-    memory: Arc<Memory>,
+    region: OwnedRegion,
     /// `None` if there are no elements, or after unmapping.
     host: Option<HostView>,
     /// The host address; dangling if there are no elements.
     elements: NonNull<c_void>,
-    /// The offset in the memory, in bytes.
-    offset: usize,
-    size: usize,
-    /// The number of elements.
-    len: usize,
     writing: bool,
 }
 
@@ -88,12 +82,9 @@ impl View {
         memory.map_begins(writing);
         let mut view = Self {
             queue: queue.clone(),
-            memory: Arc::clone(memory),
+            region: region.part(0, region.len),
             host: None,
             elements: NonNull::<T>::dangling().cast(),
-            offset: region.offset,
-            size: region.bytes(),
-            len: region.len,
             writing,
         };
         if memory.is_in_use(writing) {
@@ -115,12 +106,12 @@ impl View {
     fn end(&mut self) -> Result<()> {
         match self.host.take() {
             None | Some(HostView::Address(_)) => Ok(()),
-            Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.memory, pointer),
+            Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.region.memory, pointer),
             Some(HostView::Copy(_)) if !self.writing => Ok(()),
             Some(HostView::Copy(blocks)) => {
-                let bytes: &[u8] = bytemuck::cast_slice(&blocks);
-                let bytes = bytes.get(..self.size).unwrap_or(bytes);
-                self.queue.write(&self.memory, self.offset, bytes)
+                let (region, bytes): (_, &[u8]) = (&self.region, bytemuck::cast_slice(&blocks));
+                let bytes = bytes.get(..region.bytes()).unwrap_or(bytes);
+                self.queue.write(&region.memory, region.offset, bytes)
             }
         }
     }
@@ -179,7 +170,7 @@ impl Drop for View {
     fn drop(&mut self) {
         // Errors are ignored here; `MappedMut::unmap` reports them.
         let _ = self.end();
-        self.memory.map_ends(self.writing);
+        self.region.memory.map_ends(self.writing);
     }
 }
 
@@ -191,7 +182,9 @@ impl<T> Deref for Mapped<'_, T> {
         // was created when no command was pending on any queue. While it lives, the slice stays borrowed, so no
         // safe launch or copy writes it. A prepared launch that writes the slice would have made the mapping fail,
         // or is rejected now.
-        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
+        unsafe {
+            std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.region.len)
+        }
     }
 }
 
@@ -200,14 +193,18 @@ impl<T> Deref for MappedMut<'_, T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: as for `Mapped`.
-        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
+        unsafe {
+            std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.region.len)
+        }
     }
 }
 
 impl<T> DerefMut for MappedMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `Mapped`; the slice is also borrowed mutably, so no launch or copy reads it either.
-        unsafe { std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.len) }
+        unsafe {
+            std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.region.len)
+        }
     }
 }
 

@@ -257,20 +257,16 @@ impl QueueOptions {
     ///
     /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses commands
     /// when several threads use an out-of-order queue.
-    pub fn out_of_order(self) -> Self {
-        Self {
-            out_of_order: true,
-            ..self
-        }
+    pub fn out_of_order(mut self) -> Self {
+        self.out_of_order = true;
+        self
     }
 
     /// Records when commands are queued, started and ended, for [`Event::profile`](crate::Event::profile). This may
     /// slow commands down.
-    pub fn profiling(self) -> Self {
-        Self {
-            profiling: true,
-            ..self
-        }
+    pub fn profiling(mut self) -> Self {
+        self.profiling = true;
+        self
     }
 
     /// Sets the priority of the queue's kernels relative to this process's other queues on the same device. Use it so
@@ -305,12 +301,9 @@ impl Queue {
         if bytes.is_empty() {
             return self.zeroed(None, 0);
         }
-        let memory = if bytes.len() <= ZEROS.len() {
-            self.allocate_with(bytes)?
-        } else {
-            None
-        };
-        if let Some(memory) = memory {
+        if bytes.len() <= ZEROS.len()
+            && let Some(memory) = self.allocate_with(bytes)?
+        {
             return Ok(Arc::new(memory));
         }
         let memory = self.allocate(None, bytes.len())?;

@@ -41,10 +41,8 @@ impl Context {
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter();
         if let Some((_, context)) = known.find(|(other, _)| std::ptr::eq(*other, device)) {
-            return match context.lost.get() {
-                Some(failure) => Err(*failure),
-                None => Ok(Arc::clone(context)),
-            };
+            let lost = context.lost.get();
+            return lost.map_or(Ok(Arc::clone(context)), |failure| Err(*failure));
         }
         let context = Arc::new(Self::new(device)?);
         in_use.push((device, Arc::clone(&context)));
@@ -165,8 +163,17 @@ impl DriverContext for Context {
         size: usize,
         owner: Owner,
     ) -> Result<AnyMemory> {
-        // SAFETY: the caller guarantees this.
-        unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
+        let MemoryHandle::Address(pointer) = handle else {
+            return Err(Failure::FOREIGN);
+        };
+        let memory = Memory {
+            context: self,
+            pointer,
+            kind: None,
+            size,
+            owner: Some(owner),
+        };
+        Ok(memory.into())
     }
 }
 

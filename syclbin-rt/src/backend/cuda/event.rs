@@ -11,7 +11,7 @@ use super::*;
 /// Without profiling, a driver event is recorded only when this event is queried. That driver event completes only
 /// after all commands that were enqueued before the query.
 pub(crate) struct Event {
-    stream: Arc<Stream>,
+    pub(crate) stream: Arc<Stream>,
     call: &'static str,
     number: u64,
     timed: Option<Arc<Timed>>,
@@ -39,10 +39,6 @@ impl Event {
             number,
             timed: timed.map(Arc::new),
         }
-    }
-
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
-        &self.stream
     }
 
     /// Returns a mark that is not reached before the command ends, or `None` if the command is known to have ended.
@@ -117,7 +113,7 @@ impl DriverEvent for Event {
     fn native(&self) -> Result<Option<NativeEvent>> {
         let mark = self.mark()?;
         Ok(mark.map(|mark| {
-            let handle = EventHandle::Cuda(mark.handle().cast());
+            let handle = EventHandle::Cuda(mark.handle.cast());
             NativeEvent::new(handle, mark)
         }))
     }

@@ -23,15 +23,11 @@ impl Kernel {
     pub(crate) fn new(program: Arc<Program>, symbol: &CStr, declared: Declared) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
-        let offset_variant = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
-        let offset_variant = match CString::new(offset_variant) {
-            Ok(offset_variant) => match find(&program, &offset_variant) {
-                Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
-                found => Some(found?)
-                    .filter(|offset_variant| is_offset_variant(context, plain, *offset_variant)),
-            },
-            // Kernel names contain no NUL byte.
-            Err(_) => None,
+        let name = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
+        // Neither part contains a NUL byte.
+        let offset_variant = match find(&program, &CString::new(name).unwrap_or_default()) {
+            Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
+            found => Some(found?).filter(|found| is_offset_variant(context, plain, *found)),
         };
         let parameters = agreed(reported_parameters(context, plain), declared.slots)?;
         let number = |attribute| attribute_of(context, plain, attribute);
@@ -168,14 +164,11 @@ fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<S
 /// Returns whether `offset_variant` takes the parameters of `plain`, followed by an offset. If the driver does not
 /// report parameters, assumes that no unrelated kernel has the variant's name.
 fn is_offset_variant(context: &Context, plain: CUfunction, offset_variant: CUfunction) -> bool {
-    match (
-        reported_parameters(context, plain),
-        reported_parameters(context, offset_variant),
-    ) {
-        (Ok(plain), Ok(offset_variant)) => match offset_variant.split_last() {
-            Some((last, rest)) => last.size == 12 && rest == plain,
-            None => false,
-        },
+    let parameters = |function| reported_parameters(context, function);
+    match (parameters(plain), parameters(offset_variant)) {
+        (Ok(plain), Ok(offset_variant)) => offset_variant
+            .split_last()
+            .is_some_and(|(last, rest)| last.size == 12 && rest == plain),
         (Err(failure), _) => is_unsupported(failure),
         _ => false,
     }

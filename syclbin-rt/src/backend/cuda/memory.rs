@@ -11,9 +11,9 @@ pub(crate) struct Memory {
     pub(crate) pointer: CUdeviceptr,
     /// `None` for plain buffers, whose address the public API does not expose.
     pub(crate) kind: Option<UsmKind>,
-    size: usize,
+    pub(crate) size: usize,
     /// Keeps another library's memory alive.
-    owner: Option<Owner>,
+    pub(crate) owner: Option<Owner>,
 }
 
 impl Memory {
@@ -58,29 +58,6 @@ impl Memory {
             kind,
             size,
             owner: None,
-        })
-    }
-
-    /// Adopts another library's memory, which `owner` keeps alive.
-    ///
-    /// # Safety
-    ///
-    /// The address must be valid for `size` bytes on the device of `context` as long as `owner` lives.
-    pub(crate) unsafe fn adopt(
-        context: Arc<Context>,
-        handle: MemoryHandle,
-        size: usize,
-        owner: Owner,
-    ) -> Result<Self> {
-        let MemoryHandle::Address(pointer) = handle else {
-            return Err(Failure::FOREIGN);
-        };
-        Ok(Self {
-            context,
-            pointer,
-            kind: None,
-            size,
-            owner: Some(owner),
         })
     }
 }

@@ -54,13 +54,9 @@ impl Program {
             Kind::Ptx => terminated(&source.code),
             Kind::Native => source.code.to_vec(),
         });
-        let mut codes: Vec<Vec<u8>> = codes.collect();
-        let program = match codes.pop() {
-            Some(code) if codes.is_empty() => Self::load(context, kind, code)?,
-            last => {
-                codes.extend(last);
-                Self::load(context, Kind::Native, link(context, kind, &codes)?)?
-            }
+        let program = match <[Vec<u8>; 1]>::try_from(codes.collect::<Vec<_>>()) {
+            Ok([code]) => Self::load(context, kind, code)?,
+            Err(codes) => Self::load(context, Kind::Native, link(context, kind, &codes)?)?,
         };
         for (name, bytes) in sources.iter().flat_map(|source| &source.constants) {
             program.set(name, bytes)?;
@@ -74,7 +70,8 @@ impl Program {
         // its own length. There are `OPTIONS` names and values, and the log buffers that they point to are alive.
         let loaded = unsafe {
             call!(context => cuModuleLoadDataEx(
-                &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names(), jit.values()
+                &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names.as_mut_ptr(),
+                jit.values.as_mut_ptr()
             ))
         };
         gate::close_at_exit(&raw const *context.device.functions, Stage::FirstProgram);
@@ -241,11 +238,10 @@ struct Linker<'j> {
 impl<'j> Linker<'j> {
     fn new(context: &'j Arc<Context>) -> Result<Self, BuildError> {
         let (mut jit, mut handle) = (Box::new(Jit::new()), null_mut());
+        let (names, values) = (jit.names.as_mut_ptr(), jit.values.as_mut_ptr());
         // SAFETY: the context is current. There are `OPTIONS` names and values, which live as long as the linker. The
         // call writes one handle through a valid pointer.
-        unsafe {
-            call!(context => cuLinkCreate_v2(OPTIONS, jit.names(), jit.values(), &raw mut handle))
-        }?;
+        unsafe { call!(context => cuLinkCreate_v2(OPTIONS, names, values, &raw mut handle)) }?;
         Ok(Self {
             context,
             handle,
@@ -332,14 +328,6 @@ impl Jit {
             errors,
             remarks,
         }
-    }
-
-    fn names(&mut self) -> *mut CUjit_option {
-        self.names.as_mut_ptr()
-    }
-
-    fn values(&mut self) -> *mut *mut c_void {
-        self.values.as_mut_ptr()
     }
 
     /// Combines the failure of a call with the driver's log.

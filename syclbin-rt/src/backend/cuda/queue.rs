@@ -113,7 +113,7 @@ impl Queue {
         for event in after.iter() {
             let event = event.cuda()?;
             // Commands on the same stream run in order anyway.
-            if !Arc::ptr_eq(event.stream(), &self.stream)
+            if !Arc::ptr_eq(&event.stream, &self.stream)
                 && let Some(mark) = event.mark()?
             {
                 // SAFETY: the stream is alive and belongs to the event's context.

@@ -6,7 +6,7 @@
 //! so far. Queues with profiling are an exception: they record the times of each command immediately.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::CUevent_flags as Flags;
@@ -180,11 +180,9 @@ impl Drop for Stream {
 const SPIN: Duration = Duration::from_micros(50);
 
 /// A context's unused driver events, kept for reuse.
+/// The second list contains the events that record the time.
 #[derive(Default)]
-pub(crate) struct Pool {
-    plain: Mutex<Vec<Free>>,
-    timed: Mutex<Vec<Free>>,
-}
+pub(crate) struct Pool([Mutex<Vec<Free>>; 2]);
 
 struct Free(CUevent);
 
@@ -194,7 +192,7 @@ unsafe impl Send for Free {}
 /// A recorded CUDA event, which returns to the pool when dropped.
 pub(crate) struct Mark {
     context: Arc<Context>,
-    handle: CUevent,
+    pub(crate) handle: CUevent,
     timed: bool,
 }
 
@@ -204,10 +202,6 @@ unsafe impl Send for Mark {}
 unsafe impl Sync for Mark {}
 
 impl Mark {
-    pub(crate) fn handle(&self) -> CUevent {
-        self.handle
-    }
-
     /// Records a mark after all commands in `stream`. If `timed`, the mark also records the time.
     ///
     /// # Safety
@@ -306,7 +300,7 @@ impl Drop for Mark {
 
 impl Pool {
     fn of(&self, timed: bool) -> std::sync::MutexGuard<'_, Vec<Free>> {
-        let events = if timed { &self.timed } else { &self.plain };
+        let events = &self.0[usize::from(timed)];
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -343,7 +337,6 @@ pub(crate) struct Base {
     recorded: Instant,
     /// The previous base event and its time; `None` for the first.
     before: Option<(Arc<Mark>, i64)>,
-    time: OnceLock<i64>,
 }
 
 impl Clock {
@@ -368,7 +361,6 @@ impl Clock {
                 mark: Arc::new(mark),
                 recorded: begun,
                 before: None,
-                time: OnceLock::from(START),
             });
             *running = Some(Running {
                 begun,
@@ -386,7 +378,6 @@ impl Clock {
                 mark: Arc::new(unsafe { Mark::record(context, stream, true) }?),
                 recorded: Instant::now(),
                 before: Some((Arc::clone(&known.base.mark), time)),
-                time: OnceLock::new(),
             });
         }
         let elapsed = i64::try_from(known.begun.elapsed().as_nanos()).unwrap_or(i64::MAX);
@@ -397,14 +388,10 @@ impl Clock {
 impl Base {
     /// Returns the time of the base event, which must have been reached.
     fn time(&self) -> Result<i64> {
-        if let Some(time) = self.time.get() {
-            return Ok(*time);
+        match &self.before {
+            Some((before, time)) => Ok(time.saturating_add(self.mark.since(before)?)),
+            None => Ok(START),
         }
-        let time = match &self.before {
-            Some((before, time)) => time.saturating_add(self.mark.since(before)?),
-            None => START,
-        };
-        Ok(*self.time.get_or_init(|| time))
     }
 
     /// Returns the time of `mark`, which must have been reached.

@@ -15,14 +15,14 @@ impl Copies for Queue {
 
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         let memory = match kind {
-            None => Memory::object(&self.context, size),
+            None => Memory::object(&self.context, size, None),
             Some(kind) => Memory::addressed(&self.context, kind, size),
         };
         memory.map(AnyMemory::from)
     }
 
     fn allocate_with(&self, bytes: &[u8]) -> Result<Option<AnyMemory>> {
-        let memory = Memory::with_contents(&self.context, bytes)?;
+        let memory = Memory::object(&self.context, bytes.len(), Some(bytes))?;
         Ok(Some(AnyMemory::from(memory)))
     }
 

@@ -309,15 +309,13 @@ fn none_if<T>(code: i32, list: Result<Vec<T>>) -> Result<Vec<T>> {
 }
 
 fn kind(ty: cl_bitfield) -> DeviceKind {
-    if ty & CL_DEVICE_TYPE_GPU != 0 {
-        DeviceKind::Gpu
-    } else if ty & CL_DEVICE_TYPE_ACCELERATOR != 0 {
-        DeviceKind::Accelerator
-    } else if ty & CL_DEVICE_TYPE_CPU != 0 {
-        DeviceKind::Cpu
-    } else {
-        DeviceKind::Other
-    }
+    let kinds = [
+        (CL_DEVICE_TYPE_GPU, DeviceKind::Gpu),
+        (CL_DEVICE_TYPE_ACCELERATOR, DeviceKind::Accelerator),
+        (CL_DEVICE_TYPE_CPU, DeviceKind::Cpu),
+    ];
+    let kind = kinds.into_iter().find(|(bit, _)| ty & bit != 0);
+    kind.map_or(DeviceKind::Other, |(_, kind)| kind)
 }
 
 /// Returns the architecture of a device. `hardware` is the IP version of an Intel GPU.
@@ -332,14 +330,11 @@ fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture>
 
 /// Returns whether `version`, such as `OpenCL 3.0 (vendor info)`, is at least `wanted`.
 pub(crate) fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
-    let number = version.split_whitespace().nth(1).unwrap_or_default();
-    let Some((major, minor)) = number.split_once('.') else {
-        return false;
+    let number = || {
+        let (major, minor) = version.split_whitespace().nth(1)?.split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
     };
-    match (major.parse::<u32>(), minor.parse::<u32>()) {
-        (Ok(major), Ok(minor)) => (major, minor) >= wanted,
-        _ => false,
-    }
+    number().is_some_and(|number| number >= wanted)
 }
 
 #[cfg(test)]

@@ -215,7 +215,6 @@ functions! {
         clEnqueueMemFillINTEL: clEnqueueMemFillINTEL_t,
         clEnqueueMemcpyINTEL: clEnqueueMemcpyINTEL_t,
     }
-    optional {}
 }
 
 functions! {
@@ -227,7 +226,6 @@ functions! {
         clEnqueueReadGlobalVariableINTEL: clEnqueueReadGlobalVariableINTEL_t,
         clGetDeviceGlobalVariablePointerINTEL: clGetDeviceGlobalVariablePointerINTEL_t,
     }
-    optional {}
 }
 
 functions! {
@@ -236,7 +234,6 @@ functions! {
     required {
         clGetKernelSuggestedLocalWorkSizeKHR: clGetKernelSuggestedLocalWorkSizeKHR_t,
     }
-    optional {}
 }
 
 /// A function that copies between a program variable and host memory. `P` is the type of the host pointer.

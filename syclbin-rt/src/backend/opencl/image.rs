@@ -127,19 +127,14 @@ impl Image {
     pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
         let context = narrow(context, Rejection::NoImages)?;
         same_bytes(shape, pixels.len())?;
-        let [width, height, depth] = shape.size;
-        let of = |dimension, size| {
-            if shape.dimensions < dimension {
-                0
-            } else {
-                size
-            }
-        };
+        let used = |dimension| dimension < usize::from(shape.dimensions);
+        let [width, height, depth] =
+            std::array::from_fn(|dimension| shape.size[dimension] * usize::from(used(dimension)));
         let description = cl_image_desc {
             image_type: kind(shape.dimensions),
             image_width: width,
-            image_height: of(2, height),
-            image_depth: of(3, depth),
+            image_height: height,
+            image_depth: depth,
             image_array_size: 0,
             image_row_pitch: 0,
             image_slice_pitch: 0,
@@ -147,11 +142,8 @@ impl Image {
             num_samples: 0,
             buffer: std::ptr::null_mut(),
         };
-        let format = format(shape);
-        let (flags, host) = (
-            FLAGS | cl::CL_MEM_COPY_HOST_PTR,
-            pixels.as_ptr().cast_mut().cast(),
-        );
+        let (format, flags) = (format(shape), FLAGS | cl::CL_MEM_COPY_HOST_PTR);
+        let host = pixels.as_ptr().cast_mut().cast();
         // SAFETY: the context is alive. The driver copies the pixels before it returns. `pixels` has exactly the size
         // that the description implies, because rows have no gaps. The driver does not write to the host pointer.
         let handle = unsafe {
@@ -198,19 +190,26 @@ impl Image {
         let (functions, id) = (context.functions(), context.device.id);
         // SAFETY: the device belongs to this library.
         let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
-        Ok(match dimensions {
-            1 => [size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?, 1, 1],
-            2 => [
-                size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?,
-                size(cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT)?,
-                1,
+        let [width, height, depth] = match dimensions {
+            1 | 2 => [
+                cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
+                cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
+                0,
             ],
             _ => [
-                size(cl::CL_DEVICE_IMAGE3D_MAX_WIDTH)?,
-                size(cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT)?,
-                size(cl::CL_DEVICE_IMAGE3D_MAX_DEPTH)?,
+                cl::CL_DEVICE_IMAGE3D_MAX_WIDTH,
+                cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+                cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
             ],
-        })
+        };
+        let used = |dimension, name| {
+            if dimension <= dimensions {
+                size(name)
+            } else {
+                Ok(1)
+            }
+        };
+        Ok([size(width)?, used(2, height)?, used(3, depth)?])
     }
 
     pub(crate) fn shape(&self) -> &Shape {

@@ -46,16 +46,14 @@ unsafe impl Sync for Program {}
 impl Builds for Context {
     /// Modules must import only from each other: Intel's CPU driver aborts the process on an unresolved import.
     fn build(self: Arc<Self>, modules: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
-        match Program::build_all(&self, modules) {
-            Ok(program) => Ok(Arc::new(program)),
-            Err(mut error) => {
-                let mut codes = modules.iter();
-                if error.advice.is_none() && codes.any(|module| has_bindless_images(&module.code)) {
-                    error.advice = Some(NO_BINDLESS_IMAGES);
-                }
-                Err(error)
+        let program = Program::build_all(&self, modules).map_err(|mut error| {
+            let mut codes = modules.iter();
+            if codes.any(|module| has_bindless_images(&module.code)) {
+                error.advice = Some(NO_BINDLESS_IMAGES);
             }
-        }
+            error
+        })?;
+        Ok(Arc::new(program))
     }
 
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {

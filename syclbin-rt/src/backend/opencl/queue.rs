@@ -21,6 +21,8 @@ pub(crate) struct Queue {
     options: QueueOptions,
     starts_by_itself: bool,
     ignores_failed_dependencies: bool,
+    /// Whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
+    /// flushed.
     waits_with_lock: bool,
     /// Waits for commands and reports their failures. `None` unless the driver skips callbacks of failed commands.
     pub(crate) failure_waiter: Option<Waiter<Event>>,
@@ -59,14 +61,14 @@ impl Queue {
             properties |= CL_QUEUE_PROFILING_ENABLE;
         }
         let (handle, device) = (context.handle, context.device.id);
-        if let Some(queue) = Self::with_hint(&context, properties, options.priority) {
-            return Ok(Self::with_handle(context, queue, out_of_order, options));
-        }
-        // OpenCL 2.0 deprecates this function, but every version provides it.
-        // SAFETY: the device belongs to the context; the call writes only the status.
-        let queue = unsafe {
-            create!(context.functions() => clCreateCommandQueue(handle, device, properties))
-        }?;
+        let queue = match Self::with_hint(&context, properties, options.priority) {
+            Some(queue) => queue,
+            // OpenCL 2.0 deprecates this function, but every version provides it.
+            // SAFETY: the device belongs to the context; the call writes only the status.
+            None => unsafe {
+                create!(context.functions() => clCreateCommandQueue(handle, device, properties))
+            }?,
+        };
         Ok(Self::with_handle(context, queue, out_of_order, options))
     }
 
@@ -122,11 +124,8 @@ impl Queue {
             return Err(Failure::FOREIGN);
         };
         // SAFETY: the queue is alive.
-        let query = |name| unsafe {
-            query!(device.functions => clGetCommandQueueInfo(
-                queue, name
-            ))
-        };
+        let query =
+            |name| unsafe { query!(device.functions => clGetCommandQueueInfo(queue, name)) };
         if query(CL_QUEUE_DEVICE).value::<usize>()? != device.id.addr() {
             return Err(Failure::FOREIGN);
         }
@@ -136,17 +135,13 @@ impl Queue {
         let context = unsafe { Context::adopt(device, context) }?;
         // SAFETY: the queue is alive; the retained reference is released on drop.
         unsafe { call!(device.functions => clRetainCommandQueue(queue)) }?;
+        let out_of_order = bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
         let options = QueueOptions {
-            out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            out_of_order,
             profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
             priority: Priority::Normal,
         };
-        Ok(Self::with_handle(
-            context,
-            queue,
-            options.out_of_order,
-            options,
-        ))
+        Ok(Self::with_handle(context, queue, out_of_order, options))
     }
 
     /// Takes ownership of a reference to the driver's queue.
@@ -161,7 +156,7 @@ impl Queue {
             functions: context.functions(),
             handle,
             out_of_order,
-            stays_failed: queues_stay_failed(facts),
+            stays_failed: is_rusticl(facts),
         });
         context.queues.register(&owned);
         Self {
@@ -172,22 +167,19 @@ impl Queue {
             // cost 5 % of the launch time.
             starts_by_itself: is_intel_cpu(facts),
             ignores_failed_dependencies: ignores_failed_dependencies(facts),
-            waits_with_lock: waits_with_lock(facts),
+            waits_with_lock: is_intel_gpu_driver(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
             guarded: context.guard.is_some(),
-            pace: Pace::new(is_intel_cpu(facts)),
+            pace: Pace {
+                empties: is_intel_cpu(facts),
+                ..Pace::default()
+            },
             context,
         }
     }
 
     pub(crate) fn functions(&self) -> &'static Functions {
         self.context.functions()
-    }
-
-    fn flushed_barrier(&self, events: &WaitList<'_>) -> Result<Event> {
-        let event = self.owned.barrier(events)?;
-        self.flush()?;
-        Ok(event)
     }
 
     /// Records that a thread has waited for all commands.
@@ -236,16 +228,19 @@ impl DriverQueue for Queue {
     }
 
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
-        if self.owned.out_of_order && !events.is_empty() {
+        let event = if self.owned.out_of_order && !events.is_empty() {
             // A barrier with a wait list waits only for the listed events (OpenCL 3.0, clEnqueueBarrierWithWaitList),
             // but never overtakes an earlier barrier without a list. So enqueue one without a list first. In this
             // order, the returned event reports a failure of `events`. PoCL (6.0) also requires the earlier barrier in
             // the list.
             let earlier = self.owned.barrier(WaitList::NOTHING)?.into();
-            let events = WaitList::new(events.iter().chain([&earlier]));
-            return self.flushed_barrier(&events).map(AnyEvent::from);
-        }
-        self.flushed_barrier(events).map(AnyEvent::from)
+            self.owned
+                .barrier(&WaitList::new(events.iter().chain([&earlier])))
+        } else {
+            self.owned.barrier(events)
+        }?;
+        self.flush()?;
+        Ok(event.into())
     }
 
     unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent> {
@@ -361,6 +356,7 @@ const COMMANDS: usize = 1024;
 
 /// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver
 /// accepts any number of commands, and each costs memory.
+#[derive(Default)]
 struct Pace {
     /// Commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not be exact, and
     /// an exact count would cost every launch an atomic instruction.
@@ -375,14 +371,6 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(empties: bool) -> Self {
-        Self {
-            queued: AtomicUsize::new(0),
-            empties,
-            mark: Mutex::new(None),
-        }
-    }
-
     /// Counts new commands on `queue`, and waits if there are too many.
     #[inline]
     fn count(&self, queue: &OwnedQueue, commands: usize) {

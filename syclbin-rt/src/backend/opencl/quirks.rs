@@ -114,7 +114,11 @@ fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
 
-fn is_intel_gpu_driver(facts: &Facts) -> bool {
+pub(crate) fn is_rusticl(facts: &Facts) -> bool {
+    facts.platform == "rusticl"
+}
+
+pub(crate) fn is_intel_gpu_driver(facts: &Facts) -> bool {
     facts.platform == "Intel(R) OpenCL Graphics"
 }
 
@@ -132,12 +136,6 @@ pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
 /// Returns whether commands run anyway, or never end, if an event that they wait for has already failed.
 pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
     is_pocl(facts) || is_intel_gpu_driver(facts)
-}
-
-/// Returns whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
-/// flushed.
-pub(crate) fn waits_with_lock(facts: &Facts) -> bool {
-    is_intel_gpu_driver(facts)
 }
 
 /// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.
@@ -162,19 +160,13 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
 ];
 
-/// Returns whether all later commands on a queue fail after one command has failed.
-pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
-    facts.platform == "rusticl"
-}
-
 /// Adds facts that no query reveals.
 pub(crate) fn add_driver_facts(facts: &mut Facts) {
-    let is_rusticl = facts.platform == "rusticl";
     // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
     // other driver receives it.
     facts.debug_info = facts.vendor.contains("Intel");
-    facts.links_one_version = is_rusticl;
-    facts.misreads_packed = is_rusticl;
+    facts.links_one_version = is_rusticl(facts);
+    facts.misreads_packed = is_rusticl(facts);
     facts.loses_negations = is_intel_cpu(facts);
     // Intel's CPU driver rejects modules with work-group limits, and Mesa 25.0 aborts the process. Only Intel's GPU
     // driver is known to use the limits, so no other driver receives them.
@@ -192,7 +184,7 @@ pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
 }
 
 fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
-    if facts.platform != "rusticl" || !is_before(facts, 26) {
+    if !is_rusticl(facts) || !is_before(facts, 26) {
         return None;
     }
     let uses = Uses::of(words);
