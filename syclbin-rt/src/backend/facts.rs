@@ -183,17 +183,6 @@ pub(crate) struct PartPosition {
     pub(crate) of: usize,
 }
 
-impl Affinity {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Numa,
-        Self::L4Cache,
-        Self::L3Cache,
-        Self::L2Cache,
-        Self::L1Cache,
-        Self::Next,
-    ];
-}
-
 /// The reported capabilities that determine an OpenCL device's aspects, in addition to its facts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abilities {

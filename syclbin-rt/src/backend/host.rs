@@ -79,7 +79,7 @@ impl View {
         memory.check(queue.context_address(), region.offset, region.bytes())?;
         // From here on, launches that conflict with the view are rejected. `finish_all` below waits for launches that
         // are already enqueued.
-        memory.map_begins(writing);
+        memory.mapped.begin(writing);
         let mut view = Self {
             queue: queue.clone(),
             region: region.part(0, region.len),
@@ -87,7 +87,7 @@ impl View {
             elements: NonNull::<T>::dangling().cast(),
             writing,
         };
-        if memory.is_in_use(writing) {
+        if memory.prepared.some(writing) {
             return Err(NoView::InUse);
         }
         queue.context().finish_all()?;
@@ -170,7 +170,7 @@ impl Drop for View {
     fn drop(&mut self) {
         // Errors are ignored here; `MappedMut::unmap` reports them.
         let _ = self.end();
-        self.region.memory.map_ends(self.writing);
+        self.region.memory.mapped.end(self.writing);
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Context, Device, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
+    Device, DriverContext, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
 };
 
 /// The kinds of unified shared memory, which programs access by address.
@@ -24,11 +24,11 @@ pub(crate) enum UsmKind {
 }
 
 pub(crate) struct Memory {
-    raw: RawMemory,
+    pub(crate) raw: RawMemory,
     /// Uses by prepared launches and recordings.
-    prepared: Uses,
+    pub(crate) prepared: Uses,
     /// Uses by mapped views.
-    mapped: Uses,
+    pub(crate) mapped: Uses,
 }
 
 either! {
@@ -36,10 +36,7 @@ either! {
 }
 
 pub(crate) trait DriverMemory: Send + Sync {
-    fn context(&self) -> Context;
-
-    /// Returns an address that identifies the memory's context.
-    fn context_address(&self) -> usize;
+    fn context(&self) -> &dyn DriverContext;
 
     /// Returns the size in bytes.
     fn size(&self) -> usize;
@@ -68,18 +65,13 @@ pub(crate) trait DriverMemory: Send + Sync {
 
 /// Counts the uses of memory that outlive a borrow.
 #[derive(Default)]
-struct Uses {
+pub(crate) struct Uses {
     all: AtomicUsize,
     /// The uses that write the memory.
     writing: AtomicUsize,
 }
 
 impl Memory {
-    #[inline(always)]
-    pub(crate) fn raw(&self) -> &RawMemory {
-        &self.raw
-    }
-
     pub(crate) fn device(&self) -> Device {
         self.context().device()
     }
@@ -104,7 +96,7 @@ impl Memory {
     /// Fails if the `size` bytes at byte `offset` extend beyond the memory, or if the memory does not belong to the
     /// context with the address `context`.
     pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<()> {
-        if self.raw.context_address() != context {
+        if self.raw.context().address() != context {
             return Err(Failure::FOREIGN);
         }
         match offset.checked_add(size) {
@@ -126,25 +118,6 @@ impl Memory {
     /// Returns the alignment that the device guarantees for every allocation, a power of two.
     pub(crate) fn least_alignment(&self) -> u64 {
         1 << self.raw.least_alignment().max(1).ilog2()
-    }
-
-    /// Returns whether a prepared launch or a recording can still start a kernel that uses the memory. Unless `any` is
-    /// set, only kernels that write the memory count.
-    pub(crate) fn is_in_use(&self, any: bool) -> bool {
-        self.prepared.some(any)
-    }
-
-    /// Returns whether the host has mapped the memory. Unless `any` is set, only writable views count.
-    pub(crate) fn is_mapped(&self, any: bool) -> bool {
-        self.mapped.some(any)
-    }
-
-    pub(crate) fn map_begins(&self, writing: bool) {
-        self.mapped.begin(writing);
-    }
-
-    pub(crate) fn map_ends(&self, writing: bool) {
-        self.mapped.end(writing);
     }
 }
 
@@ -168,21 +141,22 @@ impl<M: Into<RawMemory>> From<M> for Memory {
 }
 
 impl Uses {
-    fn begin(&self, writing: bool) {
+    pub(crate) fn begin(&self, writing: bool) {
         self.all.fetch_add(1, Ordering::AcqRel);
         if writing {
             self.writing.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    fn end(&self, writing: bool) {
+    pub(crate) fn end(&self, writing: bool) {
         if writing {
             self.writing.fetch_sub(1, Ordering::AcqRel);
         }
         self.all.fetch_sub(1, Ordering::AcqRel);
     }
 
-    fn some(&self, any: bool) -> bool {
+    /// Returns whether there are uses. Unless `any` is set, only uses that write the memory count.
+    pub(crate) fn some(&self, any: bool) -> bool {
         let count = if any { &self.all } else { &self.writing };
         count.load(Ordering::Acquire) > 0
     }

@@ -69,6 +69,12 @@ impl Extent {
         &self.sizes[..self.dimensions]
     }
 
+    /// Returns the sizes in the driver's order, padded with 1.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn padded(&self) -> [usize; 3] {
+        self.sizes
+    }
+
     /// Returns the sizes in SYCL's order: the slowest dimension first.
     #[must_use]
     pub fn sycl_order(&self) -> Vec<usize> {

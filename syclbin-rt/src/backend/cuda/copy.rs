@@ -68,7 +68,7 @@ impl Copies for Queue {
     /// Returns whether both regions are in device memory: only then does the driver copy between devices.
     fn has_peer(&self, from: &Region, to: &Region) -> bool {
         [from, to].into_iter().all(|region| {
-            let memory = region.memory.raw().cuda();
+            let memory = region.memory.raw.cuda();
             memory.is_ok_and(|memory| matches!(memory.kind, None | Some(UsmKind::Device)))
         })
     }
@@ -144,7 +144,7 @@ impl Queue {
     /// context.
     fn address(&self, memory: &AnyMemory, offset: usize, size: usize) -> Result<CUdeviceptr> {
         memory.check(self.context_address(), offset, size)?;
-        Ok(memory.raw().cuda()?.pointer + offset as u64)
+        Ok(memory.raw.cuda()?.pointer + offset as u64)
     }
 
     /// Returns the address of a region, which must be inside memory of this context.

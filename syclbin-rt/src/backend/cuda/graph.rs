@@ -79,7 +79,7 @@ impl AnyGraph for Graph {
         let (source, target) = (self.queue.address_of(from)?, self.queue.address_of(to)?);
         // Managed memory must be declared as device memory (CUDA driver API, cuGraphAddMemcpyNode).
         let kind = |region: &Region| -> Result<CUmemorytype> {
-            Ok(if region.memory.raw().cuda()?.kind == Some(UsmKind::Host) {
+            Ok(if region.memory.raw.cuda()?.kind == Some(UsmKind::Host) {
                 CUmemorytype::CU_MEMORYTYPE_UNIFIED
             } else {
                 CUmemorytype::CU_MEMORYTYPE_DEVICE

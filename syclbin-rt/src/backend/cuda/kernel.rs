@@ -181,17 +181,16 @@ fn is_unsupported(failure: Failure) -> bool {
 
 /// Queries a kernel's parameters from the driver. Drivers before CUDA 12.4 do not report them.
 fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Slot>> {
-    let call = "cuFuncGetParamInfo";
-    let functions = context.enter()?;
-    let ask = functions.cuFuncGetParamInfo;
-    let ask = ask.ok_or(Failure::missing(call, "a CUDA 12.4 driver"))?;
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the kernel is alive; the call writes two values through valid pointers.
-        let code =
-            unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
-        match context.check(call, code) {
+        let got = unsafe {
+            call!(context, "a CUDA 12.4 driver" => cuFuncGetParamInfo(
+                function, parameters.len(), &raw mut offset, &raw mut size
+            ))
+        };
+        match got {
             Ok(()) => parameters.push(Slot { offset, size }),
             // The index is past the last parameter.
             Err(failure) if failure.code() == Some(Code::Cuda(INVALID_VALUE)) => {
@@ -226,12 +225,12 @@ pub(crate) struct Blocks {
 /// Divides `global` into work-groups of size `local`, or of a suitable size if `local` is `None`. Returns `None` if
 /// that is impossible.
 #[inline]
-pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Blocks> {
-    let global = padded(global)?;
-    let local = match local {
-        Some(local) => padded(local)?,
-        None => local_size(global, bounds)?,
-    };
+pub(crate) fn blocks(
+    global: [usize; 3],
+    local: Option<[usize; 3]>,
+    bounds: &Bounds,
+) -> Option<Blocks> {
+    let local = local.or_else(|| local_size(global, bounds))?;
     let mut blocks = Blocks {
         groups: [1; 3],
         items: [1; 3],
@@ -254,16 +253,6 @@ pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds)
         blocks.items[dimension] = u32::try_from(items).ok()?;
     }
     (all <= bounds.all_items).then_some(blocks)
-}
-
-#[inline]
-fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
-    match *sizes {
-        [x] => Some([x, 1, 1]),
-        [x, y] => Some([x, y, 1]),
-        [x, y, z] => Some([x, y, z]),
-        _ => None,
-    }
 }
 
 /// Returns a suitable work-group size for `global`: whole warps along x where the range allows this, and no more
@@ -353,8 +342,12 @@ mod blocks_tests {
         all_items: 1024,
     };
 
+    fn padded(sizes: &[usize]) -> [usize; 3] {
+        std::array::from_fn(|dimension| sizes.get(dimension).copied().unwrap_or(1))
+    }
+
     fn items(global: &[usize]) -> Option<[u32; 3]> {
-        blocks(global, None, &BOUNDS).map(|blocks| blocks.items)
+        blocks(padded(global), None, &BOUNDS).map(|blocks| blocks.items)
     }
 
     #[test]
@@ -379,7 +372,7 @@ mod blocks_tests {
             [3, 131_070, 70_000],
             [1, 65_536 * 4, 65_536],
         ] {
-            let blocks = blocks(&global, None, &BOUNDS).unwrap();
+            let blocks = blocks(global, None, &BOUNDS).unwrap();
             let all = blocks.groups.into_iter().zip(blocks.items).zip(global);
             for (((groups, items), size), most) in all.zip(BOUNDS.groups) {
                 assert_eq!(groups as usize * items as usize, size);
@@ -393,7 +386,9 @@ mod blocks_tests {
 
     #[test]
     fn explicit_size_is_kept_or_refused() {
-        let with = |global: &[usize], local: &[usize]| blocks(global, Some(local), &BOUNDS);
+        let with = |global: &[usize], local: &[usize]| {
+            blocks(padded(global), Some(padded(local)), &BOUNDS)
+        };
         let taken = with(&[64, 48], &[8, 16]).unwrap();
         assert_eq!((taken.groups, taken.items), ([8, 3, 1], [8, 16, 1]));
         assert_eq!(with(&[64], &[48]), None);
@@ -402,7 +397,6 @@ mod blocks_tests {
         assert_eq!(with(&[4096], &[2048]), None);
         assert_eq!(with(&[64, 64, 64], &[1, 1, 128]), None);
         assert_eq!(with(&[1, 70_000], &[1, 1]), None);
-        assert_eq!(with(&[], &[]), None);
     }
 
     #[test]
@@ -411,7 +405,7 @@ mod blocks_tests {
             all_items: 64,
             ..BOUNDS
         };
-        let items = |global: &[usize]| blocks(global, None, &bounds).unwrap().items;
+        let items = |global: &[usize]| blocks(padded(global), None, &bounds).unwrap().items;
         assert_eq!(items(&[1 << 20]), [64, 1, 1]);
         assert_eq!(items(&[512, 512]), [64, 1, 1]);
         assert_eq!(items(&[16, 512]), [16, 4, 1]);

@@ -60,7 +60,7 @@ impl<'a> Arguments<'a> for KernelObject {
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(region, _) => match region.memory.raw().cuda() {
+            Argument::Memory(region, _) => match region.memory.raw.cuda() {
                 Ok(memory) if Arc::ptr_eq(&memory.context, &self.context) => {
                     let address = memory.pointer + region.offset as u64;
                     self.values.set(index, &address.to_le_bytes())
@@ -151,7 +151,8 @@ impl KernelObject {
         if !Arc::ptr_eq(&self.context, &queue.stream.context) {
             return Err(Failure::FOREIGN);
         }
-        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
+        let local = grid.local.as_ref().map(Extent::padded);
+        let blocks = blocks(grid.global.padded(), local, &self.handles.bounds)
             .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
         let local_bytes = self.values.local_bytes;
         if local_bytes > 0

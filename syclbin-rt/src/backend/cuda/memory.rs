@@ -63,12 +63,8 @@ impl Memory {
 }
 
 impl DriverMemory for Memory {
-    fn context(&self) -> AnyContext {
-        self.context.clone()
-    }
-
-    fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.context).addr()
+    fn context(&self) -> &dyn DriverContext {
+        &*self.context
     }
 
     fn size(&self) -> usize {

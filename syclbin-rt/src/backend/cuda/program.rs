@@ -220,10 +220,8 @@ const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
 /// Links `codes` into native code for the device of `context`.
 fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>, BuildError> {
     let mut linker = Linker::new(context)?;
-    for (number, code) in codes.iter().enumerate() {
-        linker.add(number, kind, code)?;
-    }
-    let binary = linker.complete()?;
+    let linked = linker.link(kind, codes);
+    let binary = linked.map_err(|failure| linker.jit.failed(failure))?;
     log_warnings(&context.device.facts, || text(&linker.jit.remarks));
     Ok(binary)
 }
@@ -249,36 +247,33 @@ impl<'j> Linker<'j> {
         })
     }
 
-    fn add(&mut self, number: usize, kind: Kind, code: &[u8]) -> Result<(), BuildError> {
-        let kind = match kind {
-            Kind::Ptx => CUjitInputType::CU_JIT_INPUT_PTX,
-            Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
-            Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
-        };
-        // The driver's messages contain this name.
-        let name = CString::new(format!("module {number}")).unwrap_or_default();
-        let words = aligned(code);
-        // SAFETY: the linker is alive, and `words` holds at least `code.len()` bytes. The driver neither modifies them
-        // nor keeps a reference after the call (CUDA driver API, cuLinkAddData).
-        let added = unsafe {
-            call!(self.context => cuLinkAddData_v2(
-                self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
-                name.as_ptr(), 0, null_mut(), null_mut()
-            ))
-        };
-        added.map_err(|failure| self.jit.failed(failure))
-    }
-
-    fn complete(&mut self) -> Result<Vec<u8>, BuildError> {
+    fn link(&mut self, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>> {
+        for (number, code) in codes.iter().enumerate() {
+            let kind = match kind {
+                Kind::Ptx => CUjitInputType::CU_JIT_INPUT_PTX,
+                Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
+                Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
+            };
+            // The driver's messages contain this name.
+            let name = CString::new(format!("module {number}")).unwrap_or_default();
+            let words = aligned(code);
+            // SAFETY: the linker is alive, and `words` holds at least `code.len()` bytes. The driver neither modifies
+            // them nor keeps a reference after the call (CUDA driver API, cuLinkAddData).
+            unsafe {
+                call!(self.context => cuLinkAddData_v2(
+                    self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
+                    name.as_ptr(), 0, null_mut(), null_mut()
+                ))
+            }?;
+        }
         let (mut binary, mut size) = (null_mut(), 0);
         // SAFETY: the linker is alive; the call writes two values through valid pointers.
-        let mut completed = unsafe {
+        unsafe {
             call!(self.context => cuLinkComplete(self.handle, &raw mut binary, &raw mut size))
-        };
+        }?;
         if binary.is_null() {
-            completed = completed.and(self.context.check("cuLinkComplete", INVALID_VALUE));
+            return Err(invalid("cuLinkComplete"));
         }
-        completed.map_err(|failure| self.jit.failed(failure))?;
         // SAFETY: `binary` points to `size` bytes, which the driver keeps alive until the linker is destroyed.
         let bytes = unsafe { std::slice::from_raw_parts(binary.cast::<u8>(), size) };
         Ok(bytes.to_vec())

@@ -127,9 +127,9 @@ impl Image {
     pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
         let context = narrow(context, Rejection::NoImages)?;
         same_bytes(shape, pixels.len())?;
-        let used = |dimension| dimension < usize::from(shape.dimensions);
+        let dimensions = usize::from(shape.dimensions);
         let [width, height, depth] =
-            std::array::from_fn(|dimension| shape.size[dimension] * usize::from(used(dimension)));
+            std::array::from_fn(|at| if at < dimensions { shape.size[at] } else { 0 });
         let description = cl_image_desc {
             image_type: kind(shape.dimensions),
             image_width: width,

@@ -143,7 +143,7 @@ impl KernelObject {
     /// Returns the memory and its buffer object if the region covers an entire buffer of this context.
     #[inline(always)]
     fn object_of<'p>(&self, region: &'p Region) -> Option<(&'p Memory, &'p cl_mem)> {
-        let memory = region.memory.raw().opencl().ok()?;
+        let memory = region.memory.raw.opencl().ok()?;
         match &memory.handle {
             Handle::Object(object)
                 if region.bytes() >= memory.size && Arc::ptr_eq(&memory.context, &self.context) =>
@@ -211,7 +211,7 @@ impl GuardedObject<'_> {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(region, _) => {
                 region.memory.check(of, 0, 0)?;
-                let memory = region.memory.raw().opencl()?;
+                let memory = region.memory.raw.opencl()?;
                 handle = match memory.handle {
                     Handle::Address { pointer, .. } => {
                         let address = pointer.wrapping_byte_add(region.offset);
@@ -295,7 +295,7 @@ impl GuardedObject<'_> {
     /// The requirements of [`Arguments::set`] apply.
     #[cold]
     unsafe fn set_part(&mut self, index: usize, region: &Region) -> Result<()> {
-        let memory = region.memory.raw().opencl()?;
+        let memory = region.memory.raw.opencl()?;
         let (part, object) = memory.part(region.offset, region.bytes())?;
         // SAFETY: the caller guarantees this; the sub-buffer lives until the argument is set again.
         unsafe {

@@ -97,11 +97,7 @@ impl Memory {
             let buffer = pages.buffer.as_ptr();
             if let Some(contents) = contents.and_then(|contents| contents.get(..size)) {
                 // SAFETY: the new pages are `size` bytes long.
-                unsafe {
-                    contents
-                        .as_ptr()
-                        .copy_to_nonoverlapping(buffer.cast(), size)
-                };
+                unsafe { buffer.copy_from_nonoverlapping(contents.as_ptr().cast(), size) };
             }
             // SAFETY: the pages live until the object is released.
             let mut memory = unsafe { Self::create(context, CL_MEM_USE_HOST_PTR, size, buffer) }?;
@@ -260,12 +256,8 @@ impl Memory {
 }
 
 impl DriverMemory for Memory {
-    fn context(&self) -> AnyContext {
-        self.context.clone()
-    }
-
-    fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.context).addr()
+    fn context(&self) -> &dyn DriverContext {
+        &*self.context
     }
 
     fn size(&self) -> usize {
@@ -348,6 +340,6 @@ impl Queue {
         size: usize,
     ) -> Result<Handle> {
         memory.check(self.context_address(), offset, size)?;
-        Ok(memory.raw().opencl()?.handle)
+        Ok(memory.raw.opencl()?.handle)
     }
 }

@@ -193,7 +193,7 @@ impl KernelObject {
         let buffers = hidden.buffers();
         let buffers = buffers.iter().map(Option::as_ref);
         for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
-            let object = memory.and_then(|memory| match memory.raw().opencl().ok()?.handle {
+            let object = memory.and_then(|memory| match memory.raw.opencl().ok()?.handle {
                 Handle::Object(object) => Some(object),
                 Handle::Address { .. } => None,
             });

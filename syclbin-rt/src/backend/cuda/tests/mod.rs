@@ -108,7 +108,7 @@ impl Numbers {
     }
 
     fn memory(&self) -> &CudaMemory {
-        self.0.memory.raw().cuda().expect("memory of CUDA")
+        self.0.memory.raw.cuda().expect("memory of CUDA")
     }
 
     fn read(&self, queue: &Queue) -> Result<Vec<u32>> {
