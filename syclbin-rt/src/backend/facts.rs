@@ -258,8 +258,12 @@ fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
 }
 
 pub(crate) fn aspects_of(facts: &Facts, abilities: &Abilities) -> BTreeSet<Aspect> {
-    let held = reported(facts, abilities).into_iter();
-    let held = held.filter(|(_, held)| *held);
+    held_aspects(reported(facts, abilities))
+}
+
+/// Returns the aspects that are held.
+pub(crate) fn held_aspects<const N: usize>(aspects: [(Aspect, bool); N]) -> BTreeSet<Aspect> {
+    let held = aspects.into_iter().filter(|(_, held)| *held);
     held.map(|(aspect, _)| aspect).collect()
 }
 

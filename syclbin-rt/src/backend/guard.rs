@@ -230,6 +230,8 @@ mod pages {
     /// # Errors
     ///
     /// Returns the failure of `launch`, or [`Rejection::Strayed`] if the kernel accessed memory outside its buffers.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn watch<T>(
         launch: impl FnOnce() -> Result<T>,
         finish: impl FnOnce(&T),

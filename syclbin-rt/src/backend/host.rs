@@ -56,20 +56,16 @@ unsafe impl Sync for View {}
 impl<'a, T: Pod> Mapped<'a, T> {
     /// Creates a view of `slice`, after all commands on all of the device's queues have finished.
     pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
-        Ok(Self {
-            view: View::new::<T>(queue, slice.region(), false)?,
-            slice: PhantomData,
-        })
+        let (view, slice) = (View::new::<T>(queue, slice.region(), false)?, PhantomData);
+        Ok(Self { view, slice })
     }
 }
 
 impl<'a, T: Pod> MappedMut<'a, T> {
     /// Creates a view, as [`Mapped::new`] does.
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
-        Ok(Self {
-            view: View::new::<T>(queue, slice.region(), true)?,
-            slice: PhantomData,
-        })
+        let (view, slice) = (View::new::<T>(queue, slice.region(), true)?, PhantomData);
+        Ok(Self { view, slice })
     }
 }
 

@@ -46,7 +46,9 @@ pub(crate) trait DriverMemory: Send + Sync {
 
     /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
     /// anywhere.
-    fn part_alignment(&self) -> Option<usize>;
+    fn part_alignment(&self) -> Option<usize> {
+        None
+    }
 
     /// Returns the alignment that the device guarantees for every allocation.
     fn least_alignment(&self) -> u64;
@@ -76,21 +78,9 @@ impl Memory {
         self.context().device()
     }
 
-    /// Returns whether commands on `queue` can use the memory. Every launch calls this, so it avoids reference
-    /// counting.
-    #[inline]
+    /// Returns whether commands on `queue` can use the memory.
     pub(crate) fn is_for(&self, queue: &Queue) -> bool {
-        match (&self.raw, queue) {
-            (RawMemory::OpenCl(memory), Queue::OpenCl(queue)) => {
-                Arc::ptr_eq(&memory.context, &queue.context)
-            }
-            #[cfg(feature = "cuda")]
-            (RawMemory::Cuda(memory), Queue::Cuda(queue)) => {
-                Arc::ptr_eq(&memory.context, &queue.stream.context)
-            }
-            #[cfg(feature = "cuda")]
-            _ => false,
-        }
+        self.raw.context().address() == queue.context_address()
     }
 
     /// Fails if the `size` bytes at byte `offset` extend beyond the memory, or if the memory does not belong to the

@@ -185,7 +185,9 @@ impl HostSlice<'_> {
 /// Access to a program's variables, by their name in the code or by their unique identifier.
 pub(crate) trait Variables {
     /// Returns whether the driver looks up variables by their name in the code rather than by their unique identifier.
-    fn names_variables_as_code(&self) -> bool;
+    fn names_variables_as_code(&self) -> bool {
+        false
+    }
 
     /// Stores the address of `memory` at the start of the variable `name`. From then on, the program keeps the memory
     /// alive.

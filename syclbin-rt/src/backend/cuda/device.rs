@@ -61,8 +61,7 @@ impl Library {
         gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
         let mut version = 0;
         // SAFETY: the call writes one value through a valid pointer.
-        let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
-        check("cuDriverGetVersion", code)?;
+        unsafe { call!(in any context, functions => cuDriverGetVersion(&raw mut version)) }?;
         let library: &'static Self = Box::leak(Box::new(Self {
             name,
             functions,
@@ -143,8 +142,9 @@ impl Library {
             let mut count = 0;
             if self.has_devices {
                 // SAFETY: the call writes one value through a valid pointer.
-                let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
-                check("cuDeviceGetCount", code)?;
+                unsafe {
+                    call!(in any context, self.functions => cuDeviceGetCount(&raw mut count))
+                }?;
             }
             Ok((0..count).map(|number| self.device(number)).collect())
         })
@@ -154,8 +154,7 @@ impl Library {
         let functions = &self.functions;
         let mut device = 0;
         // SAFETY: the call writes one handle through a valid pointer.
-        let code = unsafe { (functions.cuDeviceGet.pass())(&raw mut device, number) };
-        check("cuDeviceGet", code)?;
+        unsafe { call!(in any context, functions => cuDeviceGet(&raw mut device, number)) }?;
         let number = |attribute| attribute_of(functions, device, attribute);
         Ok(DriverDevice {
             library: self.name,
@@ -172,12 +171,12 @@ impl Library {
 }
 
 fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
-    let (call, mut value) = ("cuDeviceGetAttribute", 0);
+    let mut value = 0;
     // SAFETY: the device handle came from the driver; the call writes one value through a valid pointer.
-    let code =
-        unsafe { (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device) };
-    check(call, code)?;
-    usize::try_from(value).map_err(|_| invalid(call))
+    unsafe {
+        call!(in any context, functions => cuDeviceGetAttribute(&raw mut value, attribute, device))
+    }?;
+    usize::try_from(value).map_err(|_| invalid("cuDeviceGetAttribute"))
 }
 
 fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
@@ -187,10 +186,9 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     // SAFETY: the driver reported the device. Each call writes through a valid pointer: at most 256 bytes for the name,
     // at most 16 for the address, one structure for the UUID, and one number for the memory size.
     let (has_address, has_uuid) = unsafe {
-        let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
-        check("cuDeviceGetName", code)?;
-        let code = (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device);
-        check("cuDeviceTotalMem_v2", code)?;
+        let name = bytes.as_mut_ptr().cast();
+        call!(in any context, functions => cuDeviceGetName(name, 256, device))?;
+        call!(in any context, functions => cuDeviceTotalMem_v2(&raw mut memory, device))?;
         let get_address = functions.cuDeviceGetPCIBusId;
         let get_uuid = functions.cuDeviceGetUuid_v2.as_ref();
         (
@@ -284,49 +282,33 @@ impl Abilities {
     /// CUDA features that this crate does not support.
     fn aspects(&self) -> BTreeSet<Aspect> {
         // Since compute capability 6.0, atomic operations are atomic with respect to the host and other devices, too.
-        let system_atomics = self.sm >= 60;
-        let conditions: [(bool, &[Aspect]); 9] = [
-            (self.sm >= 53, &[Aspect::FP16]),
-            (system_atomics, &[Aspect::ATOMIC64]),
-            (self.host_memory, &[Aspect::USM_HOST_ALLOCATIONS]),
-            (
-                self.host_memory && system_atomics,
-                &[Aspect::USM_ATOMIC_HOST_ALLOCATIONS],
-            ),
-            (
-                self.managed,
-                &[
-                    Aspect::USM_SHARED_ALLOCATIONS,
-                    Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
-                ],
-            ),
-            (
-                self.managed && system_atomics,
-                &[Aspect::USM_ATOMIC_SHARED_ALLOCATIONS],
-            ),
-            (self.pageable, &[Aspect::USM_SYSTEM_ALLOCATIONS]),
-            (self.sm >= 80, &[Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER]),
-            (self.sm >= 90, &[Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP]),
+        let atomics = self.sm >= 60;
+        let (host, managed) = (self.host_memory, self.managed);
+        let held = [
+            (Aspect::GPU, true),
+            (Aspect::FP16, self.sm >= 53),
+            (Aspect::FP64, true),
+            (Aspect::INT64_BASE_ATOMICS, true),
+            (Aspect::INT64_EXTENDED_ATOMICS, true),
+            (Aspect::ATOMIC64, atomics),
+            (Aspect::ONLINE_COMPILER, true),
+            (Aspect::ONLINE_LINKER, true),
+            (Aspect::QUEUE_PROFILING, true),
+            (Aspect::USM_DEVICE_ALLOCATIONS, true),
+            (Aspect::USM_HOST_ALLOCATIONS, host),
+            (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, host && atomics),
+            (Aspect::USM_SHARED_ALLOCATIONS, managed),
+            (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, managed),
+            (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, managed && atomics),
+            (Aspect::USM_SYSTEM_ALLOCATIONS, self.pageable),
+            (Aspect::EXT_ONEAPI_NATIVE_ASSERT, true),
+            (Aspect::EXT_ONEAPI_FRAGMENT, true),
+            (Aspect::EXT_ONEAPI_CHUNK, true),
+            (Aspect::EXT_ONEAPI_TANGLE, true),
+            (Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER, self.sm >= 80),
+            (Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP, self.sm >= 90),
         ];
-        let held = conditions.into_iter().filter(|(held, _)| *held);
-        let always = [
-            Aspect::GPU,
-            Aspect::FP64,
-            Aspect::INT64_BASE_ATOMICS,
-            Aspect::INT64_EXTENDED_ATOMICS,
-            Aspect::ONLINE_COMPILER,
-            Aspect::ONLINE_LINKER,
-            Aspect::QUEUE_PROFILING,
-            Aspect::USM_DEVICE_ALLOCATIONS,
-            Aspect::EXT_ONEAPI_NATIVE_ASSERT,
-            Aspect::EXT_ONEAPI_FRAGMENT,
-            Aspect::EXT_ONEAPI_CHUNK,
-            Aspect::EXT_ONEAPI_TANGLE,
-        ];
-        always
-            .into_iter()
-            .chain(held.flat_map(|(_, aspects)| aspects).copied())
-            .collect()
+        held_aspects(held)
     }
 }
 

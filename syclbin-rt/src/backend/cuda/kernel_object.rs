@@ -77,15 +77,12 @@ impl KernelObject {
     #[inline(never)]
     fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match value {
-            Argument::Bytes(bytes) => self.values.set(index, bytes),
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
             Argument::Local(bytes) => self.values.set_local(index, bytes),
             // A pointer, or a struct that contains only a pointer.
             Argument::Null => self.values.bytes_of(index).map(|bytes| bytes.fill(0)),
-            // `set` handles memory. This backend supports neither samplers nor images.
-            Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
-                Err(Failure::FOREIGN)
-            }
+            // `set` handles bytes and memory. This backend supports neither samplers nor images.
+            _ => Err(Failure::FOREIGN),
         }
     }
 

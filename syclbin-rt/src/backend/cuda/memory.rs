@@ -75,10 +75,6 @@ impl DriverMemory for Memory {
         MemoryHandle::Address(self.pointer + offset as u64)
     }
 
-    fn part_alignment(&self) -> Option<usize> {
-        None
-    }
-
     /// Returns the minimum alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
     fn least_alignment(&self) -> u64 {
         256

@@ -135,7 +135,7 @@ impl DriverQueue for Queue {
     }
 
     fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.stream.context).addr()
+        self.stream.context.address()
     }
 
     fn native(&self) -> QueueHandle {

@@ -321,15 +321,10 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The time of the first base event in nanoseconds, large enough that earlier times are not negative.
 const START: i64 = 1_000_000_000;
 
-/// The clock of a context. Once running, it keeps the context alive.
+/// The clock of a context: the host's time when the clock started, and the latest base event. Once running, the clock
+/// keeps the context alive.
 #[derive(Default)]
-pub(crate) struct Clock(Mutex<Option<Running>>);
-
-struct Running {
-    /// The host's time when the clock started.
-    begun: Instant,
-    base: Arc<Base>,
-}
+pub(crate) struct Clock(Mutex<Option<(Instant, Arc<Base>)>>);
 
 /// The event from which the times of later events are measured.
 pub(crate) struct Base {
@@ -350,38 +345,33 @@ impl Clock {
         context: &Arc<Context>,
         stream: CUstream,
     ) -> Result<(Arc<Base>, i64)> {
+        let record = |before| {
+            // SAFETY: the caller guarantees this.
+            let mark = Arc::new(unsafe { Mark::record(context, stream, true) }?);
+            let recorded = Instant::now();
+            Ok(Arc::new(Base {
+                mark,
+                recorded,
+                before,
+            }))
+        };
         let _guard = CallGuard::new();
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = &mut *running else {
-            // SAFETY: the caller guarantees this.
-            let mark = unsafe { Mark::record(context, stream, true) }?;
-            mark.sleep()?;
-            let begun = Instant::now();
-            let base = Arc::new(Base {
-                mark: Arc::new(mark),
-                recorded: begun,
-                before: None,
-            });
-            *running = Some(Running {
-                begun,
-                base: Arc::clone(&base),
-            });
+        let Some((begun, base)) = &mut *running else {
+            let base: Arc<Base> = record(None)?;
+            base.mark.sleep()?;
+            *running = Some((Instant::now(), Arc::clone(&base)));
             return Ok((base, START));
         };
         // A base event has no time until it is reached, and the next base event needs that time.
-        if known.base.recorded.elapsed() > FRESH
-            && known.base.mark.is_reached()?
-            && let Ok(time) = known.base.time()
+        if base.recorded.elapsed() > FRESH
+            && base.mark.is_reached()?
+            && let Ok(time) = base.time()
         {
-            known.base = Arc::new(Base {
-                // SAFETY: the caller guarantees this.
-                mark: Arc::new(unsafe { Mark::record(context, stream, true) }?),
-                recorded: Instant::now(),
-                before: Some((Arc::clone(&known.base.mark), time)),
-            });
+            *base = record(Some((Arc::clone(&base.mark), time)))?;
         }
-        let elapsed = i64::try_from(known.begun.elapsed().as_nanos()).unwrap_or(i64::MAX);
-        Ok((Arc::clone(&known.base), START.saturating_add(elapsed)))
+        let elapsed = i64::try_from(begun.elapsed().as_nanos()).unwrap_or(i64::MAX);
+        Ok((Arc::clone(base), START.saturating_add(elapsed)))
     }
 }
 

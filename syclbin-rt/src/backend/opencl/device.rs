@@ -216,9 +216,12 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     let has_usm = has(USM);
     let memory = |name| if has_usm { bits(name) } else { 0 };
     let queue_properties = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
-    let sub_group_sizes = has("cl_intel_required_subgroup_size")
-        .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
-        .flatten();
+    // The query that an extension defines.
+    let extended = |extension, name| has(extension).then(|| device(name));
+    let sub_group_sizes = extended(
+        "cl_intel_required_subgroup_size",
+        cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL,
+    );
     // Devices that cannot be partitioned may reject these queries.
     let ways: Vec<isize> = device(cl::CL_DEVICE_PARTITION_PROPERTIES)
         .values()
@@ -226,16 +229,16 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     let by_affinity = ways
         .contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN)
         .then_some(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN);
-    let hardware = has("cl_intel_device_attribute_query")
-        .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
-        .flatten();
-    let uuid = has("cl_khr_device_uuid").then(|| device(cl::CL_DEVICE_UUID_KHR).value());
-    let pci_address = has("cl_khr_pci_bus_info")
-        .then(|| device(cl::CL_DEVICE_PCI_BUS_INFO_KHR).value())
-        .and_then(Result::ok)
-        .map(|[domain, bus, slot, function]: [cl_uint; 4]| {
-            format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")
-        });
+    let hardware = extended(
+        "cl_intel_device_attribute_query",
+        cl::CL_DEVICE_IP_VERSION_INTEL,
+    );
+    let uuid = extended("cl_khr_device_uuid", cl::CL_DEVICE_UUID_KHR);
+    let pci_address = extended("cl_khr_pci_bus_info", cl::CL_DEVICE_PCI_BUS_INFO_KHR);
+    let pci_address = pci_address.and_then(|query| query.value().ok());
+    let pci_address = pci_address.map(|[domain, bus, slot, function]: [cl_uint; 4]| {
+        format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")
+    });
     // This query fails on devices that do not support an intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
     let mut facts = Facts {
@@ -274,10 +277,12 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
         buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
         max_work_group_size: device(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).value()?,
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
-        sub_group_sizes: sub_group_sizes.unwrap_or_default(),
-        uuid: uuid.and_then(Result::ok),
+        sub_group_sizes: sub_group_sizes
+            .and_then(|query| query.values().ok())
+            .unwrap_or_default(),
+        uuid: uuid.and_then(|query| query.value().ok()),
         pci_address,
-        architecture: architecture(kind, hardware),
+        architecture: architecture(kind, hardware.and_then(|query| query.value().ok())),
         extensions,
         ..Facts::default()
     };

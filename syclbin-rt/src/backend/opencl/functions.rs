@@ -31,11 +31,14 @@ macro_rules! call {
     };
 }
 
-/// Calls a function that returns a handle and writes a status to its last argument.
+/// Calls a function that returns a handle and writes a status to its last argument. `$function` is an optional function.
 macro_rules! create {
-    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {{
+    ($functions:expr => $name:ident $arguments:tt) => {
+        create!(with $functions.$name => $name $arguments)
+    };
+    (with $function:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let mut status = 0;
-        let handle = ($functions.$name.pass())($($argument,)* &raw mut status);
+        let handle = ($function.pass())($($argument,)* &raw mut status);
         $crate::backend::opencl::check_handle(stringify!($name), handle, status)
     }};
 }
@@ -61,13 +64,16 @@ macro_rules! enqueue {
     }};
 }
 
-/// Binds the arguments of a `clGet*Info` function, and returns a `Query`.
+/// Binds the arguments of a `clGet*Info` function, and returns a `Query`. `$function` is an optional function.
 macro_rules! query {
-    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
+    ($functions:expr => $name:ident $arguments:tt) => {
+        query!(with $functions.$name => $name $arguments)
+    };
+    (with $function:expr => $name:ident($($argument:expr),* $(,)?)) => {
         $crate::backend::opencl::functions::Query {
             call: stringify!($name),
             get: move |size, value, returned| {
-                ($functions.$name.pass())($($argument,)* size, value, returned)
+                ($function.pass())($($argument,)* size, value, returned)
             },
         }
     };

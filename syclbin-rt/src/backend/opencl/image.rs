@@ -103,7 +103,7 @@ pub enum Filtering {
 }
 
 pub(crate) struct Image {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_mem,
     shape: Shape,
 }
@@ -221,12 +221,7 @@ impl Image {
     }
 
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
-        self.is_of(queue.context_address())
-    }
-
-    /// Returns whether the image belongs to the context at this address.
-    pub(crate) fn is_of(&self, context: usize) -> bool {
-        Arc::as_ptr(&self.context).addr() == context
+        self.context.address() == queue.context_address()
     }
 }
 
@@ -291,7 +286,7 @@ fn format(shape: &Shape) -> cl_image_format {
 
 /// An owned sampler, which defines how a kernel reads an image between and beyond its pixels.
 pub(crate) struct Sampler {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_sampler,
 }
 
@@ -337,12 +332,7 @@ impl Sampler {
     }
 
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
-        self.is_of(queue.context_address())
-    }
-
-    /// Returns whether the sampler belongs to the context at this address.
-    pub(crate) fn is_of(&self, context: usize) -> bool {
-        Arc::as_ptr(&self.context).addr() == context
+        self.context.address() == queue.context_address()
     }
 }
 

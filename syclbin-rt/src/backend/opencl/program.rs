@@ -26,7 +26,10 @@ pub(crate) struct Program {
 /// The target of the native code that this process has loaded. Locked for reading while a driver compiles, and for
 /// writing while a driver loads or returns native code. OpenCL allows both at once, but Intel's CPU driver (2026.2)
 /// then frees memory twice: without the lock, 11 of 25 runs of the tests in `tests/it/module/save.rs` crashed.
-static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
+static NATIVE: RwLock<Seen> = RwLock::new(Seen {
+    target: None,
+    in_file: false,
+});
 
 /// The capability of `SPV_INTEL_bindless_images`, which Intel's CPU driver (2026.2) does not support.
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
@@ -146,24 +149,24 @@ impl Program {
 
     /// Creates a program without building it.
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
-        let call = "clCreateProgramWithIL";
         // Loaders forward this call unchecked, but drivers older than OpenCL 2.1 lack the function. `takes_spirv`
         // implies OpenCL 2.1.
         let facts = &context.device.facts;
         let create = context.functions().clCreateProgramWithIL;
         let create = create.filter(|_| facts.takes_spirv);
-        let create = create.ok_or(Failure::missing(call, "OpenCL 2.1"))?;
+        let create = create.ok_or(Failure::missing("clCreateProgramWithIL", "OpenCL 2.1"))?;
         // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
-        let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
+        let (start, size) = (words.as_ptr().cast(), size_of_val(words.as_slice()));
         // PoCL (6.0) calls `strtok`, whose state all threads share, so only one thread at a time may create a program.
         // Compilation happens later, without this lock.
         static CREATING: Mutex<()> = Mutex::new(());
         let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
-        let handle = unsafe { (create.pass())(context.handle, start, size, &raw mut status) };
-        check_handle(call, handle, status).map(|handle| Self::own(context, handle))
+        let handle =
+            unsafe { create!(with create => clCreateProgramWithIL(context.handle, start, size)) }?;
+        Ok(Self::own(context, handle))
     }
 
     fn own(context: &Arc<Context>, handle: cl_program) -> Self {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opencl_sys::{
     CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
     CL_QUEUE_PRIORITY_HIGH_KHR, CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_LOW_KHR,
-    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, CL_SUCCESS,
+    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES,
 };
 use opencl3::types::{cl_bitfield, cl_command_queue};
 
@@ -97,17 +97,12 @@ impl Queue {
         let can_hint = facts.takes_spirv && facts.has("cl_khr_priority_hints");
         let create = context.functions().clCreateCommandQueueWithProperties;
         let create = create.filter(|_| can_hint)?;
-        let mut status = 0;
+        let (handle, device) = (context.handle, context.device.id);
         // SAFETY: the device belongs to the context; the list ends with 0; the call writes only the status.
         let queue = unsafe {
-            (create.pass())(
-                context.handle,
-                context.device.id,
-                list.as_ptr(),
-                &raw mut status,
-            )
+            create!(with create => clCreateCommandQueueWithProperties(handle, device, list.as_ptr()))
         };
-        (status == CL_SUCCESS && !queue.is_null()).then_some(queue)
+        queue.ok()
     }
 
     /// Acquires an additional reference to a queue of `device`.
@@ -217,7 +212,7 @@ impl DriverQueue for Queue {
     }
 
     fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.context).addr()
+        self.context.address()
     }
 
     fn native(&self) -> QueueHandle {

@@ -71,17 +71,12 @@ pub(crate) fn cpu_target(code: &[u8]) -> Option<CpuTarget> {
 /// The target of the native code that this process has loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    target: Option<CpuTarget>,
+    pub(crate) target: Option<CpuTarget>,
     /// Whether some of the code came from a file, and thus possibly from another machine.
-    in_file: bool,
+    pub(crate) in_file: bool,
 }
 
 impl Seen {
-    pub(crate) const NOTHING: Self = Self {
-        target: None,
-        in_file: false,
-    };
-
     /// Returns the target if native code from a file may have determined it.
     pub(crate) fn of_file(self) -> Option<CpuTarget> {
         self.target.filter(|_| self.in_file)
@@ -227,7 +222,7 @@ mod tests {
 
     #[test]
     fn code_for_other_target_does_not_fit() {
-        let mut seen = Seen::NOTHING;
+        let mut seen = Seen::default();
         assert!(seen.fits(&code(5)) && seen.fits(&code(6)));
         seen.own(&code(6));
         assert_eq!(seen.of_file(), None);

@@ -12,10 +12,6 @@ use syclbin::__private::spirv::portable::lift::{Layout, Slot};
 use super::*;
 
 impl Variables for Queue {
-    fn names_variables_as_code(&self) -> bool {
-        false
-    }
-
     fn point_variable(
         &self,
         program: &AnyProgram,
@@ -105,7 +101,7 @@ impl Queue {
 
 /// The hidden arguments of a program's kernels.
 pub(crate) struct Hidden {
-    layout: Layout,
+    pub(crate) layout: Layout,
     /// The first argument, which contains a slot for each variable.
     pub(crate) arena: Arc<AnyMemory>,
     /// The other arguments: for each pointer variable, the memory that it points to, or `None` until that is set.
@@ -113,10 +109,6 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    pub(crate) fn count(&self) -> usize {
-        self.layout.arguments()
-    }
-
     /// Returns the arena offset of the variable's byte `offset`. Fails if `bytes` bytes starting there extend beyond
     /// the variable.
     pub(crate) fn place(&self, name: &str, offset: usize, bytes: usize) -> Result<usize> {
@@ -146,12 +138,6 @@ impl Hidden {
             *buffer = Some(Arc::clone(memory));
         }
         Ok(())
-    }
-
-    /// Returns the hidden arguments after the arena.
-    pub(crate) fn buffers(&self) -> Vec<Option<Arc<AnyMemory>>> {
-        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.clone()
     }
 }
 
@@ -188,9 +174,10 @@ impl KernelObject {
         let Some(hidden) = program.hidden.get() else {
             return Ok(());
         };
-        let first = self.count()?.checked_sub(hidden.count());
-        let first = first.ok_or(Failure::Rejected(Rejection::NoVariable))?;
-        let buffers = hidden.buffers();
+        let first = self.count()?.checked_sub(hidden.layout.arguments());
+        let first = first.ok_or(NO_VARIABLE)?;
+        let buffers = hidden.buffers.lock();
+        let buffers = buffers.unwrap_or_else(PoisonError::into_inner).clone();
         let buffers = buffers.iter().map(Option::as_ref);
         for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
             let object = memory.and_then(|memory| match memory.raw.opencl().ok()?.handle {
