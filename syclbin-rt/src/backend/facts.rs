@@ -208,13 +208,6 @@ fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
     let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);
     let access = |memory: u64| memory & ACCESS != 0;
     let atomics = |memory: u64| memory & ATOMIC_ACCESS != 0;
-    let Abilities {
-        host_memory: host,
-        device_memory: device,
-        shared_memory: shared,
-        system_memory: system,
-        ..
-    } = *abilities;
     let is = |kind| facts.kind == kind;
     [
         (Aspect::HOST, false),
@@ -232,13 +225,31 @@ fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
         (Aspect::ONLINE_COMPILER, abilities.compiler),
         (Aspect::ONLINE_LINKER, abilities.linker),
         (Aspect::QUEUE_PROFILING, facts.queues.profiling),
-        (Aspect::USM_DEVICE_ALLOCATIONS, access(device)),
-        (Aspect::USM_HOST_ALLOCATIONS, access(host)),
-        (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, atomics(host)),
-        (Aspect::USM_SHARED_ALLOCATIONS, access(shared)),
-        (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, access(shared)),
-        (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, atomics(shared)),
-        (Aspect::USM_SYSTEM_ALLOCATIONS, access(system)),
+        (
+            Aspect::USM_DEVICE_ALLOCATIONS,
+            access(abilities.device_memory),
+        ),
+        (Aspect::USM_HOST_ALLOCATIONS, access(abilities.host_memory)),
+        (
+            Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
+            atomics(abilities.host_memory),
+        ),
+        (
+            Aspect::USM_SHARED_ALLOCATIONS,
+            access(abilities.shared_memory),
+        ),
+        (
+            Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
+            access(abilities.shared_memory),
+        ),
+        (
+            Aspect::USM_ATOMIC_SHARED_ALLOCATIONS,
+            atomics(abilities.shared_memory),
+        ),
+        (
+            Aspect::USM_SYSTEM_ALLOCATIONS,
+            access(abilities.system_memory),
+        ),
         (
             Aspect::EXT_ONEAPI_NATIVE_ASSERT,
             has("cl_intel_devicelib_assert"),

@@ -81,7 +81,7 @@ impl Copies for Queue {
         let (here, there) = (&self.stream.context, &other.stream.context);
         // Fail if the target's context is lost.
         there.enter()?;
-        self.enable_peer_access(there)?;
+        self.enable_peer_access(there);
         let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
             // SAFETY: both regions are `size` bytes long and inside memory of these contexts, which are alive. The
             // borrows outlive the copy, because this function waits for it.
@@ -220,20 +220,15 @@ impl Queue {
 
     /// Lets this device access the other device's memory, if the hardware supports it, so that copies take the direct
     /// route. If the driver refuses, copies go through the host.
-    fn enable_peer_access(&self, other: &Context) -> Result<()> {
+    fn enable_peer_access(&self, other: &Context) {
         let context = &self.stream.context;
-        let functions = context.enter()?;
-        let mut can = 0;
+        let (here, there, mut can) = (context.device.device, other.device.device, 0);
         // SAFETY: the driver reported both devices; the call writes one value through a valid pointer.
-        let code = unsafe {
-            let can_access = functions.cuDeviceCanAccessPeer.pass();
-            can_access(&raw mut can, context.device.device, other.device.device)
-        };
-        if code == 0 && can != 0 {
-            // SAFETY: both contexts are alive, and this queue's is current.
-            let _ = unsafe { (functions.cuCtxEnablePeerAccess.pass())(other.handle, 0) };
+        let asked = unsafe { call!(context => cuDeviceCanAccessPeer(&raw mut can, here, there)) };
+        if asked.is_ok() && can != 0 {
+            // SAFETY: both contexts are alive.
+            let _ = unsafe { call!(context => cuCtxEnablePeerAccess(other.handle, 0)) };
         }
-        Ok(())
     }
 }
 

@@ -140,16 +140,13 @@ impl AnyGraph for Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         // Wait, because the objects that the graph uses may be dropped next. If the wait fails, leak the graph.
-        if self.queue.finish().is_ok()
-            && let Ok(functions) = self.context().enter()
-        {
+        if self.queue.finish().is_ok() {
+            let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let ready = ready.take();
             // SAFETY: both handles are owned, and the runs have finished.
             unsafe {
-                let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
-                if let Some(ready) = ready.take() {
-                    (functions.cuGraphExecDestroy.pass())(ready);
-                }
-                (functions.cuGraphDestroy.pass())(self.graph);
+                let _ = ready.map(|ready| call!(self.context() => cuGraphExecDestroy(ready)));
+                let _ = call!(self.context() => cuGraphDestroy(self.graph));
             }
         }
     }

@@ -106,19 +106,13 @@ impl Drop for Memory {
         let owner = self.owner.take();
         if self.context.finish_all().is_err() {
             std::mem::forget(owner);
-            return;
-        }
-        if owner.is_some() {
-            return;
-        }
-        let Ok(functions) = self.context.enter() else {
-            return;
-        };
-        // SAFETY: the memory is owned, and all commands that use it have finished.
-        unsafe {
-            match (self.kind, self.host_pointer()) {
-                (Some(UsmKind::Host), Some(host)) => (functions.cuMemFreeHost.pass())(host),
-                _ => (functions.cuMemFree_v2.pass())(self.pointer),
+        } else if owner.is_none() {
+            // SAFETY: the memory is owned, and all commands that use it have finished.
+            let _ = unsafe {
+                match (self.kind, self.host_pointer()) {
+                    (Some(UsmKind::Host), Some(host)) => call!(self.context => cuMemFreeHost(host)),
+                    _ => call!(self.context => cuMemFree_v2(self.pointer)),
+                }
             };
         }
     }

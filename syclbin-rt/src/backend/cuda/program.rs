@@ -192,11 +192,9 @@ fn without_offset_variants(names: Vec<String>) -> Vec<String> {
 impl Drop for Program {
     fn drop(&mut self) {
         // Wait, because the program's kernels may still be running. If waiting fails, leak the program.
-        if self.context.finish_all().is_ok()
-            && let Ok(functions) = self.context.enter()
-        {
+        if self.context.finish_all().is_ok() {
             // SAFETY: the module is owned. Its kernels keep this value alive, so none are left.
-            unsafe { (functions.cuModuleUnload.pass())(self.handle) };
+            let _ = unsafe { call!(self.context => cuModuleUnload(self.handle)) };
         }
     }
 }
@@ -282,10 +280,8 @@ impl<'j> Linker<'j> {
 
 impl Drop for Linker<'_> {
     fn drop(&mut self) {
-        if let Ok(functions) = self.context.enter() {
-            // SAFETY: the linker is owned.
-            unsafe { (functions.cuLinkDestroy.pass())(self.handle) };
-        }
+        // SAFETY: the linker is owned.
+        let _ = unsafe { call!(self.context => cuLinkDestroy(self.handle)) };
     }
 }
 

@@ -166,12 +166,10 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if !self.foreign
-            && let Ok(functions) = self.context.enter()
-        {
+        if !self.foreign {
             // SAFETY: the stream is owned. If commands are still running, the driver keeps it until they have ended
             // (CUDA driver API, cuStreamDestroy).
-            unsafe { (functions.cuStreamDestroy_v2.pass())(self.handle) };
+            let _ = unsafe { call!(self.context => cuStreamDestroy_v2(self.handle)) };
         }
     }
 }

@@ -161,11 +161,9 @@ impl Queue {
         // guarantees that the host memory is valid.
         unsafe {
             match (self.handle_of(memory, offset, size)?, host) {
-                (Handle::Object(object), HostBytes::To(to)) => enqueue!(
-                    self, after => clEnqueueReadBuffer(object, blocking, offset, size, to)
-                ),
-                (Handle::Object(object), HostBytes::From(from)) => enqueue!(
-                    self, after => clEnqueueWriteBuffer(object, blocking, offset, size, from)
+                (Handle::Object(object), host) => enqueue_copy!(
+                    self, after, self.functions() => clEnqueueReadBuffer
+                        | clEnqueueWriteBuffer(object, blocking, offset, size), host
                 ),
                 (Handle::Address { pointer, .. }, HostBytes::To(to)) => {
                     self.memcpy(to, pointer.byte_add(offset), size, blocking, after)

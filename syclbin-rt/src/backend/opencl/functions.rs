@@ -64,6 +64,16 @@ macro_rules! enqueue {
     }};
 }
 
+/// Enqueues a copy to or from `$host` with `$read` or `$write`, whose last argument is the host address.
+macro_rules! enqueue_copy {
+    ($queue:expr, $after:expr, $table:expr => $read:ident | $write:ident($($argument:expr),*), $host:expr) => {
+        match $host {
+            HostBytes::To(to) => enqueue!($queue, $after, $table => $read($($argument,)* to)),
+            HostBytes::From(from) => enqueue!($queue, $after, $table => $write($($argument,)* from)),
+        }
+    };
+}
+
 /// Binds the arguments of a `clGet*Info` function, and returns a `Query`. `$function` is an optional function.
 macro_rules! query {
     ($functions:expr => $name:ident $arguments:tt) => {

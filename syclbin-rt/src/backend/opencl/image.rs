@@ -246,14 +246,9 @@ impl AnyQueue {
         // SAFETY: the queue and the image share a context. The region is the entire image, and `pixels` is equally long
         // and valid for writing or reading. The call blocks, so the pixels outlive the copy.
         unsafe {
-            match pixels.raw() {
-                HostBytes::To(to) => enqueue!(
-                    queue, none => clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to)
-                ),
-                HostBytes::From(from) => enqueue!(
-                    queue, none => clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from)
-                ),
-            }
+            enqueue_copy!(queue, none, queue.functions() => clEnqueueReadImage | clEnqueueWriteImage(
+                object, CL_TRUE, origin, size, 0, 0
+            ), pixels.raw())
         }?
         .wait()
     }

@@ -80,7 +80,7 @@ impl KernelObject {
                 CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
             ] {
                 let indirect: cl_bool = CL_TRUE;
-                let (size, value) = (size_of_val(&indirect), (&raw const indirect).cast());
+                let (size, value) = bytes_of(&indirect);
                 // SAFETY: the device supports the extension that defines these names; the value is a `cl_bool`, which
                 // the driver copies before it returns.
                 let status = unsafe { (set.pass())(handle, name, size, value) };
@@ -156,11 +156,10 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
         let (size, pointer, current) = match value {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast(), small_value(bytes)),
             Argument::Memory(region, _) => match self.object.object_of(region) {
-                Some((memory, object)) => (
-                    size_of_val(object),
-                    std::ptr::from_ref(object).cast(),
-                    [memory.id, 0],
-                ),
+                Some((memory, object)) => {
+                    let (size, pointer) = bytes_of(object);
+                    (size, pointer, [memory.id, 0])
+                }
                 // SAFETY: the caller guarantees this.
                 None => return unsafe { self.set_any(index, value) },
             },
@@ -194,7 +193,6 @@ impl GuardedObject<'_> {
         // Declared here, because `pointer` may point to this variable.
         let handle;
         let (size, pointer) = match value {
-            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(region, _) => {
                 region.memory.check(context.address(), 0, 0)?;
                 let memory = region.memory.raw.opencl()?;
@@ -209,19 +207,15 @@ impl GuardedObject<'_> {
                         return self.object.note(index, current, set);
                     }
                     // An empty sub-buffer cannot exist, so the kernel gets the whole buffer.
-                    Handle::Object(object)
-                        if region.bytes() >= memory.size || region.bytes() == 0 =>
-                    {
-                        object
-                    }
+                    Handle::Object(object) if region.bytes() == 0 => object,
                     // SAFETY: the caller guarantees this.
                     Handle::Object(_) => return unsafe { self.set_part(index, region) },
                 };
-                (size_of_val(&handle), (&raw const handle).cast())
+                bytes_of(&handle)
             }
             // A null pointer works even without unified shared memory: drivers read its bytes as a struct or as a null
             // buffer handle, depending on the parameter.
-            Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
+            Argument::Pointer(0) | Argument::Null => bytes_of(&NULL),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
                 let set = set_address(std::ptr::without_provenance(address));
@@ -229,14 +223,16 @@ impl GuardedObject<'_> {
             }
             // SYCL programs may request 0 bytes, but OpenCL rejects that (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
-            Argument::Sampler(sampler) if Arc::ptr_eq(&sampler.context, context) => (
-                size_of_val(&sampler.handle),
-                (&raw const sampler.handle).cast(),
-            ),
-            Argument::Image(image, _) if Arc::ptr_eq(&image.context, context) => {
-                (size_of_val(&image.handle), (&raw const image.handle).cast())
+            Argument::Sampler(sampler) if Arc::ptr_eq(&sampler.context, context) => {
+                bytes_of(&sampler.handle)
             }
-            Argument::Sampler(_) | Argument::Image(..) => return Err(Failure::FOREIGN),
+            Argument::Image(image, _) if Arc::ptr_eq(&image.context, context) => {
+                bytes_of(&image.handle)
+            }
+            // `set` handles bytes.
+            Argument::Sampler(_) | Argument::Image(..) | Argument::Bytes(_) => {
+                return Err(Failure::FOREIGN);
+            }
         };
         // SAFETY: the pointer is valid for `size` bytes, or null for work-group memory. The caller guarantees that the
         // value matches the parameter.
@@ -283,11 +279,9 @@ impl GuardedObject<'_> {
     unsafe fn set_part(&mut self, index: usize, region: &Region) -> Result<()> {
         let memory = region.memory.raw.opencl()?;
         let (part, object) = memory.part(region.offset, region.bytes())?;
+        let (size, pointer) = bytes_of(&object);
         // SAFETY: the caller guarantees this; the sub-buffer lives until the argument is set again.
-        unsafe {
-            let pointer = (&raw const object).cast();
-            self.give(index, size_of_val(&object), pointer, UNKNOWN)
-        }?;
+        unsafe { self.give(index, size, pointer, UNKNOWN) }?;
         self.object.parts.push((index, part));
         Ok(())
     }
@@ -441,6 +435,12 @@ impl Drop for KernelObject {
         // SAFETY: the handle is owned; enqueued launches hold references of their own.
         unsafe { (self.functions.clReleaseKernel.pass())(self.handle) };
     }
+}
+
+/// Returns the size and address of a value, as `clSetKernelArg` expects them.
+#[inline(always)]
+pub(crate) fn bytes_of<T>(value: &T) -> (usize, *const c_void) {
+    (size_of_val(value), std::ptr::from_ref(value).cast())
 }
 
 /// The bytes of a null pointer.

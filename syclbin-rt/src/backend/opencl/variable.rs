@@ -51,18 +51,8 @@ impl Variables for Queue {
         // SAFETY: the queue and the program share a context, the name is NUL-terminated, and the driver rejects unknown
         // names and invalid sizes. The call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe {
-            match host.raw() {
-                HostBytes::To(to) => enqueue!(
-                    self, none, globals => clEnqueueReadGlobalVariableINTEL(
-                        handle, name, CL_TRUE, size, offset, to
-                    )
-                ),
-                HostBytes::From(from) => enqueue!(
-                    self, none, globals => clEnqueueWriteGlobalVariableINTEL(
-                        handle, name, CL_TRUE, size, offset, from
-                    )
-                ),
-            }
+            enqueue_copy!(self, none, globals => clEnqueueReadGlobalVariableINTEL
+                | clEnqueueWriteGlobalVariableINTEL(handle, name, CL_TRUE, size, offset), host.raw())
         }?
         .wait()
     }
@@ -186,7 +176,7 @@ impl KernelObject {
             });
             let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
             let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
-            let (size, value) = (size_of_val(&object), (&raw const object).cast());
+            let (size, value) = bytes_of(&object);
             // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments last, as
             // pointers to global memory, and the program keeps their buffers alive.
             unsafe { call!(self.functions => clSetKernelArg(self.handle, number, size, value)) }?;
