@@ -203,10 +203,6 @@ impl<'a> WaitList<'a> {
         self.few[0].is_none()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.iter().count()
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Event> {
         self.few.iter().flatten().chain(&self.many).copied()
     }

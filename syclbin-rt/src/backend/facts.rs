@@ -28,6 +28,8 @@ pub enum DeviceKind {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
+    /// The path or file name under which the driver's library was loaded.
+    pub(crate) library: &'static str,
     pub(crate) name: String,
     pub(crate) vendor: String,
     pub(crate) platform: String,
@@ -55,6 +57,10 @@ pub(crate) struct Facts {
     pub(crate) loses_negations: bool,
     /// Whether device globals become kernel arguments, because the driver cannot access program variables.
     pub(crate) lifts_variables: bool,
+    /// Whether commands run anyway, or never end, if an event in their wait list has already failed.
+    pub(crate) ignores_failed_dependencies: bool,
+    /// Whether the device supports unified shared memory.
+    pub(crate) has_addresses: bool,
     /// Whether `SYCLBIN_GUARD` works: kernels access a buffer at the host address that the program provides, however it is
     /// aligned.
     pub(crate) guards_buffers: bool,
@@ -67,6 +73,8 @@ pub(crate) struct Facts {
     pub(crate) compute_units: u32,
     /// The required alignment of a sub-buffer, in bytes.
     pub(crate) buffer_alignment: usize,
+    /// The alignment that the device guarantees for every allocation.
+    pub(crate) least_alignment: u64,
     pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
     /// The maximum number of work-items in each dimension of a work-group, x first.

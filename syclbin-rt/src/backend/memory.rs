@@ -44,15 +44,6 @@ pub(crate) trait DriverMemory: Send + Sync {
     /// Returns the native handle for the byte at `offset`.
     fn native(&self, offset: usize) -> MemoryHandle;
 
-    /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
-    /// anywhere.
-    fn part_alignment(&self) -> Option<usize> {
-        None
-    }
-
-    /// Returns the alignment that the device guarantees for every allocation.
-    fn least_alignment(&self) -> u64;
-
     /// Returns the device address if the public API exposes it.
     fn address(&self) -> Option<u64>;
 
@@ -105,9 +96,16 @@ impl Memory {
         }
     }
 
+    /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
+    /// anywhere.
+    pub(crate) fn part_alignment(&self) -> Option<usize> {
+        let alignment = self.device().facts().buffer_alignment.max(1);
+        self.address().is_none().then_some(alignment)
+    }
+
     /// Returns the alignment that the device guarantees for every allocation, a power of two.
     pub(crate) fn least_alignment(&self) -> u64 {
-        1 << self.raw.least_alignment().max(1).ilog2()
+        1 << self.device().facts().least_alignment.max(1).ilog2()
     }
 }
 

@@ -65,20 +65,12 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
     fn flushed(&self) -> Result<()> {
         Ok(())
     }
-
-    /// Returns whether commands run anyway, or never end, if an event in their wait list has already failed.
-    fn ignores_failed_dependencies(&self) -> bool {
-        false
-    }
 }
 
 /// Allocates memory, and enqueues commands that copy or fill it.
 ///
 /// Every function fails if a region belongs to another context or extends beyond its memory.
 pub(crate) trait Copies {
-    /// Returns whether the device supports unified shared memory.
-    fn has_addresses(&self) -> bool;
-
     /// Allocates memory with undefined content, at least one byte. Without a `kind`, the address is not exposed.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
@@ -184,11 +176,6 @@ impl HostSlice<'_> {
 
 /// Access to a program's variables, by their name in the code or by their unique identifier.
 pub(crate) trait Variables {
-    /// Returns whether the driver looks up variables by their name in the code rather than by their unique identifier.
-    fn names_variables_as_code(&self) -> bool {
-        false
-    }
-
     /// Stores the address of `memory` at the start of the variable `name`. From then on, the program keeps the memory
     /// alive.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;

@@ -502,7 +502,7 @@ impl Queue {
                 let flushed = of_event.flushed();
                 flushed.map_err(self.device().failed("flushing an event's queue"))?;
             }
-            if queue.ignores_failed_dependencies()
+            if self.device().facts().ignores_failed_dependencies
                 && let Err(failure) = event.raw.is_complete()
             {
                 return Err(event.failed(failure));

@@ -15,10 +15,6 @@ pub(crate) const FILL: &str = "cuMemsetD32Async";
 const FIND: &str = "cuModuleGetGlobal";
 
 impl Copies for Queue {
-    fn has_addresses(&self) -> bool {
-        true
-    }
-
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         Memory::new(&self.stream.context, kind, size).map(AnyMemory::from)
     }
@@ -106,10 +102,6 @@ fn ends(address: CUdeviceptr, host: HostBytes) -> (CUdeviceptr, CUdeviceptr) {
 }
 
 impl Variables for Queue {
-    fn names_variables_as_code(&self) -> bool {
-        true
-    }
-
     fn point_variable(
         &self,
         program: &AnyProgram,

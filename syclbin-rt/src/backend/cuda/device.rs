@@ -99,7 +99,6 @@ pub(crate) const WARP: usize = 32;
 
 /// A CUDA device, which lives until the process ends.
 pub(crate) struct DriverDevice {
-    library: &'static str,
     pub(crate) functions: &'static Functions,
     pub(crate) device: CUdevice,
     pub(crate) facts: Facts,
@@ -110,10 +109,6 @@ pub(crate) struct DriverDevice {
 impl crate::backend::device::DriverDevice for DriverDevice {
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn library(&self) -> &'static str {
-        self.library
     }
 
     fn native(&self) -> DeviceHandle {
@@ -137,7 +132,7 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
+    pub(crate) fn devices(&'static self) -> Result<Vec<Device>> {
         self.devices.get(|| {
             let mut count = 0;
             if self.has_devices {
@@ -157,10 +152,12 @@ impl Library {
         unsafe { call!(in any context, functions => cuDeviceGet(&raw mut device, number)) }?;
         let number = |attribute| attribute_of(functions, device, attribute);
         Ok(DriverDevice {
-            library: self.name,
             functions,
             device,
-            facts: facts(functions, device, self.version)?,
+            facts: Facts {
+                library: self.name,
+                ..facts(functions, device, self.version)?
+            },
             max_grid: [
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
@@ -266,6 +263,9 @@ impl Abilities {
             },
             work_group_functions: true,
             buffer_alignment: 1,
+            // The minimum alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
+            least_alignment: 256,
+            has_addresses: true,
             sub_group_sizes: vec![WARP],
             aspects: self.aspects(),
             architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),

@@ -75,11 +75,6 @@ impl DriverMemory for Memory {
         MemoryHandle::Address(self.pointer + offset as u64)
     }
 
-    /// Returns the minimum alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
-    fn least_alignment(&self) -> u64 {
-        256
-    }
-
     fn address(&self) -> Option<u64> {
         self.kind.map(|_| self.pointer)
     }

@@ -324,17 +324,15 @@ impl Jit {
     /// Combines the failure of a call with the driver's log.
     fn failed(&self, failure: Failure) -> BuildError {
         BuildError {
-            failure,
             log: text(&self.errors),
-            advice: None,
+            ..failure.into()
         }
     }
 }
 
 /// Returns the log up to its first NUL.
 fn text(log: &[u8]) -> String {
-    let end = log.iter().position(|byte| *byte == 0);
-    let said = log.get(..end.unwrap_or(log.len())).unwrap_or_default();
+    let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(said).trim_end().to_owned()
 }
 

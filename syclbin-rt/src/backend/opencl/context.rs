@@ -10,6 +10,7 @@ use crate::backend::guard::{self, Side};
 
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
+    pub(crate) functions: &'static Functions,
     pub(crate) handle: cl_context,
     /// Whether another library created the context.
     foreign: bool,
@@ -94,15 +95,12 @@ impl Context {
         let requested = guard::requested().ok().flatten();
         Self {
             device,
+            functions: device.functions,
             handle,
             foreign,
             guard: requested.filter(|_| device.facts.guards_buffers),
             queues: LiveQueues::new(),
         }
-    }
-
-    pub(crate) fn functions(&self) -> &'static Functions {
-        self.device.functions
     }
 }
 
@@ -133,6 +131,6 @@ impl DriverContext for Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; everything created from it holds a reference of its own.
-        unsafe { (self.functions().clReleaseContext.pass())(self.handle) };
+        unsafe { (self.functions.clReleaseContext.pass())(self.handle) };
     }
 }

@@ -9,10 +9,6 @@ use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 use super::*;
 
 impl Copies for Queue {
-    fn has_addresses(&self) -> bool {
-        self.context.device.extensions.usm.is_some()
-    }
-
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         let memory = match kind {
             None => Memory::object(&self.context, size, None),
@@ -39,7 +35,7 @@ impl Copies for Queue {
         let (host, none) = (host.raw(), WaitList::NOTHING);
         // SAFETY: the call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe { self.enqueue_transfer(memory, offset, host, size, CL_TRUE, none) }?.wait()?;
-        self.waited();
+        self.pace.waited();
         Ok(())
     }
 
@@ -111,7 +107,7 @@ impl Copies for Queue {
         // SAFETY: the queue and the memory share a context, and the region is inside the memory. There are no events,
         // and the call writes only the status. It blocks until the mapped memory can be used.
         let mapped = unsafe {
-            create!(self.functions() => clEnqueueMapBuffer(
+            create!(self.functions => clEnqueueMapBuffer(
                 queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
             ))
         };
@@ -162,7 +158,7 @@ impl Queue {
         unsafe {
             match (self.handle_of(memory, offset, size)?, host) {
                 (Handle::Object(object), host) => enqueue_copy!(
-                    self, after, self.functions() => clEnqueueReadBuffer
+                    self, after, self.functions => clEnqueueReadBuffer
                         | clEnqueueWriteBuffer(object, blocking, offset, size), host
                 ),
                 (Handle::Address { pointer, .. }, HostBytes::To(to)) => {

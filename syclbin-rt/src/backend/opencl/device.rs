@@ -63,7 +63,6 @@ impl Library {
 /// A device of a loaded library. Both live until the process ends.
 pub(crate) struct DriverDevice {
     pub(crate) functions: &'static Functions,
-    pub(crate) library: &'static str,
     pub(crate) platform: cl_platform_id,
     pub(crate) id: cl_device_id,
     pub(crate) facts: Facts,
@@ -81,10 +80,6 @@ unsafe impl Sync for DriverDevice {}
 impl crate::backend::device::DriverDevice for DriverDevice {
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn library(&self) -> &'static str {
-        self.library
     }
 
     fn native(&self) -> DeviceHandle {
@@ -117,13 +112,8 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
-        let again = Self::new(
-            self.functions,
-            self.library,
-            self.platform,
-            self.id,
-            self.part,
-        );
+        let library = self.facts.library;
+        let again = Self::new(self.functions, library, self.platform, self.id, self.part);
         let mut device = again.expect("the driver answers again");
         device.facts.lifts_variables = true;
         device.extensions.globals = None;
@@ -132,7 +122,7 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
+    pub(crate) fn devices(&'static self) -> Result<Vec<Device>> {
         let (functions, library) = (&self.functions, &*self.name);
         self.devices.get(|| {
             let mut devices = Vec::new();
@@ -184,10 +174,11 @@ impl DriverDevice {
         } else {
             Extensions::default()
         };
+        facts.library = library;
         facts.lifts_variables = extensions.globals.is_none();
+        facts.has_addresses = extensions.usm.is_some();
         Ok(Self {
             functions,
-            library,
             platform,
             id,
             facts,
@@ -241,6 +232,7 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     });
     // This query fails on devices that do not support an intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
+    let alignment = uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? / 8;
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
         vendor: text(cl::CL_DEVICE_VENDOR)?,
@@ -274,7 +266,8 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
             counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
             affinities: affinities(by_affinity.map_or(0, bits)),
         },
-        buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
+        buffer_alignment: alignment as usize,
+        least_alignment: alignment.into(),
         max_work_group_size: device(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).value()?,
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
         sub_group_sizes: sub_group_sizes

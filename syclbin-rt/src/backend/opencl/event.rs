@@ -85,11 +85,6 @@ impl Event {
         }
     }
 
-    /// Converts the final status of a command to a result: a negative status is an error.
-    pub(crate) fn result(&self, status: cl_int) -> Result<()> {
-        check(self.call, status)
-    }
-
     /// Returns the status of the command. Pollers call this repeatedly, so it makes a single call and does not
     /// allocate.
     pub(crate) fn status(&self) -> Result<cl_int> {
@@ -119,7 +114,7 @@ impl DriverEvent for Event {
     }
 
     fn wait(&self) -> Result<()> {
-        self.result(self.end()?)
+        check(self.call, self.end()?)
     }
 
     fn has_ended(&self) -> bool {
@@ -129,7 +124,7 @@ impl DriverEvent for Event {
     fn is_complete(&self) -> Result<bool> {
         let status = self.status()?;
         if status < CL_COMPLETE {
-            self.result(status)?;
+            check(self.call, status)?;
         }
         Ok(status == CL_COMPLETE)
     }
@@ -212,32 +207,32 @@ impl Handles {
         let mut handles = Self {
             few: [std::ptr::null_mut(); FEW],
             many: Vec::new(),
-            count: list.len(),
+            count: list.iter().count(),
         };
+        let all = list.iter().map(|event| Ok(event.opencl()?.handle));
         if handles.count > FEW {
-            let all = list.iter().map(|event| Ok(event.opencl()?.handle));
             handles.many = all.collect::<Result<_>>()?;
             return Ok(handles);
         }
-        for (slot, event) in handles.few.iter_mut().zip(list.iter()) {
-            *slot = event.opencl()?.handle;
+        for (slot, handle) in handles.few.iter_mut().zip(all) {
+            *slot = handle?;
         }
         Ok(handles)
     }
 
-    pub(crate) fn count(&self) -> cl_uint {
-        // The conversion never fails: that many events would not fit into memory.
-        cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
-    }
-
-    /// Returns a pointer to [`Handles::count`] events, valid as long as `self`. It is null for an empty list, as
+    /// Returns the number of events, and a pointer to them, valid as long as `self`. It is null for an empty list, as
     /// drivers require.
-    pub(crate) fn pointer(&self) -> *const cl_event {
-        match self.count {
+    pub(crate) fn raw(&self) -> (cl_uint, *const cl_event) {
+        let pointer = match self.count {
             0 => std::ptr::null(),
             1..=FEW => self.few.as_ptr(),
             _ => self.many.as_ptr(),
-        }
+        };
+        // The conversion never fails: that many events would not fit into memory.
+        (
+            cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX),
+            pointer,
+        )
     }
 }
 
@@ -250,7 +245,6 @@ mod tests {
 
     use super::*;
     use crate::backend::EntryPoint;
-    use crate::backend::device::DriverDevice as _;
     use crate::backend::opencl::context::Context;
 
     type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
@@ -266,7 +260,7 @@ mod tests {
         /// Creates a user event, and the event that completes with it.
         pub(crate) fn new(context: &Arc<Context>) -> (Self, Event) {
             // SAFETY: the library is already loaded, so no initializers run.
-            let library = unsafe { libloading::Library::new(context.device.library()) };
+            let library = unsafe { libloading::Library::new(context.device.facts.library) };
             let library = library.expect("the library of the device");
             let mut code = 0;
             // SAFETY: the library exports this function, which writes only the status.
@@ -276,7 +270,7 @@ mod tests {
             };
             // SAFETY: the call returned this reference, which nothing else owns.
             let event =
-                unsafe { Event::enqueued(context.functions(), "clCreateUserEvent", handle, code) };
+                unsafe { Event::enqueued(context.functions, "clCreateUserEvent", handle, code) };
             (Self { library, handle }, event.expect("a user event"))
         }
 

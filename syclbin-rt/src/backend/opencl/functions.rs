@@ -47,16 +47,16 @@ macro_rules! create {
 /// functions come from `$table`.
 macro_rules! enqueue {
     ($queue:expr, $after:expr => $name:ident $arguments:tt) => {
-        enqueue!($queue, $after, $queue.functions() => $name $arguments)
+        enqueue!($queue, $after, $queue.functions => $name $arguments)
     };
     ($queue:expr, $after:expr, $table:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let after = $crate::backend::opencl::event::Handles::new($after)?;
         let mut event = std::ptr::null_mut();
-        let (count, list) = (after.count(), after.pointer());
+        let (count, list) = after.raw();
         let status =
             ($table.$name.pass())($queue.handle, $($argument,)* count, list, &raw mut event);
         $crate::backend::opencl::event::Event::enqueued(
-            $queue.functions(),
+            $queue.functions,
             stringify!($name),
             event,
             status,

@@ -148,7 +148,7 @@ impl Image {
         // that the description implies, because rows have no gaps. The driver does not write to the host pointer.
         let handle = unsafe {
             let (format, description) = (&raw const format, &raw const description);
-            create!(context.functions() => clCreateImage(
+            create!(context.functions => clCreateImage(
                 context.handle, flags, format, description, host
             ))
         }?;
@@ -164,7 +164,7 @@ impl Image {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
             return Ok(false);
         };
-        let (functions, kind) = (context.functions(), kind(shape.dimensions));
+        let (functions, kind) = (context.functions, kind(shape.dimensions));
         let empty = cl_image_format {
             image_channel_order: 0,
             image_channel_data_type: 0,
@@ -187,7 +187,7 @@ impl Image {
     /// Returns the maximum width, height and depth of an image with this many dimensions; 1 for each unused dimension.
     pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
         let context = narrow(context, Rejection::NoImages)?;
-        let (functions, id) = (context.functions(), context.device.id);
+        let (functions, id) = (context.functions, context.device.id);
         // SAFETY: the device belongs to this library.
         let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
         let [width, height, depth] = match dimensions {
@@ -229,7 +229,7 @@ impl Drop for Image {
     fn drop(&mut self) {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the object once they have finished
         // (OpenCL 3.0, clReleaseMemObject).
-        unsafe { (self.context.functions().clReleaseMemObject.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseMemObject.pass())(self.handle) };
     }
 }
 
@@ -246,7 +246,7 @@ impl AnyQueue {
         // SAFETY: the queue and the image share a context. The region is the entire image, and `pixels` is equally long
         // and valid for writing or reading. The call blocks, so the pixels outlive the copy.
         unsafe {
-            enqueue_copy!(queue, none, queue.functions() => clEnqueueReadImage | clEnqueueWriteImage(
+            enqueue_copy!(queue, none, queue.functions => clEnqueueReadImage | clEnqueueWriteImage(
                 object, CL_TRUE, origin, size, 0, 0
             ), pixels.raw())
         }?
@@ -315,7 +315,7 @@ impl Sampler {
         // OpenCL 2.0 deprecates this function in favor of one with more properties, none of which are needed here.
         // SAFETY: the context is alive; the call writes only the status.
         let handle = unsafe {
-            create!(context.functions() => clCreateSampler(
+            create!(context.functions => clCreateSampler(
                 context.handle, normalized, addressing, filtering
             ))
         }?;
@@ -336,6 +336,6 @@ impl Drop for Sampler {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the sampler once they have
         // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it alive, but every launch sets its
         // samplers again, except prepared launches and recordings, which keep them alive.
-        unsafe { (self.context.functions().clReleaseSampler.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseSampler.pass())(self.handle) };
     }
 }

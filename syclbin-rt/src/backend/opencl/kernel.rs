@@ -90,7 +90,7 @@ impl Kernel {
     /// `None` if the device does not support sub-groups, or if the value is 0, which means "none".
     fn sub_group_info(&self, object: &KernelObject, name: cl_uint) -> Option<usize> {
         let device = self.program.context.device;
-        let get = self.program.context.functions().clGetKernelSubGroupInfo?;
+        let get = self.program.context.functions.clGetKernelSubGroupInfo?;
         // A loader may export this function even if the driver lacks it.
         if !version_at_least(&device.facts.version, (2, 1)) {
             return None;

@@ -56,7 +56,7 @@ unsafe impl Sync for KernelObject {}
 
 impl KernelObject {
     pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
-        let functions = program.context.functions();
+        let functions = program.context.functions;
         // SAFETY: the program is built, and the name is NUL-terminated; the call writes only the status.
         let handle =
             unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
@@ -339,7 +339,7 @@ impl KernelObject {
             (0, std::ptr::null())
         } else {
             handles = Handles::new(after)?;
-            (handles.count(), handles.pointer())
+            handles.raw()
         };
         let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
         // SAFETY: the kernel and the queue share a context. Every slice has `dimensions` elements, and the list has

@@ -127,7 +127,7 @@ impl Memory {
         let flags = flags | CL_MEM_READ_WRITE;
         // SAFETY: the context is alive, and the caller vouches for `host`. The call writes only the status.
         let object = unsafe {
-            create!(context.functions() => clCreateBuffer(context.handle, flags, size, host))
+            create!(context.functions => clCreateBuffer(context.handle, flags, size, host))
         }?;
         Ok(Self::new(context, Handle::Object(object), size))
     }
@@ -209,7 +209,7 @@ impl Memory {
                 Handle::Address { pointer, host }
             }
             MemoryHandle::OpenCl { memory, .. } => {
-                let functions = context.functions();
+                let functions = context.functions;
                 // SAFETY: the object is alive.
                 let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
                 if query(CL_MEM_CONTEXT).value::<usize>()? != context.handle.addr() {
@@ -246,7 +246,7 @@ impl Memory {
         // SAFETY: the object is alive and not itself a sub-buffer. `pointer` points to a `cl_buffer_region`, as `kind`
         // requires. The driver rejects regions that extend past the object.
         let object = unsafe {
-            create!(self.context.functions() => clCreateSubBuffer(whole, flags, kind, pointer))
+            create!(self.context.functions => clCreateSubBuffer(whole, flags, kind, pointer))
         }?;
         Ok((
             Self::new(&self.context, Handle::Object(object), size),
@@ -271,15 +271,6 @@ impl DriverMemory for Memory {
                 MemoryHandle::Address((pointer.expose_provenance() + offset) as u64)
             }
         }
-    }
-
-    fn part_alignment(&self) -> Option<usize> {
-        let alignment = self.context.device.facts.buffer_alignment.max(1);
-        self.address().is_none().then_some(alignment)
-    }
-
-    fn least_alignment(&self) -> u64 {
-        self.context.device.facts.buffer_alignment as u64
     }
 
     fn address(&self) -> Option<u64> {
@@ -319,7 +310,7 @@ impl Drop for Memory {
             // reference count is zero *and* all queued commands that use it have finished (OpenCL 3.0,
             // clReleaseMemObject).
             (Handle::Object(handle), _) => unsafe {
-                (self.context.functions().clReleaseMemObject.pass())(handle);
+                (self.context.functions.clReleaseMemObject.pass())(handle);
             },
             // SAFETY: the memory is owned, and all commands that use it have finished.
             (Handle::Address { pointer, .. }, Some(usm)) if owner.is_none() => unsafe {

@@ -76,7 +76,8 @@ impl DriverDevice {
                 index,
                 of,
             };
-            Self::new(self.functions, self.library, self.platform, *id, Some(part))
+            let library = self.facts.library;
+            Self::new(self.functions, library, self.platform, *id, Some(part))
         });
         let parts = parts.collect::<Result<Vec<_>>>().inspect_err(|_| {
             for id in &ids {

@@ -137,7 +137,7 @@ impl Program {
         // SAFETY: there is a single device, which belongs to the context. So there is one size, one status, and one
         // pointer, valid for `size` bytes, which the driver copies before it returns.
         let handle = unsafe {
-            create!(context.functions() => clCreateProgramWithBinary(
+            create!(context.functions => clCreateProgramWithBinary(
                 context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
             ))
         }?;
@@ -152,7 +152,7 @@ impl Program {
         // Loaders forward this call unchecked, but drivers older than OpenCL 2.1 lack the function. `takes_spirv`
         // implies OpenCL 2.1.
         let facts = &context.device.facts;
-        let create = context.functions().clCreateProgramWithIL;
+        let create = context.functions.clCreateProgramWithIL;
         let create = create.filter(|_| facts.takes_spirv);
         let create = create.ok_or(Failure::missing("clCreateProgramWithIL", "OpenCL 2.1"))?;
         // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
@@ -182,7 +182,7 @@ impl Program {
         // SAFETY: the device belongs to the context, and the options are NUL-terminated. Without a callback, the call
         // blocks until the build ends.
         let built = unsafe {
-            call!(self.context.functions() => clBuildProgram(
+            call!(self.context.functions => clBuildProgram(
                 self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
             ))
         };
@@ -193,7 +193,7 @@ impl Program {
     fn compile(&self, options: &CStr) -> Result<()> {
         // SAFETY: as in `build_with`; there are no headers.
         let compiled = unsafe {
-            call!(self.context.functions() => clCompileProgram(
+            call!(self.context.functions => clCompileProgram(
                 self.handle, 1, &raw const self.context.device.id, options.as_ptr(),
                 0, null(), null_mut(), None, null_mut()
             ))
@@ -211,7 +211,7 @@ impl Program {
         // SAFETY: the objects are alive, belong to the context, and were compiled for its device. The options are
         // NUL-terminated. Without a callback, the call blocks until linking ends.
         let handle = unsafe {
-            (context.functions().clLinkProgram.pass())(
+            (context.functions.clLinkProgram.pass())(
                 context.handle,
                 1,
                 &raw const context.device.id,
@@ -233,24 +233,22 @@ impl Program {
     /// Returns the program, or a build error with the driver's log if `done` is an error. On success, logs the driver's
     /// warnings.
     fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
+        let log = || self.build_log().unwrap_or_default();
         match done {
-            Ok(()) => {
-                log_warnings(&self.context.device.facts, || {
-                    self.build_log().unwrap_or_default()
+            Ok(()) => log_warnings(&self.context.device.facts, log),
+            Err(failure) => {
+                return Err(BuildError {
+                    log: log(),
+                    ..failure.into()
                 });
-                Ok(self)
             }
-            Err(failure) => Err(BuildError {
-                failure,
-                log: self.build_log().unwrap_or_default(),
-                advice: None,
-            }),
         }
+        Ok(self)
     }
 
     fn build_log(&self) -> Result<String> {
         let (program, device) = (self.handle, self.context.device.id);
-        let functions = self.context.functions();
+        let functions = self.context.functions;
         // SAFETY: the program was built for `device`.
         unsafe { query!(functions => clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG)) }
             .text()
@@ -269,7 +267,7 @@ impl DriverProgram for Program {
     }
 
     fn binary(&self) -> Result<Vec<u8>> {
-        let (functions, program) = (self.context.functions(), self.handle);
+        let (functions, program) = (self.context.functions, self.handle);
         let _guard = CallGuard::new();
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is alive and built.
@@ -292,7 +290,7 @@ impl DriverProgram for Program {
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {
-        let (functions, program) = (self.context.functions(), self.handle);
+        let (functions, program) = (self.context.functions, self.handle);
         // SAFETY: the program is alive and built.
         let names =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES)) }
@@ -312,6 +310,6 @@ fn terminated(call: &'static str, options: &str) -> Result<CString> {
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; kernels created from it hold references of their own.
-        unsafe { (self.context.functions().clReleaseProgram.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseProgram.pass())(self.handle) };
     }
 }

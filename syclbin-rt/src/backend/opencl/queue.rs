@@ -15,19 +15,19 @@ use super::*;
 
 pub(crate) struct Queue {
     pub(crate) context: Arc<Context>,
+    pub(crate) functions: &'static Functions,
     /// The handle in `owned`.
     pub(crate) handle: cl_command_queue,
     owned: Arc<OwnedQueue>,
     options: QueueOptions,
     starts_by_itself: bool,
-    ignores_failed_dependencies: bool,
     /// Whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
     /// flushed.
     waits_with_lock: bool,
     /// Waits for commands and reports their failures. `None` unless the driver skips callbacks of failed commands.
     pub(crate) failure_waiter: Option<Waiter<Event>>,
     pub(crate) guarded: bool,
-    pace: Pace,
+    pub(crate) pace: Pace,
 }
 
 // SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
@@ -66,7 +66,7 @@ impl Queue {
             // OpenCL 2.0 deprecates this function, but every version provides it.
             // SAFETY: the device belongs to the context; the call writes only the status.
             None => unsafe {
-                create!(context.functions() => clCreateCommandQueue(handle, device, properties))
+                create!(context.functions => clCreateCommandQueue(handle, device, properties))
             }?,
         };
         Ok(Self::with_handle(context, queue, out_of_order, options))
@@ -95,7 +95,7 @@ impl Queue {
         // Loaders forward this call unchecked, but drivers older than OpenCL 2.0 lack the function. `takes_spirv`
         // implies OpenCL 2.1.
         let can_hint = facts.takes_spirv && facts.has("cl_khr_priority_hints");
-        let create = context.functions().clCreateCommandQueueWithProperties;
+        let create = context.functions.clCreateCommandQueueWithProperties;
         let create = create.filter(|_| can_hint)?;
         let (handle, device) = (context.handle, context.device.id);
         // SAFETY: the device belongs to the context; the list ends with 0; the call writes only the status.
@@ -148,20 +148,20 @@ impl Queue {
     ) -> Self {
         let facts = &context.device.facts;
         let owned = Arc::new(OwnedQueue {
-            functions: context.functions(),
+            functions: context.functions,
             handle,
             out_of_order,
             stays_failed: is_rusticl(facts),
         });
         context.queues.register(&owned);
         Self {
+            functions: context.functions,
             handle,
             owned,
             options,
             // Intel's CPU driver (2026.2) starts each command as soon as it can, so launches skip the flush, which would
             // cost 5 % of the launch time.
             starts_by_itself: is_intel_cpu(facts),
-            ignores_failed_dependencies: ignores_failed_dependencies(facts),
             waits_with_lock: is_intel_gpu_driver(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
             guarded: context.guard.is_some(),
@@ -171,15 +171,6 @@ impl Queue {
             },
             context,
         }
-    }
-
-    pub(crate) fn functions(&self) -> &'static Functions {
-        self.context.functions()
-    }
-
-    /// Records that a thread has waited for all commands.
-    pub(crate) fn waited(&self) {
-        self.pace.waited();
     }
 
     /// Flushes a command that is not the last of its batch, if the driver requires that. [`DriverQueue::flush_after`]
@@ -193,7 +184,7 @@ impl Queue {
 
     fn flush_now(&self) -> Result<()> {
         // SAFETY: the queue is alive.
-        unsafe { call!(self.functions() => clFlush(self.handle)) }
+        unsafe { call!(self.functions => clFlush(self.handle)) }
     }
 
     #[cfg(test)]
@@ -243,7 +234,7 @@ impl DriverQueue for Queue {
             return Err(Failure::FOREIGN);
         };
         // SAFETY: the event is alive.
-        let event = unsafe { Event::retain(self.functions(), "clRetainEvent", handle) }?.into();
+        let event = unsafe { Event::retain(self.functions, "clRetainEvent", handle) }?.into();
         self.barrier(&WaitList::new([&event].into_iter()))
     }
 
@@ -285,10 +276,6 @@ impl DriverQueue for Queue {
         } else {
             Ok(())
         }
-    }
-
-    fn ignores_failed_dependencies(&self) -> bool {
-        self.ignores_failed_dependencies
     }
 }
 
@@ -332,10 +319,6 @@ impl OwnedQueue {
         // SAFETY: the queue is alive, and the count is the length of the wait list.
         unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }
     }
-
-    fn functions(&self) -> &'static Functions {
-        self.functions
-    }
 }
 
 impl Drop for OwnedQueue {
@@ -352,7 +335,7 @@ const COMMANDS: usize = 1024;
 /// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver
 /// accepts any number of commands, and each costs memory.
 #[derive(Default)]
-struct Pace {
+pub(crate) struct Pace {
     /// Commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not be exact, and
     /// an exact count would cost every launch an atomic instruction.
     queued: AtomicUsize,
@@ -378,7 +361,7 @@ impl Pace {
     }
 
     /// Records that a thread has waited for all commands on the queue.
-    fn waited(&self) {
+    pub(crate) fn waited(&self) {
         self.queued.store(0, Ordering::Relaxed);
     }
 

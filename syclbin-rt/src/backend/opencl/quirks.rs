@@ -128,11 +128,6 @@ pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
     is_pocl(facts) && is_before(facts, 7)
 }
 
-/// Returns whether commands run anyway, or never end, if an event that they wait for has already failed.
-pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
-    is_pocl(facts) || is_intel_gpu_driver(facts)
-}
-
 /// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.
 const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (59, "named barriers"),
@@ -163,6 +158,7 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     facts.links_one_version = is_rusticl(facts);
     facts.misreads_packed = is_rusticl(facts);
     facts.loses_negations = is_intel_cpu(facts);
+    facts.ignores_failed_dependencies = is_pocl(facts) || is_intel_gpu_driver(facts);
     // Intel's CPU driver rejects modules with work-group limits, and Mesa 25.0 aborts the process. Only Intel's GPU
     // driver is known to use the limits, so no other driver receives them.
     facts.work_group_limits = facts.is_intel_gpu();
@@ -172,10 +168,8 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.
 pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
-    match aborts_on(facts, words) {
-        Some(feature) => Err(Failure::Rejected(Rejection::EndsProcess(feature))),
-        None => Ok(()),
-    }
+    let feature = aborts_on(facts, words).map(Rejection::EndsProcess);
+    feature.map_or(Ok(()), |rejection| Err(Failure::Rejected(rejection)))
 }
 
 fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
@@ -244,14 +238,15 @@ mod failing_tests {
     #[test]
     fn drivers_forget_failures() {
         let failing = |platform: &str, driver_version: &str| {
-            let facts = Facts {
+            let mut facts = Facts {
                 platform: platform.to_owned(),
                 driver_version: driver_version.to_owned(),
                 ..Facts::default()
             };
+            add_driver_facts(&mut facts);
             (
                 skips_failure_callbacks(&facts),
-                ignores_failed_dependencies(&facts),
+                facts.ignores_failed_dependencies,
             )
         };
         let pocl = "Portable Computing Language";
