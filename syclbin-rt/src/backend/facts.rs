@@ -289,8 +289,7 @@ pub(crate) fn held_aspects<const N: usize>(aspects: [(Aspect, bool); N]) -> BTre
 /// Returns whether this machine's CPU has matrix instructions (AMX), as reported by Linux.
 pub(crate) fn host_has_matrix_units() -> bool {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let mut lines = text.lines();
-    let flags = lines.find(|line| line.starts_with("flags"));
+    let flags = text.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
 }
 

@@ -276,12 +276,11 @@ mod pages {
         if !WATCHING.load(Acquire) {
             return false;
         }
-        let Some(index) = MAPPINGS.iter().position(|mapping| mapping.guards(address)) else {
+        let mut mappings = MAPPINGS.iter().enumerate();
+        let Some((index, mapping)) = mappings.find(|(_, mapping)| mapping.guards(address)) else {
             return false;
         };
-        if let Some(mapping) = MAPPINGS.get(index) {
-            mapping.is_open.store(true, Release);
-        }
+        mapping.is_open.store(true, Release);
         let first = std::ptr::with_exposed_provenance_mut(address - address % page_size());
         // SAFETY: the page belongs to a live mapping of this module.
         if unsafe { libc::mprotect(first, page_size(), libc::PROT_READ | libc::PROT_WRITE) } != 0 {

@@ -90,9 +90,11 @@ impl View {
         if region.bytes() == 0 {
             return Ok(view);
         }
-        let host = view.host.insert(HostView::new(queue, region, writing)?);
-        let pointer =
-            NonNull::new(host.pointer()).filter(|pointer| pointer.cast::<T>().is_aligned());
+        let pointer = match view.host.insert(HostView::new(queue, region, writing)?) {
+            HostView::Address(pointer) | HostView::Mapped(pointer) => *pointer,
+            HostView::Copy(blocks) => blocks.as_mut_ptr().cast(),
+        };
+        let pointer = NonNull::new(pointer).filter(|pointer| pointer.cast::<T>().is_aligned());
         // Drivers align memory for every kernel type, so this fails only if `T` requires a larger alignment.
         view.elements = pointer.ok_or(Failure::Rejected(Rejection::Unaligned))?;
         Ok(view)
@@ -144,13 +146,6 @@ impl HostView {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks);
         queue.read(memory, offset, bytes.get_mut(..size).unwrap_or_default())?;
         Ok(Self::Copy(blocks))
-    }
-
-    fn pointer(&mut self) -> *mut c_void {
-        match self {
-            Self::Address(pointer) | Self::Mapped(pointer) => *pointer,
-            Self::Copy(blocks) => blocks.as_mut_ptr().cast(),
-        }
     }
 }
 

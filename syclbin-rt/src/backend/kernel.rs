@@ -6,8 +6,8 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    AnyRange, Device, Event, Failure, KernelHandle, Owned, Queue, Region, Result, WaitList, opencl,
-    opencl::image::Image, opencl::image::Sampler,
+    AnyRange, CallGuard, Device, Event, Failure, KernelHandle, Owned, Queue, Region, Result,
+    WaitList, opencl, opencl::image::Image, opencl::image::Sampler,
 };
 
 either! {
@@ -108,8 +108,11 @@ either! {
 impl<'a> Arguments<'a> for KernelObject {
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()> {
         match self {
-            // SAFETY: the caller guarantees this.
-            Self::OpenCl(object) => unsafe { object.set(position, value) },
+            Self::OpenCl(object) => {
+                let guard = &CallGuard::new();
+                // SAFETY: the caller guarantees this.
+                unsafe { opencl::GuardedObject { object, guard }.set(position, value) }
+            }
             #[cfg(feature = "cuda")]
             // SAFETY: the caller guarantees this.
             Self::Cuda(object) => unsafe { object.set(position, value) },

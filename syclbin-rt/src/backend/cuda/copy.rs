@@ -12,7 +12,6 @@ use super::*;
 pub(crate) const COPY: &str = "cuMemcpyAsync";
 /// The function that events of fill commands report, whichever of the six fill functions they use.
 pub(crate) const FILL: &str = "cuMemsetD32Async";
-const FIND: &str = "cuModuleGetGlobal";
 
 impl Copies for Queue {
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
@@ -121,9 +120,12 @@ impl Variables for Queue {
         offset: usize,
         host: HostSlice<'_>,
     ) -> Result<()> {
-        let address = self.variable(program, name, offset, host.len())?;
-        // SAFETY: `variable` has checked the length, and the variable lives as long as the program.
-        unsafe { self.transfer_now(address, host) }
+        let (address, size) = self.find_variable(program, name)?;
+        if offset.checked_add(host.len()).is_none_or(|end| end > size) {
+            return Err(invalid("cuModuleGetGlobal"));
+        }
+        // SAFETY: the bytes are inside the variable, which lives as long as the program.
+        unsafe { self.transfer_now(address + offset as u64, host) }
     }
 
     fn variable_size(&self, program: &AnyProgram, name: &CStr) -> Result<usize> {
@@ -142,21 +144,6 @@ impl Queue {
     /// Returns the address of a region, which must be inside memory of this context.
     pub(crate) fn address_of(&self, region: &Region) -> Result<CUdeviceptr> {
         self.address(&region.memory, region.offset, region.bytes())
-    }
-
-    /// Returns the address of the variable's byte at `offset`. Fails unless `size` bytes follow.
-    fn variable(
-        &self,
-        program: &AnyProgram,
-        name: &CStr,
-        offset: usize,
-        size: usize,
-    ) -> Result<CUdeviceptr> {
-        let (address, bytes) = self.find_variable(program, name)?;
-        match offset.checked_add(size) {
-            Some(end) if end <= bytes => Ok(address + offset as u64),
-            _ => Err(invalid(FIND)),
-        }
     }
 
     fn find_variable(&self, program: &AnyProgram, name: &CStr) -> Result<(CUdeviceptr, usize)> {

@@ -49,11 +49,6 @@ impl Event {
         let mark = self.stream.mark(self.number)?;
         Ok(mark.map(|(_, mark)| mark))
     }
-
-    /// Attributes a failure to the call that enqueued the command, in case a later call reported it.
-    fn failed(&self, failure: Failure) -> Failure {
-        failure.of_call(self.call)
-    }
 }
 
 impl DriverEvent for Event {
@@ -75,7 +70,7 @@ impl DriverEvent for Event {
             Some(timed) => timed.ended.wait(),
             None => self.stream.wait(self.number),
         };
-        waited.map_err(|failure| self.failed(failure))
+        waited.map_err(|failure| failure.of_call(self.call))
     }
 
     fn has_ended(&self) -> bool {
@@ -89,7 +84,7 @@ impl DriverEvent for Event {
             Some(timed) => timed.ended.is_reached(),
             None => self.stream.is_at(self.number),
         };
-        complete.map_err(|failure| self.failed(failure))
+        complete.map_err(|failure| failure.of_call(self.call))
     }
 
     /// The device reports only the start and the end. The queued and submitted times come from the host's clock, which
@@ -121,7 +116,7 @@ impl DriverEvent for Event {
     /// `cuLaunchHostFunc` never calls back after an error, so the task would sleep forever. Instead, each queue whose
     /// events are polled starts a thread that waits.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
-        match self.mark().map_err(|failure| self.failed(failure))? {
+        match self.mark().map_err(|failure| failure.of_call(self.call))? {
             // A stream reaches its marks in order, so a single thread can wait for them one by one.
             Some(mark) => {
                 let wait = |mark: &Arc<Mark>| mark.sleep();

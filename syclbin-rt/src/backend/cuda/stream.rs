@@ -81,10 +81,6 @@ impl Stream {
         self.queued.load(Ordering::Acquire)
     }
 
-    fn ended_up_to(&self, number: u64) {
-        self.ended.fetch_max(number, Ordering::AcqRel);
-    }
-
     pub(crate) fn is_busy(&self) -> bool {
         !self.has_ended(self.last())
     }
@@ -98,7 +94,7 @@ impl Stream {
         let last = self.last();
         // SAFETY: the stream is alive.
         unsafe { call!(self.context => cuStreamSynchronize(self.handle)) }?;
-        self.ended_up_to(last);
+        self.ended.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
 
@@ -107,7 +103,7 @@ impl Stream {
         let last = self.last();
         // SAFETY: the stream is alive and belongs to the context.
         unsafe { self.context.settle(self.handle) }?;
-        self.ended_up_to(last);
+        self.ended.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
 
@@ -142,7 +138,7 @@ impl Stream {
         };
         let reached = mark.is_reached()?;
         if reached {
-            self.ended_up_to(upto);
+            self.ended.fetch_max(upto, Ordering::AcqRel);
         }
         Ok(reached)
     }
@@ -158,7 +154,7 @@ impl Stream {
         }
         if let Some((upto, mark)) = self.mark(number)? {
             mark.wait()?;
-            self.ended_up_to(upto);
+            self.ended.fetch_max(upto, Ordering::AcqRel);
         }
         Ok(())
     }
@@ -210,28 +206,24 @@ impl Mark {
         stream: CUstream,
         timed: bool,
     ) -> Result<Self> {
+        let unused = context.pool.of(timed).pop();
+        let mut handle = unused.map_or(std::ptr::null_mut(), |Free(handle)| handle);
+        if handle.is_null() {
+            let mut flags = Flags::CU_EVENT_BLOCKING_SYNC.0;
+            if !timed {
+                flags |= Flags::CU_EVENT_DISABLE_TIMING.0;
+            }
+            // SAFETY: the context is current; the call writes one handle through a valid pointer.
+            unsafe { call!(context => cuEventCreate(&raw mut handle, flags)) }?;
+        }
         let mark = Self {
             context: Arc::clone(context),
-            handle: Self::take(context, timed)?,
+            handle,
             timed,
         };
         // SAFETY: the event and the stream are alive and belong to this context; nothing else uses the event.
-        unsafe { call!(context => cuEventRecord(mark.handle, stream)) }?;
+        unsafe { call!(context => cuEventRecord(handle, stream)) }?;
         Ok(mark)
-    }
-
-    fn take(context: &Context, timed: bool) -> Result<CUevent> {
-        if let Some(Free(handle)) = context.pool.of(timed).pop() {
-            return Ok(handle);
-        }
-        let mut flags = Flags::CU_EVENT_BLOCKING_SYNC.0;
-        if !timed {
-            flags |= Flags::CU_EVENT_DISABLE_TIMING.0;
-        }
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the context is current; the call writes one handle through a valid pointer.
-        unsafe { call!(context => cuEventCreate(&raw mut handle, flags)) }?;
-        Ok(handle)
     }
 
     pub(crate) fn is_reached(&self) -> Result<bool> {

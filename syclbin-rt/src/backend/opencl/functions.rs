@@ -9,7 +9,7 @@
 )]
 
 use std::ffi::{c_char, c_void};
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 
 use bytemuck::{AnyBitPattern, Pod};
 use opencl_sys::cl_function_types::*;
@@ -102,13 +102,10 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
     /// Queries the size, and then the bytes.
     fn bytes(&self) -> Result<Vec<u8>> {
         let mut size = 0;
-        check(
-            self.call,
-            (self.get)(0, std::ptr::null_mut(), &raw mut size),
-        )?;
+        check(self.call, (self.get)(0, null_mut(), &raw mut size))?;
         let mut value = vec![0; size];
         let pointer = value.as_mut_ptr().cast();
-        check(self.call, (self.get)(size, pointer, std::ptr::null_mut()))?;
+        check(self.call, (self.get)(size, pointer, null_mut()))?;
         Ok(value)
     }
 
@@ -136,7 +133,7 @@ pub(crate) fn list<T: Copy>(
     query: impl Fn(cl_uint, *mut T, *mut cl_uint) -> cl_int,
 ) -> Result<Vec<T>> {
     let mut count = 0;
-    check(call, query(0, std::ptr::null_mut(), &raw mut count))?;
+    check(call, query(0, null_mut(), &raw mut count))?;
     if count == 0 {
         return Ok(Vec::new());
     }

@@ -169,15 +169,12 @@ impl Image {
             image_channel_order: 0,
             image_channel_data_type: 0,
         };
-        let formats = list(
-            "clGetSupportedImageFormats",
-            empty,
-            |count, formats, found| {
-                let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
-                // SAFETY: the context is alive; `formats` is null or has room for `count` formats.
-                unsafe { ask(handle, FLAGS, kind, count, formats, found) }
-            },
-        )?;
+        let call = "clGetSupportedImageFormats";
+        let formats = list(call, empty, |count, formats, found| {
+            let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
+            // SAFETY: the context is alive; `formats` is null or has room for `count` formats.
+            unsafe { ask(handle, FLAGS, kind, count, formats, found) }
+        })?;
         let key =
             |format: &cl_image_format| (format.image_channel_order, format.image_channel_data_type);
         let wanted = key(&format(shape));

@@ -91,17 +91,6 @@ impl KernelObject {
         Ok(object)
     }
 
-    /// Sets an argument, as [`Arguments::set`] does.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`Arguments::set`] apply.
-    pub(crate) unsafe fn set(&mut self, position: usize, value: Argument<'_>) -> Result<()> {
-        let (object, guard) = (self, &CallGuard::new());
-        // SAFETY: the caller guarantees this.
-        unsafe { GuardedObject { object, guard }.set(position, value) }
-    }
-
     /// Makes launches skip those of the first `arguments` arguments whose values have not changed.
     pub(crate) fn reuse_arguments(&mut self, arguments: usize) {
         self.current = vec![UNKNOWN; arguments];

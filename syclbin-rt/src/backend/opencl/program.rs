@@ -301,10 +301,8 @@ impl DriverProgram for Program {
 }
 
 fn terminated(call: &'static str, options: &str) -> Result<CString> {
-    CString::new(options).map_err(|_| {
-        let code = CL_INVALID_BUILD_OPTIONS; // a NUL byte would end the options
-        Failure::opencl(call, code)
-    })
+    // A NUL byte would end the options.
+    CString::new(options).map_err(|_| Failure::opencl(call, CL_INVALID_BUILD_OPTIONS))
 }
 
 impl Drop for Program {
