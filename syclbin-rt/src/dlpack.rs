@@ -88,7 +88,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
         if elements(shape) != Some(self.len()) || signed.len() != shape.len() {
             return Err(unshareable(wrong_shape(&signed, self.len())));
         }
-        if self.region().memory.is_in_use(true) {
+        if self.region().memory.prepared.some(true) {
             return Err(Error::in_use());
         }
         let finished = self.region().memory.context().finish_all();

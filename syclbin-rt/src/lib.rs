@@ -214,6 +214,7 @@ pub use half;
 pub use syclbin::architecture::Architecture;
 pub use syclbin::{Aspect, State};
 
+pub use backend::event::Profile;
 pub use backend::facts::{Affinity, DeviceKind, Partition};
 pub use backend::kernel::KernelAttributes;
 pub use backend::queue::{Priority, QueueOptions};
@@ -241,7 +242,7 @@ pub use module::loaded::ImageChoice;
 pub use module::stub::{KernelInfo, Padding, ParameterInfo, ParameterKind};
 pub use module::watched_file::WatchedFile;
 pub use queue::Queue;
-pub use queue::event::{Event, EventFuture, Profile};
+pub use queue::event::{Event, EventFuture};
 
 /// Pixel formats of an [`Image`].
 pub mod format {

@@ -6,13 +6,13 @@ use std::any::Any;
 use std::error::Error;
 use std::ffi::{OsStr, c_void};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    BuildError, DeviceHandle, Facts, Failure, Memory, MemoryHandle, Owner, PartPosition, Partition,
-    Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
+    BuildError, CallGuard, DeviceHandle, Facts, Failure, Memory, MemoryHandle, Owner, PartPosition,
+    Partition, Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
 };
 
 #[derive(Clone, Copy)]
@@ -46,13 +46,10 @@ impl Library {
     }
 
     pub(crate) fn devices(self) -> Result<Vec<Device>> {
-        fn all<D: DriverDevice>(devices: &'static [D]) -> Vec<Device> {
-            devices.iter().map(|device| -> Device { device }).collect()
-        }
         match self {
-            Self::OpenCl(library) => library.devices().map(all),
+            Self::OpenCl(library) => library.devices(),
             #[cfg(feature = "cuda")]
-            Self::Cuda(library) => library.devices().map(all),
+            Self::Cuda(library) => library.devices(),
         }
     }
 }
@@ -62,8 +59,6 @@ pub(crate) type Device = &'static dyn DriverDevice;
 
 pub(crate) trait DriverDevice: Send + Sync {
     fn facts(&self) -> &Facts;
-
-    fn library(&self) -> &'static str;
 
     /// Returns an address that identifies the device and never changes.
     fn address(&self) -> usize {
@@ -213,6 +208,47 @@ impl<Q> LiveQueues<Q> {
         live.iter()
             .map(|queue| finish(queue))
             .fold(Ok(()), Result::and)
+    }
+}
+
+/// The devices of a library.
+pub(crate) struct Devices<D>(OnceLock<Vec<D>>);
+
+impl<D: DriverDevice> Devices<D> {
+    pub(crate) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Returns the devices, which `list` queries. Caches the list unless it is empty, because devices compare by
+    /// identity.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `list` fails, or if it returns only failures: one failing device must not hide the others.
+    pub(crate) fn get(
+        &'static self,
+        list: impl FnOnce() -> Result<Vec<Result<D>>>,
+    ) -> Result<Vec<Device>> {
+        /// Held while a driver lists its devices: until PoCL (6.0) is initialized, it reports no devices to other
+        /// threads.
+        static LISTING: Mutex<()> = Mutex::new(());
+        let _guard = CallGuard::new();
+        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.get().is_none() {
+            let (mut devices, mut failed) = (Vec::new(), Ok(Vec::new()));
+            for device in list()? {
+                match device {
+                    Ok(device) => devices.push(device),
+                    Err(failure) => failed = failed.and(Err(failure)),
+                }
+            }
+            if devices.is_empty() {
+                return failed;
+            }
+            let _ = self.0.set(devices);
+        }
+        let devices = self.0.get().into_iter().flatten();
+        Ok(devices.map(|device| -> Device { device }).collect())
     }
 }
 

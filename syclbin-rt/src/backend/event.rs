@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events, each of which tracks one enqueued command, and lists of events to wait for.
 
+use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
@@ -29,8 +31,8 @@ pub(crate) trait DriverEvent: Send + Sync {
     /// Returns whether the command has finished. A command that was never flushed may never finish.
     fn is_complete(&self) -> Result<bool>;
 
-    /// Returns the timestamps of a finished command. The queue must have profiling enabled.
-    fn times(&self) -> Result<Times>;
+    /// Returns the times of a finished command. The queue must have profiling enabled.
+    fn profile(&self) -> Result<Profile>;
 
     /// Returns a driver event that completes with the command or later, or `None` if the command is known to have
     /// ended.
@@ -41,13 +43,28 @@ pub(crate) trait DriverEvent: Send + Sync {
     fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool>;
 }
 
-/// The times when a command was queued, submitted to the device, started and ended, in nanoseconds of the device's
-/// clock.
-pub(crate) struct Times {
-    pub(crate) queued: u64,
-    pub(crate) submitted: u64,
-    pub(crate) started: u64,
-    pub(crate) ended: u64,
+/// The times of a command, returned by [`Event::profile`](crate::Event::profile).
+///
+/// The device's clock starts at an arbitrary time, so only differences between times on the same device are meaningful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// The time when the command was enqueued, or [`submitted`](Self::submitted) if the driver does not report it.
+    pub queued: Duration,
+    /// The time when the driver handed the command to the device.
+    pub submitted: Duration,
+    /// The time when the command began.
+    pub started: Duration,
+    /// The time when the command ended.
+    pub ended: Duration,
+}
+
+impl Profile {
+    /// Returns how long the command ran on the device.
+    #[must_use]
+    pub fn execution(&self) -> Duration {
+        self.ended.saturating_sub(self.started)
+    }
 }
 
 impl Event {
@@ -91,7 +108,7 @@ impl Event {
 #[derive(Clone)]
 pub(crate) struct Completion(Arc<Mutex<CompletionState>>);
 
-pub(crate) enum CompletionState {
+enum CompletionState {
     Waiting(Waker),
     Ended(Result<()>),
 }
@@ -134,8 +151,8 @@ impl Completion {
     }
 
     /// Returns a pointer to pass to [`Completion::from_raw`].
-    pub(crate) fn into_raw(self) -> *const Mutex<CompletionState> {
-        Arc::into_raw(self.0)
+    pub(crate) fn into_raw(self) -> *mut c_void {
+        Arc::into_raw(self.0).cast_mut().cast()
     }
 
     /// Reclaims the reference that [`Completion::into_raw`] returned.
@@ -143,9 +160,9 @@ impl Completion {
     /// # Safety
     ///
     /// `raw` must come from [`Completion::into_raw`] and be reclaimed only once.
-    pub(crate) unsafe fn from_raw(raw: *const Mutex<CompletionState>) -> Self {
+    pub(crate) unsafe fn from_raw(raw: *mut c_void) -> Self {
         // SAFETY: the caller guarantees this.
-        Self(unsafe { Arc::from_raw(raw) })
+        Self(unsafe { Arc::from_raw(raw.cast_const().cast()) })
     }
 
     fn lock(&self) -> MutexGuard<'_, CompletionState> {
@@ -172,26 +189,18 @@ impl WaitList<'static> {
 }
 
 impl<'a> WaitList<'a> {
-    pub(crate) fn new(mut events: impl Iterator<Item = &'a Event>) -> Self {
-        let mut few = [None; FEW];
+    pub(crate) fn new(events: impl Iterator<Item = &'a Event>) -> Self {
+        let (mut few, mut events) = ([None; FEW], events.fuse());
         for (slot, event) in few.iter_mut().zip(events.by_ref()) {
             *slot = Some(event);
         }
-        let many = if few[FEW - 1].is_some() {
-            events.collect()
-        } else {
-            Vec::new()
-        };
+        let many = events.collect();
         Self { few, many }
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.few[0].is_none()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.iter().count()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Event> {

@@ -28,6 +28,8 @@ pub enum DeviceKind {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
+    /// The path or file name under which the driver's library was loaded.
+    pub(crate) library: &'static str,
     pub(crate) name: String,
     pub(crate) vendor: String,
     pub(crate) platform: String,
@@ -55,6 +57,10 @@ pub(crate) struct Facts {
     pub(crate) loses_negations: bool,
     /// Whether device globals become kernel arguments, because the driver cannot access program variables.
     pub(crate) lifts_variables: bool,
+    /// Whether commands run anyway, or never end, if an event in their wait list has already failed.
+    pub(crate) ignores_failed_dependencies: bool,
+    /// Whether the device supports unified shared memory.
+    pub(crate) has_addresses: bool,
     /// Whether `SYCLBIN_GUARD` works: kernels access a buffer at the host address that the program provides, however it is
     /// aligned.
     pub(crate) guards_buffers: bool,
@@ -67,6 +73,8 @@ pub(crate) struct Facts {
     pub(crate) compute_units: u32,
     /// The required alignment of a sub-buffer, in bytes.
     pub(crate) buffer_alignment: usize,
+    /// The alignment that the device guarantees for every allocation.
+    pub(crate) least_alignment: u64,
     pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
     /// The maximum number of work-items in each dimension of a work-group, x first.
@@ -183,29 +191,12 @@ pub(crate) struct PartPosition {
     pub(crate) of: usize,
 }
 
-impl Affinity {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Numa,
-        Self::L4Cache,
-        Self::L3Cache,
-        Self::L2Cache,
-        Self::L1Cache,
-        Self::Next,
-    ];
-}
-
-/// The reported capabilities that determine a device's aspects.
+/// The reported capabilities that determine an OpenCL device's aspects, in addition to its facts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Abilities<'d> {
-    pub(crate) kind: DeviceKind,
-    pub(crate) vendor: &'d str,
-    /// Extension names, separated by spaces.
-    pub(crate) extensions: &'d str,
+pub(crate) struct Abilities {
     pub(crate) doubles: bool,
-    pub(crate) images: bool,
     pub(crate) compiler: bool,
     pub(crate) linker: bool,
-    pub(crate) profiling: bool,
     /// The values of `cl_device_unified_shared_memory_capabilities_intel` for host, device, shared and system memory.
     pub(crate) host_memory: u64,
     pub(crate) device_memory: u64,
@@ -219,25 +210,13 @@ pub(crate) struct Abilities<'d> {
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// Returns every aspect that `abilities` determine, and whether the device supports it.
-fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
-    let has = |extension| {
-        abilities
-            .extensions
-            .split_whitespace()
-            .any(|name| name == extension)
-    };
+/// Returns every aspect that an OpenCL driver reports, and whether the device supports it.
+fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
+    let has = |extension| facts.has(extension);
     let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);
     let access = |memory: u64| memory & ACCESS != 0;
     let atomics = |memory: u64| memory & ATOMIC_ACCESS != 0;
-    let Abilities {
-        host_memory: host,
-        device_memory: device,
-        shared_memory: shared,
-        system_memory: system,
-        ..
-    } = *abilities;
-    let is = |kind| abilities.kind == kind;
+    let is = |kind| facts.kind == kind;
     [
         (Aspect::HOST, false),
         (Aspect::CPU, is(DeviceKind::Cpu)),
@@ -249,26 +228,41 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
         (Aspect::INT64_BASE_ATOMICS, base),
         (Aspect::INT64_EXTENDED_ATOMICS, extended),
         (Aspect::ATOMIC64, base && extended),
-        (Aspect::IMAGE, abilities.images),
-        (Aspect::EXT_INTEL_LEGACY_IMAGE, abilities.images),
+        (Aspect::IMAGE, facts.images),
+        (Aspect::EXT_INTEL_LEGACY_IMAGE, facts.images),
         (Aspect::ONLINE_COMPILER, abilities.compiler),
         (Aspect::ONLINE_LINKER, abilities.linker),
-        (Aspect::QUEUE_PROFILING, abilities.profiling),
-        (Aspect::USM_DEVICE_ALLOCATIONS, access(device)),
-        (Aspect::USM_HOST_ALLOCATIONS, access(host)),
-        (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, atomics(host)),
-        (Aspect::USM_SHARED_ALLOCATIONS, access(shared)),
-        (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, access(shared)),
-        (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, atomics(shared)),
-        (Aspect::USM_SYSTEM_ALLOCATIONS, access(system)),
+        (Aspect::QUEUE_PROFILING, facts.queues.profiling),
+        (
+            Aspect::USM_DEVICE_ALLOCATIONS,
+            access(abilities.device_memory),
+        ),
+        (Aspect::USM_HOST_ALLOCATIONS, access(abilities.host_memory)),
+        (
+            Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
+            atomics(abilities.host_memory),
+        ),
+        (
+            Aspect::USM_SHARED_ALLOCATIONS,
+            access(abilities.shared_memory),
+        ),
+        (
+            Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
+            access(abilities.shared_memory),
+        ),
+        (
+            Aspect::USM_ATOMIC_SHARED_ALLOCATIONS,
+            atomics(abilities.shared_memory),
+        ),
+        (
+            Aspect::USM_SYSTEM_ALLOCATIONS,
+            access(abilities.system_memory),
+        ),
         (
             Aspect::EXT_ONEAPI_NATIVE_ASSERT,
             has("cl_intel_devicelib_assert"),
         ),
-        (
-            Aspect::EXT_INTEL_ESIMD,
-            is(DeviceKind::Gpu) && abilities.vendor.contains("Intel"),
-        ),
+        (Aspect::EXT_INTEL_ESIMD, facts.is_intel_gpu()),
         (
             Aspect::EXT_INTEL_MATRIX,
             has("cl_intel_subgroup_matrix_multiply_accumulate") || abilities.matrix_units,
@@ -277,28 +271,32 @@ fn reported(abilities: &Abilities<'_>) -> [(Aspect, bool); 26] {
         // launch or crash.
         (
             Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
-            abilities.vendor.starts_with("Intel(R)"),
+            facts.vendor.starts_with("Intel(R)"),
         ),
     ]
 }
 
-pub(crate) fn aspects_of(abilities: &Abilities<'_>) -> BTreeSet<Aspect> {
-    let held = reported(abilities).into_iter().filter(|(_, held)| *held);
+pub(crate) fn aspects_of(facts: &Facts, abilities: &Abilities) -> BTreeSet<Aspect> {
+    held_aspects(reported(facts, abilities))
+}
+
+/// Returns the aspects that are held.
+pub(crate) fn held_aspects<const N: usize>(aspects: [(Aspect, bool); N]) -> BTreeSet<Aspect> {
+    let held = aspects.into_iter().filter(|(_, held)| *held);
     held.map(|(aspect, _)| aspect).collect()
 }
 
 /// Returns whether this machine's CPU has matrix instructions (AMX), as reported by Linux.
 pub(crate) fn host_has_matrix_units() -> bool {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let mut lines = text.lines();
-    let flags = lines.find(|line| line.starts_with("flags"));
+    let flags = text.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
 }
 
 /// Returns the aspects in `wanted` that are missing from `held`. Skips known aspects that OpenCL drivers do not report:
 /// if the device lacks such an aspect, the driver rejects the code at build time.
 pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect> {
-    let known = reported(&Abilities::default()).map(|(aspect, _)| aspect);
+    let known = reported(&Facts::default(), &Abilities::default()).map(|(aspect, _)| aspect);
     let lacks = |aspect: &&Aspect| {
         (known.contains(aspect) || aspect.name().is_none()) && !held.contains(aspect)
     };
@@ -309,20 +307,37 @@ pub(crate) fn lacking(wanted: &[Aspect], held: &BTreeSet<Aspect>) -> Vec<Aspect>
 mod aspects_tests {
     use super::*;
 
-    fn cpu() -> Abilities<'static> {
-        Abilities {
-            kind: DeviceKind::Cpu,
-            vendor: "Intel(R) Corporation",
-            extensions: "cl_khr_fp16 cl_khr_int64_base_atomics",
-            doubles: true,
-            host_memory: 3,
-            ..Abilities::default()
+    fn device(kind: DeviceKind, vendor: &str, extensions: &str) -> Facts {
+        Facts {
+            kind,
+            vendor: vendor.to_owned(),
+            extensions: extensions.to_owned(),
+            ..Facts::default()
         }
+    }
+
+    fn cpu(extensions: &str) -> Facts {
+        device(DeviceKind::Cpu, "Intel(R) Corporation", extensions)
+    }
+
+    const ABILITIES: Abilities = Abilities {
+        doubles: true,
+        compiler: false,
+        linker: false,
+        host_memory: 3,
+        device_memory: 0,
+        shared_memory: 0,
+        system_memory: 0,
+        matrix_units: false,
+    };
+
+    fn held() -> BTreeSet<Aspect> {
+        aspects_of(&cpu("cl_khr_fp16 cl_khr_int64_base_atomics"), &ABILITIES)
     }
 
     #[test]
     fn reported_abilities_get_sycl_names() {
-        let names: Vec<String> = aspects_of(&cpu()).iter().map(ToString::to_string).collect();
+        let names: Vec<String> = held().iter().map(ToString::to_string).collect();
         assert_eq!(
             names,
             [
@@ -335,51 +350,42 @@ mod aspects_tests {
                 "ext_oneapi_virtual_functions"
             ]
         );
-        let both = Abilities {
-            extensions: "cl_khr_int64_base_atomics cl_khr_int64_extended_atomics",
-            ..cpu()
-        };
-        assert!(aspects_of(&both).contains(&Aspect::ATOMIC64));
+        let both = cpu("cl_khr_int64_base_atomics cl_khr_int64_extended_atomics");
+        assert!(aspects_of(&both, &ABILITIES).contains(&Aspect::ATOMIC64));
     }
 
     #[test]
     fn only_reported_aspects_can_be_missing() {
-        let held = aspects_of(&cpu());
         let wanted = [
             Aspect::FP64,
             Aspect::ATOMIC64,
             Aspect::EXT_ONEAPI_GRAPH,
             Aspect(12_345),
         ];
-        let lacking = lacking(&wanted, &held);
+        let lacking = lacking(&wanted, &held());
         assert_eq!(lacking, [Aspect::ATOMIC64, Aspect(12_345)]);
     }
 
     #[test]
     fn explicit_simd_is_for_gpus_of_intel() {
-        let gpu = |vendor| Abilities {
-            kind: DeviceKind::Gpu,
-            vendor,
-            ..Abilities::default()
-        };
-        let simd =
-            |abilities: &Abilities<'_>| aspects_of(abilities).contains(&Aspect::EXT_INTEL_ESIMD);
+        let gpu = |vendor| device(DeviceKind::Gpu, vendor, "");
+        let simd = |facts: &Facts| aspects_of(facts, &ABILITIES).contains(&Aspect::EXT_INTEL_ESIMD);
         assert!(simd(&gpu("Intel(R) Corporation")));
-        assert!(!simd(&gpu("Another")) && !simd(&cpu()));
+        assert!(!simd(&gpu("Another")) && !simd(&cpu("")));
     }
 
     #[test]
     fn matrices_come_with_extension_or_processor() {
-        let matrices =
-            |abilities: &Abilities<'_>| aspects_of(abilities).contains(&Aspect::EXT_INTEL_MATRIX);
-        assert!(!matrices(&cpu()));
-        assert!(matrices(&Abilities {
-            extensions: "cl_intel_subgroup_matrix_multiply_accumulate",
-            ..cpu()
-        }));
-        assert!(matrices(&Abilities {
+        let matrices = |facts: &Facts, abilities: &Abilities| {
+            aspects_of(facts, abilities).contains(&Aspect::EXT_INTEL_MATRIX)
+        };
+        assert!(!matrices(&cpu(""), &ABILITIES));
+        let extended = cpu("cl_intel_subgroup_matrix_multiply_accumulate");
+        assert!(matrices(&extended, &ABILITIES));
+        let with_units = Abilities {
             matrix_units: true,
-            ..cpu()
-        }));
+            ..ABILITIES
+        };
+        assert!(matrices(&cpu(""), &with_units));
     }
 }

@@ -10,15 +10,15 @@ use crate::backend::guard::StrayAccess;
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// Why a backend operation failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     /// A driver call, such as `clCreateBuffer`, returned an error.
-    Driver {
-        call: &'static str,
-        code: Code,
-    },
+    #[error("{call} failed with {} ({})", .code.name(), .code.number())]
+    Driver { call: &'static str, code: Code },
+    #[error("{0}")]
     Rejected(Rejection),
     /// The driver lacks a function. `needs` names the version or extension that introduced it.
+    #[error("the driver does not provide {function}, which requires {needs}")]
     Missing {
         function: &'static str,
         needs: &'static str,
@@ -90,22 +90,14 @@ pub(crate) struct BuildError {
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            failure,
-            log,
-            advice,
-        } = self;
-        write!(f, "{failure}")?;
-        if !log.is_empty() {
+        self.failure.fmt(f)?;
+        if !self.log.is_empty() {
             f.write_str("; the driver's log:")?;
-            for line in log.lines() {
+            for line in self.log.lines() {
                 write!(f, "\n    {line}")?;
             }
         }
-        match advice {
-            Some(advice) => write!(f, "; {advice}"),
-            None => Ok(()),
-        }
+        self.advice.map_or(Ok(()), |advice| write!(f, "; {advice}"))
     }
 }
 
@@ -115,13 +107,6 @@ pub(crate) enum NoView {
     InUse,
     OutOfReach,
     Failed(Failure),
-}
-
-/// A copy that the driver failed to start.
-pub(crate) struct TransferError {
-    pub(crate) failure: Failure,
-    /// Whether the driver may still run the copy.
-    pub(crate) may_run: bool,
 }
 
 impl Failure {
@@ -137,6 +122,11 @@ impl Failure {
     pub(crate) const fn cuda(call: &'static str, code: i32) -> Self {
         let code = Code::Cuda(code);
         Self::Driver { call, code }
+    }
+
+    /// Creates the failure for a `function` that the driver lacks.
+    pub(crate) const fn missing(function: &'static str, needs: &'static str) -> Self {
+        Self::Missing { function, needs }
     }
 
     /// Attributes a driver's error to `call`, which enqueued the command, in case a later call reported it.
@@ -189,25 +179,6 @@ impl Code {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Driver { call, code } => {
-                write!(f, "{call} failed with {} ({})", code.name(), code.number())
-            }
-            Self::Rejected(rejection) => rejection.fmt(f),
-            Self::Missing { function, needs } => {
-                write!(
-                    f,
-                    "the driver does not provide {function}, which requires {needs}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
 impl std::error::Error for BuildError {}
 
 impl From<Failure> for BuildError {
@@ -223,18 +194,5 @@ impl From<Failure> for BuildError {
 impl From<Failure> for NoView {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
-    }
-}
-
-impl From<TransferError> for Failure {
-    fn from(unstarted: TransferError) -> Self {
-        unstarted.failure
-    }
-}
-
-impl From<Failure> for TransferError {
-    fn from(failure: Failure) -> Self {
-        let may_run = false;
-        Self { failure, may_run }
     }
 }

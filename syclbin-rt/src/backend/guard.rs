@@ -7,7 +7,7 @@
 //! up to a page away from its zone.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use crate::backend::Result;
 
@@ -60,12 +60,11 @@ impl fmt::Display for StrayAccess {
 ///
 /// Returns an error message if the value is invalid.
 pub(crate) fn requested() -> Result<Option<Side>, &'static str> {
-    static REQUESTED: OnceLock<Result<Option<Side>, String>> = OnceLock::new();
-    let requested = REQUESTED.get_or_init(|| {
+    static REQUESTED: LazyLock<Result<Option<Side>, String>> = LazyLock::new(|| {
         let value = std::env::var_os(VARIABLE).unwrap_or_default();
         side(&value.to_string_lossy())
     });
-    requested.as_ref().copied().map_err(String::as_str)
+    REQUESTED.as_ref().copied().map_err(String::as_str)
 }
 
 fn side(value: &str) -> Result<Option<Side>, String> {
@@ -87,7 +86,8 @@ mod pages {
     use std::ffi::{c_int, c_void};
     use std::mem::MaybeUninit;
     use std::ptr::{NonNull, null_mut};
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
     use super::{Side, StrayAccess};
@@ -125,18 +125,15 @@ mod pages {
 
         /// Returns whether the address is in one of the zones.
         fn guards(&self, address: usize) -> bool {
-            let start = self.start.load(Ordering::Acquire);
-            let len = self.len.load(Ordering::Acquire);
+            let start = self.start.load(Acquire);
+            let len = self.len.load(Acquire);
             let offset = address.wrapping_sub(start);
             start != 0 && offset < len && (offset < ZONE || offset >= len - ZONE)
         }
 
         /// Makes both zones inaccessible, and discards what kernels wrote to them.
         fn close(&self) {
-            let (start, len) = (
-                self.start.load(Ordering::Acquire),
-                self.len.load(Ordering::Acquire),
-            );
+            let (start, len) = (self.start.load(Acquire), self.len.load(Acquire));
             if start == 0 {
                 return; // the buffer was dropped meanwhile
             }
@@ -165,20 +162,9 @@ mod pages {
     /// Whether a launch is running. If not, host code caused the fault, so the handler does not open any page.
     static WATCHING: AtomicBool = AtomicBool::new(false);
 
-    /// Ends watching on drop.
-    struct Watch;
-
-    impl Drop for Watch {
-        fn drop(&mut self) {
-            WATCHING.store(false, Ordering::Release);
-        }
-    }
-
     /// The pages of a guarded buffer, unmapped on drop.
     pub(crate) struct Pages {
         mapping: &'static Mapping,
-        start: NonNull<c_void>,
-        len: usize,
         /// The first byte of the buffer.
         pub(crate) buffer: NonNull<c_void>,
     }
@@ -194,9 +180,7 @@ mod pages {
         /// With [`Side::End`], the buffer ends at a page boundary, so its address is only as aligned as its size.
         pub(crate) fn new(size: usize, side: Side) -> Result<Self> {
             install_handler();
-            // SAFETY: the call has no preconditions.
-            let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-            let page = usize::try_from(page).unwrap_or(ZONE);
+            let page = page_size();
             let too_large = Failure::Rejected(Rejection::NoGuardedMemory);
             let data = size.checked_next_multiple_of(page).ok_or(too_large)?;
             let len = data.checked_add(2 * ZONE).ok_or(too_large)?;
@@ -213,28 +197,18 @@ mod pages {
                 unsafe { libc::mprotect(first.as_ptr(), data, libc::PROT_READ | libc::PROT_WRITE) };
             let address = start.as_ptr().expose_provenance();
             let free = |mapping: &&Mapping| {
-                let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
-                mapping
-                    .len
-                    .compare_exchange(0, len, success, failure)
-                    .is_ok()
+                let taken = mapping.len.compare_exchange(0, len, AcqRel, Relaxed);
+                taken.is_ok()
             };
             let Some(mapping) = MAPPINGS.iter().find(free).filter(|_| opened == 0) else {
                 // SAFETY: the mapping is owned, and nothing uses it.
                 unsafe { libc::munmap(start.as_ptr(), len) };
                 return Err(too_large);
             };
-            mapping
-                .buffer
-                .store(buffer.as_ptr().addr(), Ordering::Relaxed);
-            mapping.size.store(size, Ordering::Relaxed);
-            mapping.start.store(address, Ordering::Release);
-            Ok(Self {
-                mapping,
-                start,
-                len,
-                buffer,
-            })
+            mapping.buffer.store(buffer.as_ptr().addr(), Relaxed);
+            mapping.size.store(size, Relaxed);
+            mapping.start.store(address, Release);
+            Ok(Self { mapping, buffer })
         }
     }
 
@@ -242,11 +216,11 @@ mod pages {
         fn drop(&mut self) {
             // Wait for a running launch to end: it may still close the zones of this mapping.
             let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
-            self.mapping.start.store(0, Ordering::Release);
-            self.mapping.is_open.store(false, Ordering::Relaxed);
-            self.mapping.len.store(0, Ordering::Release);
+            let start = self.mapping.start.swap(0, AcqRel);
+            self.mapping.is_open.store(false, Relaxed);
+            let len = self.mapping.len.swap(0, AcqRel);
             // SAFETY: the mapping is owned. The owner of the buffer has waited for all commands that use it.
-            unsafe { libc::munmap(self.start.as_ptr(), self.len) };
+            unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(start), len) };
         }
     }
 
@@ -256,34 +230,32 @@ mod pages {
     /// # Errors
     ///
     /// Returns the failure of `launch`, or [`Rejection::Strayed`] if the kernel accessed memory outside its buffers.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn watch<T>(
         launch: impl FnOnce() -> Result<T>,
         finish: impl FnOnce(&T),
     ) -> Result<T> {
         let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        STRAYED.store(0, Ordering::Relaxed);
-        WATCHING.store(true, Ordering::Release);
-        let watch = Watch;
-        let launched = launch()?;
-        finish(&launched);
-        drop(watch);
-        let strayed = STRAYED.load(Ordering::Acquire);
+        STRAYED.store(0, Relaxed);
+        WATCHING.store(true, Release);
+        let launched = launch().inspect(finish);
+        WATCHING.store(false, Release);
+        let launched = launched?;
+        let strayed = STRAYED.load(Acquire);
         let Some(mapping) = MAPPINGS.get(strayed.wrapping_sub(1)) else {
             return Ok(launched);
         };
-        let buffer = mapping.buffer.load(Ordering::Relaxed);
-        let code = CODE.load(Ordering::Relaxed);
+        let buffer = mapping.buffer.load(Relaxed);
+        let code = CODE.load(Relaxed);
         let access = StrayAccess {
             buffer: buffer as u64,
-            size: mapping.size.load(Ordering::Relaxed),
-            byte: ADDRESS
-                .load(Ordering::Relaxed)
-                .wrapping_sub(buffer)
-                .cast_signed(),
+            size: mapping.size.load(Relaxed),
+            byte: ADDRESS.load(Relaxed).wrapping_sub(buffer).cast_signed(),
             is_write: (code != UNKNOWN).then_some(code & 2 != 0),
         };
         for mapping in &MAPPINGS {
-            if mapping.is_open.swap(false, Ordering::AcqRel) {
+            if mapping.is_open.swap(false, AcqRel) {
                 mapping.close();
             }
         }
@@ -292,33 +264,32 @@ mod pages {
         Err(Failure::Rejected(Rejection::Strayed(access)))
     }
 
+    fn page_size() -> usize {
+        // SAFETY: the call has no preconditions.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(bytes).unwrap_or(ZONE)
+    }
+
     /// Makes the page at `address` accessible if it belongs to a zone, and returns whether it did. Runs inside the
     /// signal handler, so it uses only atomics and system calls.
     fn open(address: usize, code: usize) -> bool {
-        if !WATCHING.load(Ordering::Acquire) {
+        if !WATCHING.load(Acquire) {
             return false;
         }
-        let Some(index) = MAPPINGS.iter().position(|mapping| mapping.guards(address)) else {
+        let mut mappings = MAPPINGS.iter().enumerate();
+        let Some((index, mapping)) = mappings.find(|(_, mapping)| mapping.guards(address)) else {
             return false;
         };
-        if let Some(mapping) = MAPPINGS.get(index) {
-            mapping.is_open.store(true, Ordering::Release);
-        }
-        // SAFETY: the call has no preconditions.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        let page = usize::try_from(page).unwrap_or(ZONE);
-        let first = std::ptr::with_exposed_provenance_mut(address - address % page);
+        mapping.is_open.store(true, Release);
+        let first = std::ptr::with_exposed_provenance_mut(address - address % page_size());
         // SAFETY: the page belongs to a live mapping of this module.
-        if unsafe { libc::mprotect(first, page, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
+        if unsafe { libc::mprotect(first, page_size(), libc::PROT_READ | libc::PROT_WRITE) } != 0 {
             return false;
         }
-        let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
-        if STRAYED
-            .compare_exchange(0, index + 1, success, failure)
-            .is_ok()
-        {
-            ADDRESS.store(address, Ordering::Relaxed);
-            CODE.store(code, Ordering::Relaxed);
+        let first_access = STRAYED.compare_exchange(0, index + 1, AcqRel, Relaxed);
+        if first_access.is_ok() {
+            ADDRESS.store(address, Relaxed);
+            CODE.store(code, Relaxed);
         }
         true
     }

@@ -10,13 +10,12 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::{
-    DeviceSlice, Event, Failure, HostBytes, Memory, NoView, Queue, Region, Rejection, Result,
-    TransferError, WaitList,
+    DeviceSlice, Event, Failure, HostBytes, NoView, OwnedRegion, Queue, Region, Rejection, Result,
+    WaitList,
 };
 
 /// A read-only view of device elements in host memory, created by [`Queue::map`](crate::Queue::map).
@@ -40,16 +39,11 @@ pub struct MappedMut<'a, T> {
 
 struct View {
     queue: Queue,
-    memory: Arc<Memory>,
+    region: OwnedRegion,
     /// `None` if there are no elements, or after unmapping.
     host: Option<HostView>,
     /// The host address; dangling if there are no elements.
     elements: NonNull<c_void>,
-    /// The offset in the memory, in bytes.
-    offset: usize,
-    size: usize,
-    /// The number of elements.
-    len: usize,
     writing: bool,
 }
 
@@ -62,20 +56,16 @@ unsafe impl Sync for View {}
 impl<'a, T: Pod> Mapped<'a, T> {
     /// Creates a view of `slice`, after all commands on all of the device's queues have finished.
     pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
-        Ok(Self {
-            view: View::new::<T>(queue, slice.region(), false)?,
-            slice: PhantomData,
-        })
+        let (view, slice) = (View::new::<T>(queue, slice.region(), false)?, PhantomData);
+        Ok(Self { view, slice })
     }
 }
 
 impl<'a, T: Pod> MappedMut<'a, T> {
     /// Creates a view, as [`Mapped::new`] does.
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
-        Ok(Self {
-            view: View::new::<T>(queue, slice.region(), true)?,
-            slice: PhantomData,
-        })
+        let (view, slice) = (View::new::<T>(queue, slice.region(), true)?, PhantomData);
+        Ok(Self { view, slice })
     }
 }
 
@@ -85,27 +75,26 @@ impl View {
         memory.check(queue.context_address(), region.offset, region.bytes())?;
         // From here on, launches that conflict with the view are rejected. `finish_all` below waits for launches that
         // are already enqueued.
-        memory.map_begins(writing);
+        memory.mapped.begin(writing);
         let mut view = Self {
             queue: queue.clone(),
-            memory: Arc::clone(memory),
+            region: region.part(0, region.len),
             host: None,
             elements: NonNull::<T>::dangling().cast(),
-            offset: region.offset,
-            size: region.bytes(),
-            len: region.len,
             writing,
         };
-        if memory.is_in_use(writing) {
+        if memory.prepared.some(writing) {
             return Err(NoView::InUse);
         }
         queue.context().finish_all()?;
         if region.bytes() == 0 {
             return Ok(view);
         }
-        let host = view.host.insert(HostView::new(queue, region, writing)?);
-        let pointer =
-            NonNull::new(host.pointer()).filter(|pointer| pointer.cast::<T>().is_aligned());
+        let pointer = match view.host.insert(HostView::new(queue, region, writing)?) {
+            HostView::Address(pointer) | HostView::Mapped(pointer) => *pointer,
+            HostView::Copy(blocks) => blocks.as_mut_ptr().cast(),
+        };
+        let pointer = NonNull::new(pointer).filter(|pointer| pointer.cast::<T>().is_aligned());
         // Drivers align memory for every kernel type, so this fails only if `T` requires a larger alignment.
         view.elements = pointer.ok_or(Failure::Rejected(Rejection::Unaligned))?;
         Ok(view)
@@ -115,12 +104,12 @@ impl View {
     fn end(&mut self) -> Result<()> {
         match self.host.take() {
             None | Some(HostView::Address(_)) => Ok(()),
-            Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.memory, pointer),
+            Some(HostView::Mapped(pointer)) => self.queue.unmap(&self.region.memory, pointer),
             Some(HostView::Copy(_)) if !self.writing => Ok(()),
             Some(HostView::Copy(blocks)) => {
-                let bytes: &[u8] = bytemuck::cast_slice(&blocks);
-                let bytes = bytes.get(..self.size).unwrap_or(bytes);
-                self.queue.write(&self.memory, self.offset, bytes)
+                let (region, bytes): (_, &[u8]) = (&self.region, bytemuck::cast_slice(&blocks));
+                let bytes = bytes.get(..region.bytes()).unwrap_or(bytes);
+                self.queue.write(&region.memory, region.offset, bytes)
             }
         }
     }
@@ -158,13 +147,6 @@ impl HostView {
         queue.read(memory, offset, bytes.get_mut(..size).unwrap_or_default())?;
         Ok(Self::Copy(blocks))
     }
-
-    fn pointer(&mut self) -> *mut c_void {
-        match self {
-            Self::Address(pointer) | Self::Mapped(pointer) => *pointer,
-            Self::Copy(blocks) => blocks.as_mut_ptr().cast(),
-        }
-    }
 }
 
 impl<T> MappedMut<'_, T> {
@@ -179,7 +161,7 @@ impl Drop for View {
     fn drop(&mut self) {
         // Errors are ignored here; `MappedMut::unmap` reports them.
         let _ = self.end();
-        self.memory.map_ends(self.writing);
+        self.region.memory.mapped.end(self.writing);
     }
 }
 
@@ -191,7 +173,9 @@ impl<T> Deref for Mapped<'_, T> {
         // was created when no command was pending on any queue. While it lives, the slice stays borrowed, so no
         // safe launch or copy writes it. A prepared launch that writes the slice would have made the mapping fail,
         // or is rejected now.
-        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
+        unsafe {
+            std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.region.len)
+        }
     }
 }
 
@@ -200,14 +184,18 @@ impl<T> Deref for MappedMut<'_, T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: as for `Mapped`.
-        unsafe { std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.len) }
+        unsafe {
+            std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.region.len)
+        }
     }
 }
 
 impl<T> DerefMut for MappedMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `Mapped`; the slice is also borrowed mutably, so no launch or copy reads it either.
-        unsafe { std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.len) }
+        unsafe {
+            std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.region.len)
+        }
     }
 }
 
@@ -289,8 +277,10 @@ impl Queue {
                 self.flush()?;
                 Ok(copy)
             }
-            Err(TransferError { failure, may_run }) => {
-                if !may_run {
+            Err(failure) => {
+                // The driver may have enqueued the copy nevertheless. If the queue cannot be waited for, leak the
+                // elements.
+                if self.finish().is_ok() {
                     drop(ManuallyDrop::into_inner(data));
                 }
                 Err(failure)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    AnyRange, Device, Event, Failure, KernelHandle, Owned, Queue, Region, Result, WaitList, opencl,
-    opencl::image::Image, opencl::image::Sampler,
+    AnyRange, CallGuard, Device, Event, Failure, KernelHandle, Owned, Queue, Region, Result,
+    WaitList, opencl, opencl::image::Image, opencl::image::Sampler,
 };
 
 either! {
@@ -44,30 +44,13 @@ pub(crate) struct KernelBounds {
 }
 
 impl Kernel {
-    /// Limits work-group sizes to the maximum that the file declares, in total and in each dimension (x first). Does
-    /// nothing on OpenCL, because OpenCL drivers read these limits from the code.
-    #[cfg_attr(
-        not(feature = "cuda"),
-        allow(
-            unused_variables,
-            reason = "OpenCL drivers read the limits from the code"
-        )
-    )]
-    pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
-        match self {
-            Self::OpenCl(_) => {}
-            #[cfg(feature = "cuda")]
-            Self::Cuda(kernel) => kernel.restrict(all_items, items),
-        }
-    }
-
     /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished. Sizes are in
     /// the driver's order: x first.
     ///
     /// # Safety
     ///
-    /// The requirements of [`KernelObject::enqueue`] apply. The arguments' memory must stay alive until this function
-    /// returns.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply. The arguments' memory must stay alive until this
+    /// function returns.
     #[inline]
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
@@ -116,18 +99,20 @@ pub struct KernelAttributes {
     pub required_sub_group_size: Option<usize>,
 }
 
-/// An owned kernel object, whose arguments persist between launches.
-pub(crate) enum KernelObject {
-    OpenCl(opencl::kernel_object::KernelObject),
-    #[cfg(feature = "cuda")]
-    Cuda(cuda::kernel_object::KernelObject),
+either! {
+    /// An owned kernel object, whose arguments persist between launches.
+    KernelObject: dyn DriverKernelObject,
+    Owned<opencl::kernel_object::KernelObject, cuda::kernel_object::KernelObject>
 }
 
 impl<'a> Arguments<'a> for KernelObject {
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()> {
         match self {
-            // SAFETY: the caller guarantees this.
-            Self::OpenCl(object) => unsafe { object.set(position, value) },
+            Self::OpenCl(object) => {
+                let guard = &CallGuard::new();
+                // SAFETY: the caller guarantees this.
+                unsafe { opencl::GuardedObject { object, guard }.set(position, value) }
+            }
             #[cfg(feature = "cuda")]
             // SAFETY: the caller guarantees this.
             Self::Cuda(object) => unsafe { object.set(position, value) },
@@ -135,7 +120,7 @@ impl<'a> Arguments<'a> for KernelObject {
     }
 }
 
-impl KernelObject {
+pub(crate) trait DriverKernelObject: Send + Sync {
     /// Enqueues the kernel with its current arguments, to start when all commands in `after` have finished. Sizes are
     /// in the driver's order: x first.
     ///
@@ -144,63 +129,43 @@ impl KernelObject {
     /// The events in `after` must belong to the context of `queue`. All arguments must be set and match the kernel's
     /// parameter kinds, and their memory must be alive. Running the kernel on them over this range must be sound: the
     /// kernel must not access memory outside its buffers or cause data races.
-    #[inline]
-    pub(crate) unsafe fn enqueue(
-        &self,
-        queue: &Queue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<Event> {
-        match self {
-            Self::OpenCl(object) => {
-                // SAFETY: the caller guarantees this.
-                unsafe { object.enqueue(queue.opencl()?, grid, after) }.map(Event::OpenCl)
-            }
-            #[cfg(feature = "cuda")]
-            Self::Cuda(object) => {
-                // SAFETY: the caller guarantees this.
-                unsafe { object.launch(queue.cuda()?, grid, after) }.map(Event::Cuda)
-            }
-        }
-    }
+    unsafe fn enqueue(&self, queue: &Queue, grid: &AnyRange, after: &WaitList<'_>)
+    -> Result<Event>;
 
     /// Enqueues the kernel without an event, for commands that are never waited for individually.
     ///
     /// # Safety
     ///
-    /// The requirements of [`KernelObject::enqueue`] apply.
-    #[inline]
-    pub(crate) unsafe fn enqueue_without_event(
+    /// The requirements of [`DriverKernelObject::enqueue`] apply.
+    unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        match self {
-            // SAFETY: the caller guarantees this.
-            Self::OpenCl(object) => unsafe {
-                object.enqueue_without_event(queue.opencl()?, grid, after)
-            },
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller guarantees this.
-            Self::Cuda(object) => unsafe {
-                object.enqueue_without_event(queue.cuda()?, grid, after)
-            },
-        }
+        // SAFETY: the caller guarantees this.
+        unsafe { self.enqueue(queue, grid, after) }.map(drop)
     }
+
     /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
     /// `None` if the driver does not report it. All arguments must be set, because the size may depend on them.
-    pub(crate) fn suggested_local(
-        &self,
-        queue: &Queue,
-        global: &[usize],
-    ) -> Result<Option<[usize; 3]>> {
-        match self {
-            Self::OpenCl(object) => object.suggested_local(queue.opencl()?, global),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => Ok(None),
-        }
+    fn suggested_local(&self, _queue: &Queue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
+        Ok(None)
     }
+}
+
+/// What a file declares about a kernel. OpenCL drivers ignore it, because they read it from the code.
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "only CUDA needs the declarations")
+)]
+pub(crate) struct Declared {
+    /// The kernel's parameters, if known.
+    pub(crate) slots: Option<Vec<Slot>>,
+    /// The maximum number of work-items in a work-group.
+    pub(crate) max_items: usize,
+    /// The maximum number of work-items in each dimension of a work-group, x first.
+    pub(crate) max_sizes: [usize; 3],
 }
 
 /// The offset and size of a parameter in the kernel's parameter block, in bytes.

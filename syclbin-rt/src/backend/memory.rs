@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Context, Device, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
+    Device, DriverContext, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
 };
 
 /// The kinds of unified shared memory, which programs access by address.
@@ -24,11 +24,11 @@ pub(crate) enum UsmKind {
 }
 
 pub(crate) struct Memory {
-    raw: RawMemory,
+    pub(crate) raw: RawMemory,
     /// Uses by prepared launches and recordings.
-    prepared: Uses,
+    pub(crate) prepared: Uses,
     /// Uses by mapped views.
-    mapped: Uses,
+    pub(crate) mapped: Uses,
 }
 
 either! {
@@ -36,23 +36,13 @@ either! {
 }
 
 pub(crate) trait DriverMemory: Send + Sync {
-    fn context(&self) -> Context;
-
-    /// Returns an address that identifies the memory's context.
-    fn context_address(&self) -> usize;
+    fn context(&self) -> &dyn DriverContext;
 
     /// Returns the size in bytes.
     fn size(&self) -> usize;
 
     /// Returns the native handle for the byte at `offset`.
     fn native(&self, offset: usize) -> MemoryHandle;
-
-    /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
-    /// anywhere.
-    fn part_alignment(&self) -> Option<usize>;
-
-    /// Returns the alignment that the device guarantees for every allocation.
-    fn least_alignment(&self) -> u64;
 
     /// Returns the device address if the public API exposes it.
     fn address(&self) -> Option<u64>;
@@ -68,43 +58,26 @@ pub(crate) trait DriverMemory: Send + Sync {
 
 /// Counts the uses of memory that outlive a borrow.
 #[derive(Default)]
-struct Uses {
+pub(crate) struct Uses {
     all: AtomicUsize,
     /// The uses that write the memory.
     writing: AtomicUsize,
 }
 
 impl Memory {
-    #[inline(always)]
-    pub(crate) fn raw(&self) -> &RawMemory {
-        &self.raw
-    }
-
     pub(crate) fn device(&self) -> Device {
         self.context().device()
     }
 
-    /// Returns whether commands on `queue` can use the memory. Every launch calls this, so it avoids reference
-    /// counting.
-    #[inline]
+    /// Returns whether commands on `queue` can use the memory.
     pub(crate) fn is_for(&self, queue: &Queue) -> bool {
-        match (&self.raw, queue) {
-            (RawMemory::OpenCl(memory), Queue::OpenCl(queue)) => {
-                Arc::ptr_eq(&memory.context, &queue.context)
-            }
-            #[cfg(feature = "cuda")]
-            (RawMemory::Cuda(memory), Queue::Cuda(queue)) => {
-                Arc::ptr_eq(&memory.context, &queue.stream.context)
-            }
-            #[cfg(feature = "cuda")]
-            _ => false,
-        }
+        self.raw.context().address() == queue.context_address()
     }
 
     /// Fails if the `size` bytes at byte `offset` extend beyond the memory, or if the memory does not belong to the
     /// context with the address `context`.
     pub(crate) fn check(&self, context: usize, offset: usize, size: usize) -> Result<()> {
-        if self.raw.context_address() != context {
+        if self.raw.context().address() != context {
             return Err(Failure::FOREIGN);
         }
         match offset.checked_add(size) {
@@ -123,28 +96,16 @@ impl Memory {
         }
     }
 
+    /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
+    /// anywhere.
+    pub(crate) fn part_alignment(&self) -> Option<usize> {
+        let alignment = self.device().facts().buffer_alignment.max(1);
+        self.address().is_none().then_some(alignment)
+    }
+
     /// Returns the alignment that the device guarantees for every allocation, a power of two.
     pub(crate) fn least_alignment(&self) -> u64 {
-        1 << self.raw.least_alignment().max(1).ilog2()
-    }
-
-    /// Returns whether a prepared launch or a recording can still start a kernel that uses the memory. Unless `any` is
-    /// set, only kernels that write the memory count.
-    pub(crate) fn is_in_use(&self, any: bool) -> bool {
-        self.prepared.some(any)
-    }
-
-    /// Returns whether the host has mapped the memory. Unless `any` is set, only writable views count.
-    pub(crate) fn is_mapped(&self, any: bool) -> bool {
-        self.mapped.some(any)
-    }
-
-    pub(crate) fn map_begins(&self, writing: bool) {
-        self.mapped.begin(writing);
-    }
-
-    pub(crate) fn map_ends(&self, writing: bool) {
-        self.mapped.end(writing);
+        1 << self.device().facts().least_alignment.max(1).ilog2()
     }
 }
 
@@ -168,21 +129,22 @@ impl<M: Into<RawMemory>> From<M> for Memory {
 }
 
 impl Uses {
-    fn begin(&self, writing: bool) {
+    pub(crate) fn begin(&self, writing: bool) {
         self.all.fetch_add(1, Ordering::AcqRel);
         if writing {
             self.writing.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    fn end(&self, writing: bool) {
+    pub(crate) fn end(&self, writing: bool) {
         if writing {
             self.writing.fetch_sub(1, Ordering::AcqRel);
         }
         self.all.fetch_sub(1, Ordering::AcqRel);
     }
 
-    fn some(&self, any: bool) -> bool {
+    /// Returns whether there are uses. Unless `any` is set, only uses that write the memory count.
+    pub(crate) fn some(&self, any: bool) -> bool {
         let count = if any { &self.all } else { &self.writing };
         count.load(Ordering::Acquire) > 0
     }

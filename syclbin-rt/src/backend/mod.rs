@@ -45,15 +45,9 @@ macro_rules! either {
             #[inline]
             fn deref(&self) -> &Self::Target {
                 match self {
-                    Self::OpenCl(value) => {
-                        let value: &$opencl = value;
-                        value
-                    }
+                    Self::OpenCl(value) => value as &$opencl,
                     #[cfg(feature = "cuda")]
-                    Self::Cuda(value) => {
-                        let value: &$cuda = value;
-                        value
-                    }
+                    Self::Cuda(value) => value as &$cuda,
                 }
             }
         }
@@ -89,12 +83,12 @@ macro_rules! functions {
     (
         $(#[$meta:meta])* $table:ident
         required { $($name:ident: $type:ty,)* }
-        optional { $($since:ident: $since_type:ty,)* }
+        $(optional { $($since:ident: $since_type:ty,)* })?
     ) => {
         $(#[$meta])*
         pub(crate) struct $table {
             $(pub(crate) $name: Gated<<$type as EntryPoint>::Function>,)*
-            $(pub(crate) $since: Option<Gated<<$since_type as EntryPoint>::Function>>,)*
+            $($(pub(crate) $since: Option<Gated<<$since_type as EntryPoint>::Function>>,)*)?
         }
 
         impl $table {
@@ -111,9 +105,9 @@ macro_rules! functions {
                 unsafe {
                     Ok(Self {
                         $($name: Gated::at(find(concat!(stringify!($name), "\0"))?),)*
-                        $($since: find(concat!(stringify!($since), "\0"))
+                        $($($since: find(concat!(stringify!($since), "\0"))
                             .ok()
-                            .map(|address| Gated::at(address)),)*
+                            .map(|address| Gated::at(address)),)*)?
                     })
                 }
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use syclbin::architecture::Architecture;
 use syclbin::metadata::MiscProperties;
 
-use crate::backend::{Facts, Kernel, Result, Slot};
+use crate::backend::{Declared, Facts, Kernel, Result};
 use crate::log;
 
 /// The code of a module, and its build settings.
@@ -92,8 +92,8 @@ pub(crate) type Program = Arc<dyn DriverProgram>;
 pub(crate) type WeakProgram = Weak<dyn DriverProgram>;
 
 pub(crate) trait DriverProgram: Any + Send + Sync {
-    /// Finds the kernel `symbol`. `slots` are the offsets and sizes of its parameters, if known.
-    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<Kernel>;
+    /// Finds the kernel `symbol`.
+    fn kernel(self: Arc<Self>, symbol: CString, declared: Declared) -> Result<Kernel>;
 
     /// Returns the driver's native code.
     fn binary(&self) -> Result<Vec<u8>>;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::backend::cuda;
 use crate::backend::{
     AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
-    Region, Result, TransferError, UsmKind, WaitList, opencl,
+    Region, Result, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -65,20 +65,12 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
     fn flushed(&self) -> Result<()> {
         Ok(())
     }
-
-    /// Returns whether commands run anyway, or never end, if an event in their wait list has already failed.
-    fn ignores_failed_dependencies(&self) -> bool {
-        false
-    }
 }
 
 /// Allocates memory, and enqueues commands that copy or fill it.
 ///
 /// Every function fails if a region belongs to another context or extends beyond its memory.
 pub(crate) trait Copies {
-    /// Returns whether the device supports unified shared memory.
-    fn has_addresses(&self) -> bool;
-
     /// Allocates memory with undefined content, at least one byte. Without a `kind`, the address is not exposed.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
@@ -106,6 +98,10 @@ pub(crate) trait Copies {
     /// Starts copying between all of `region` and host memory, after the commands in `after`, which must belong to
     /// this context.
     ///
+    /// # Errors
+    ///
+    /// Fails if the driver rejects the request. A driver may nevertheless have enqueued the copy.
+    ///
     /// # Safety
     ///
     /// The host memory must be as large as `region`, and stay valid for writes or reads until the command has ended.
@@ -114,7 +110,7 @@ pub(crate) trait Copies {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<Event, TransferError>;
+    ) -> Result<Event>;
 
     /// Maps `size` bytes of memory that was allocated without a [`UsmKind`], starting at byte `offset`, after all
     /// commands on this queue. Returns `None` if the driver cannot map memory.
@@ -180,9 +176,6 @@ impl HostSlice<'_> {
 
 /// Access to a program's variables, by their name in the code or by their unique identifier.
 pub(crate) trait Variables {
-    /// Returns whether the driver looks up variables by their name in the code rather than by their unique identifier.
-    fn names_variables_as_code(&self) -> bool;
-
     /// Stores the address of `memory` at the start of the variable `name`. From then on, the program keeps the memory
     /// alive.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
@@ -253,20 +246,16 @@ impl QueueOptions {
     ///
     /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses commands
     /// when several threads use an out-of-order queue.
-    pub fn out_of_order(self) -> Self {
-        Self {
-            out_of_order: true,
-            ..self
-        }
+    pub fn out_of_order(mut self) -> Self {
+        self.out_of_order = true;
+        self
     }
 
     /// Records when commands are queued, started and ended, for [`Event::profile`](crate::Event::profile). This may
     /// slow commands down.
-    pub fn profiling(self) -> Self {
-        Self {
-            profiling: true,
-            ..self
-        }
+    pub fn profiling(mut self) -> Self {
+        self.profiling = true;
+        self
     }
 
     /// Sets the priority of the queue's kernels relative to this process's other queues on the same device. Use it so
@@ -301,12 +290,9 @@ impl Queue {
         if bytes.is_empty() {
             return self.zeroed(None, 0);
         }
-        let memory = if bytes.len() <= ZEROS.len() {
-            self.allocate_with(bytes)?
-        } else {
-            None
-        };
-        if let Some(memory) = memory {
+        if bytes.len() <= ZEROS.len()
+            && let Some(memory) = self.allocate_with(bytes)?
+        {
             return Ok(Arc::new(memory));
         }
         let memory = self.allocate(None, bytes.len())?;
@@ -358,9 +344,9 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements of [`KernelObject::enqueue`] apply each time the graph is enqueued.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply each time the graph is enqueued.
     ///
-    /// [`KernelObject::enqueue`]: crate::backend::KernelObject::enqueue
+    /// [`DriverKernelObject::enqueue`]: crate::backend::DriverKernelObject::enqueue
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions must not overlap.
@@ -369,7 +355,7 @@ pub(crate) trait Graph: Send + Sync {
     /// Records a fill, like [`Copies::start_fill`].
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
 
-    /// Ends the recording, so that the graph can be enqueued.
+    /// Ends the recording, so that the graph can be enqueued. Must be called only once.
     fn finish(&mut self) -> Result<()>;
 
     /// Enqueues all commands, to start when all commands in `after` have finished. Runs of the same graph never

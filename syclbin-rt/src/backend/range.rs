@@ -39,8 +39,7 @@ impl AnyRange {
 
     /// Returns the first id in each dimension, in the driver's order; `None` if they are all 0.
     pub(crate) fn offset(&self) -> Option<&[usize]> {
-        let offset = self.offset.as_ref()?;
-        offset.sizes.get(..self.global.dimensions)
+        self.offset.as_ref()?.sizes.get(..self.global.dimensions)
     }
 
     pub(crate) fn global(&self) -> &[usize] {
@@ -49,8 +48,7 @@ impl AnyRange {
 
     /// Returns the work-group size in the driver's order, with as many dimensions as the range.
     pub(crate) fn local(&self) -> Option<&[usize]> {
-        let local = self.local.as_ref()?;
-        local.sizes.get(..self.global.dimensions)
+        self.local.as_ref()?.sizes.get(..self.global.dimensions)
     }
 }
 
@@ -69,6 +67,12 @@ impl Extent {
     /// Returns the sizes in the driver's order: the fastest dimension first.
     pub(crate) fn driver_order(&self) -> &[usize] {
         &self.sizes[..self.dimensions]
+    }
+
+    /// Returns the sizes in the driver's order, padded with 1.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn padded(&self) -> [usize; 3] {
+        self.sizes
     }
 
     /// Returns the sizes in SYCL's order: the slowest dimension first.
@@ -235,9 +239,7 @@ impl<const D: usize> NdRange<D> {
         let offset = offset.filter(|offset| offset.driver_order().iter().any(|id| *id > 0));
         Self(AnyRange { offset, ..self.0 })
     }
-}
 
-impl<const D: usize> NdRange<D> {
     /// Returns the number of work-items in each dimension.
     #[must_use]
     pub fn global_size(self) -> [usize; D] {

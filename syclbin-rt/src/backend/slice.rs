@@ -103,7 +103,7 @@ impl<T> DeviceSlice<T> {
 #[repr(transparent)]
 pub struct DevicePointer<T> {
     address: u64,
-    pointee: PhantomData<T>,
+    pointee: PhantomData<fn() -> T>,
 }
 
 impl<T> DevicePointer<T> {
@@ -144,11 +144,6 @@ impl<T> DevicePointer<T> {
 unsafe impl<T> Zeroable for DevicePointer<T> {}
 // SAFETY: it is `repr(transparent)` over a single `u64`, and the marker has no bytes.
 unsafe impl<T: 'static> Pod for DevicePointer<T> {}
-// SAFETY: it is only a number; the host never dereferences it.
-unsafe impl<T> Send for DevicePointer<T> {}
-// SAFETY: as for `Send`.
-unsafe impl<T> Sync for DevicePointer<T> {}
-
 // Derived implementations would require `T` to implement the same traits.
 impl<T> Clone for DevicePointer<T> {
     fn clone(&self) -> Self {

@@ -88,17 +88,14 @@ impl<E: Send + 'static> Waiter<E> {
         if thread.is_none() {
             let (sender, events) = mpsc::channel::<(E, Completion)>();
             let work = move || {
-                let end = |(event, completion): (E, Completion)| {
-                    Completion::end(&completion, wait(&event));
-                };
-                events.into_iter().for_each(end);
+                for (event, completion) in events {
+                    completion.end(wait(&event));
+                }
             };
             *thread = start(work).then_some(sender);
         }
-        let sent = thread
-            .as_ref()
-            .map(|thread| thread.send((event, completion)));
-        sent.is_some_and(|sent| sent.is_ok())
+        let thread = thread.as_ref();
+        thread.is_some_and(|thread| thread.send((event, completion)).is_ok())
     }
 }
 

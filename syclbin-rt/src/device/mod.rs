@@ -215,7 +215,7 @@ impl Device {
     /// Returns the driver library that provides the device: the path or file name under which it was loaded.
     #[must_use]
     pub fn library(&self) -> &str {
-        self.0.library()
+        self.facts().library
     }
 
     /// Returns whether the device accepts SPIR-V, and so can run SPIR-V kernels from SYCLBIN files.

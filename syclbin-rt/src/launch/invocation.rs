@@ -198,7 +198,7 @@ impl<'l> Invocation<'l> {
                 if region.offset != 0 {
                     self.check_part(index, region)?;
                 }
-                if region.memory.is_mapped(written) {
+                if region.memory.mapped.some(written) {
                     return Err(self.of_argument(
                         index,
                         format_args!(

@@ -9,7 +9,7 @@ use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
 use crate::backend::failure::{Failure, Rejection};
-use crate::backend::kernel::{Argument, KernelAttributes, Slot};
+use crate::backend::kernel::{Argument, Declared, KernelAttributes, Slot};
 use crate::backend::range::Extent;
 use crate::backend::{self, Memory, Program, UsmKind};
 use crate::device::Device;
@@ -94,17 +94,23 @@ impl Kernel {
         // A name that contains a NUL cannot be a symbol.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
-        let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
-        let mut raw = raw.map_err(
+        let sizes = &symbol.sizes;
+        let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
+        let max_declared = sizes.maximum.map(|size| driver_order(size.xyz()));
+        let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
+        let declared = Declared {
+            slots: symbol.slots.clone(),
+            max_items: max_linear,
+            max_sizes: max_declared.unwrap_or([usize::MAX; 3]),
+        };
+        let raw = Arc::clone(program).kernel(name, declared);
+        let raw = raw.map_err(
             queue
                 .device()
                 .failed(format_args!("creating kernel {}", symbol.name)),
         )?;
         let bounds = raw.bounds();
-        let sizes = &symbol.sizes;
-        let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
-        let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
         if let Some(size) = sizes.required_sub_group {
             check_sub_group(symbol, size as usize, queue.device())?;
         }
@@ -112,11 +118,10 @@ impl Kernel {
             max_range: max_range(symbol.id_range),
             dimensions: sizes.dimensions.map(Dimensions::get),
             required: bounds.required_local.or(declared),
-            max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
+            max_declared,
             max_items: bounds.max_local.min(max_linear),
             max_sizes: queue.device().facts().max_work_item_sizes,
         };
-        raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
             // The driver pads the size to three dimensions; the file records the actual number of dimensions.
             let dimensions = match (sizes.dimensions, sizes.required) {

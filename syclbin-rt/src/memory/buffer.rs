@@ -157,7 +157,7 @@ fn region<T: Pod>(
     len: usize,
 ) -> Result<OwnedRegion> {
     let device = queue.device();
-    if !has(device, kind) || !queue.raw().has_addresses() {
+    if !has(device, kind) || !device.facts().has_addresses {
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;

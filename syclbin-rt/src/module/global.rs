@@ -214,7 +214,8 @@ pub(crate) fn connect(
         let size = size as usize;
         let code_name = code_names.get(id).copied();
         let symbol = match code_name {
-            Some(name) if queue.raw().names_variables_as_code() => CString::new(name.as_str()),
+            // CUDA looks up variables by their name in the code, and OpenCL by their unique identifier.
+            Some(name) if queue.device().facts().ptx.is_some() => CString::new(name.as_str()),
             _ => Ok(c_id.clone()),
         };
         let symbol = symbol.map_err(with_nul)?;
@@ -237,7 +238,7 @@ pub(crate) fn connect(
                     let raw = queue.raw();
                     let memory = if queue.device().facts().lifts_variables {
                         raw.zeroed(None, size)
-                    } else if raw.has_addresses() {
+                    } else if queue.device().facts().has_addresses {
                         raw.zeroed(Some(UsmKind::Device), size)
                     } else {
                         return Err(fail(

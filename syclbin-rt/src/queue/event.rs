@@ -7,9 +7,8 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
-use crate::backend::event::{Completion, Times};
+use crate::backend::event::{Completion, Profile};
 use crate::backend::failure::Failure;
 use crate::backend::{self, WaitList};
 use crate::error::{Error, ErrorKind, Result};
@@ -142,9 +141,8 @@ impl Event {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         self.wait()?;
-        let times = self.raw.times();
-        let times = times.map_err(|failure| self.failed(failure))?;
-        Ok(Profile::new(&times))
+        let times = self.raw.profile();
+        times.map_err(|failure| self.failed(failure))
     }
 
     /// Returns the result if the command has finished. Otherwise wakes `waker` when it finishes.
@@ -504,49 +502,12 @@ impl Queue {
                 let flushed = of_event.flushed();
                 flushed.map_err(self.device().failed("flushing an event's queue"))?;
             }
-            if queue.ignores_failed_dependencies()
+            if self.device().facts().ignores_failed_dependencies
                 && let Err(failure) = event.raw.is_complete()
             {
                 return Err(event.failed(failure));
             }
         }
         Ok(WaitList::new(events.iter().map(|event| &event.raw)))
-    }
-}
-
-/// The times of a command, returned by [`Event::profile`](crate::Event::profile).
-///
-/// The device's clock starts at an arbitrary time, so only differences between times on the same device are meaningful.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Profile {
-    /// The time when the command was enqueued, or [`submitted`](Self::submitted) if the driver does not report it.
-    pub queued: Duration,
-    /// The time when the driver handed the command to the device.
-    pub submitted: Duration,
-    /// The time when the command began.
-    pub started: Duration,
-    /// The time when the command ended.
-    pub ended: Duration,
-}
-
-impl Profile {
-    pub(crate) fn new(times: &Times) -> Self {
-        Self {
-            // Drivers report no queue time for some commands, such as barriers.
-            queued: Duration::from_nanos(match times.queued {
-                0 => times.submitted,
-                queued => queued,
-            }),
-            submitted: Duration::from_nanos(times.submitted),
-            started: Duration::from_nanos(times.started),
-            ended: Duration::from_nanos(times.ended),
-        }
-    }
-
-    /// Returns how long the command ran on the device.
-    #[must_use]
-    pub fn execution(&self) -> Duration {
-        self.ended.saturating_sub(self.started)
     }
 }

@@ -184,22 +184,19 @@ impl Collector {
     }
 
     fn times(&mut self, pending: &Pending) -> State {
-        let Ok(times) = pending.event.times() else {
+        let Ok(times) = pending.event.profile() else {
             return State::Untimed;
         };
         if let Track::Queue { device, .. } = pending.slice.track {
-            // For some commands, some drivers do not report when the command was queued.
-            let queued = match times.queued {
-                0 => times.submitted,
-                queued => queued,
-            };
-            let offset = i128::from(pending.slice.begun) - i128::from(queued);
+            let queued = times.queued.as_nanos().cast_signed();
+            let offset = i128::from(pending.slice.begun) - queued;
             let known = &mut self.devices[device].offset;
             *known = Some(known.map_or(offset, |known| known.min(offset)));
         }
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         State::Ended {
-            started: times.started,
-            ended: times.ended,
+            started: nanoseconds(times.started),
+            ended: nanoseconds(times.ended),
         }
     }
 

@@ -28,7 +28,7 @@ unsafe impl Sync for Context {}
 
 /// The contexts in use, one for each device. A context lives until the process ends, because creating one takes a tenth
 /// of a second or more.
-static IN_USE: Mutex<Vec<(&'static DriverDevice, Arc<Context>)>> = Mutex::new(Vec::new());
+static IN_USE: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
 
 impl Context {
     /// Returns the primary context of `device`, which other CUDA libraries in the process also use.
@@ -40,14 +40,12 @@ impl Context {
         let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = in_use.iter();
-        if let Some((_, context)) = known.find(|(other, _)| std::ptr::eq(*other, device)) {
-            return match context.lost.get() {
-                Some(failure) => Err(*failure),
-                None => Ok(Arc::clone(context)),
-            };
+        if let Some(context) = known.find(|context| std::ptr::eq(context.device, device)) {
+            let lost = context.lost.get();
+            return lost.map_or(Ok(Arc::clone(context)), |failure| Err(*failure));
         }
         let context = Arc::new(Self::new(device)?);
-        in_use.push((device, Arc::clone(&context)));
+        in_use.push(Arc::clone(&context));
         Ok(context)
     }
 
@@ -57,9 +55,11 @@ impl Context {
     pub(crate) fn new(device: &'static DriverDevice) -> Result<Self> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the driver reported the device; the call writes one handle through a valid pointer.
-        check("cuDevicePrimaryCtxRetain", unsafe {
-            (device.functions.cuDevicePrimaryCtxRetain.pass())(&raw mut handle, device.device)
-        })?;
+        unsafe {
+            call!(in any context, device.functions => cuDevicePrimaryCtxRetain(
+                &raw mut handle, device.device
+            ))
+        }?;
         gate::close_at_exit(&raw const *device.functions, Stage::FirstContext);
         Ok(Self {
             device,
@@ -165,8 +165,17 @@ impl DriverContext for Context {
         size: usize,
         owner: Owner,
     ) -> Result<AnyMemory> {
-        // SAFETY: the caller guarantees this.
-        unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
+        let MemoryHandle::Address(pointer) = handle else {
+            return Err(Failure::FOREIGN);
+        };
+        let memory = Memory {
+            context: self,
+            pointer,
+            kind: None,
+            size,
+            owner: Some(owner),
+        };
+        Ok(memory.into())
     }
 }
 

@@ -12,13 +12,8 @@ use super::*;
 pub(crate) const COPY: &str = "cuMemcpyAsync";
 /// The function that events of fill commands report, whichever of the six fill functions they use.
 pub(crate) const FILL: &str = "cuMemsetD32Async";
-const FIND: &str = "cuModuleGetGlobal";
 
 impl Copies for Queue {
-    fn has_addresses(&self) -> bool {
-        true
-    }
-
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         Memory::new(&self.stream.context, kind, size).map(AnyMemory::from)
     }
@@ -37,10 +32,10 @@ impl Copies for Queue {
     ) -> Result<AnyEvent> {
         let steps = steps(self.address_of(region)?, region.bytes(), pattern);
         let steps = steps.ok_or(invalid(FILL))?;
-        let event = self.submit(FILL, after, |functions, stream| {
+        let event = self.submit(FILL, after, |_, stream| {
             for step in steps {
                 // SAFETY: the steps are inside the memory, which lives until the queues are empty.
-                unsafe { set(&self.stream.context, functions, &step, stream) }?;
+                unsafe { set(&self.stream.context, &step, stream) }?;
             }
             Ok(())
         });
@@ -59,17 +54,16 @@ impl Copies for Queue {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, TransferError> {
-        let address = self.address_of(region)?;
-        let (to, from) = ends(address, host);
+    ) -> Result<AnyEvent> {
+        let (to, from) = ends(self.address_of(region)?, host);
         // SAFETY: the region is inside the memory; the caller guarantees the rest.
-        Ok(unsafe { self.copy(to, from, region.bytes(), after) }?)
+        unsafe { self.copy(to, from, region.bytes(), after) }
     }
 
     /// Returns whether both regions are in device memory: only then does the driver copy between devices.
     fn has_peer(&self, from: &Region, to: &Region) -> bool {
         [from, to].into_iter().all(|region| {
-            let memory = region.memory.raw().cuda();
+            let memory = region.memory.raw.cuda();
             memory.is_ok_and(|memory| matches!(memory.kind, None | Some(UsmKind::Device)))
         })
     }
@@ -82,8 +76,8 @@ impl Copies for Queue {
         let (here, there) = (&self.stream.context, &other.stream.context);
         // Fail if the target's context is lost.
         there.enter()?;
-        self.enable_peer_access(there)?;
-        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
+        self.enable_peer_access(there);
+        let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
             // SAFETY: both regions are `size` bytes long and inside memory of these contexts, which are alive. The
             // borrows outlive the copy, because this function waits for it.
             unsafe {
@@ -107,10 +101,6 @@ fn ends(address: CUdeviceptr, host: HostBytes) -> (CUdeviceptr, CUdeviceptr) {
 }
 
 impl Variables for Queue {
-    fn names_variables_as_code(&self) -> bool {
-        true
-    }
-
     fn point_variable(
         &self,
         program: &AnyProgram,
@@ -130,9 +120,12 @@ impl Variables for Queue {
         offset: usize,
         host: HostSlice<'_>,
     ) -> Result<()> {
-        let address = self.variable(program, name, offset, host.len())?;
-        // SAFETY: `variable` has checked the length, and the variable lives as long as the program.
-        unsafe { self.transfer_now(address, host) }
+        let (address, size) = self.find_variable(program, name)?;
+        if offset.checked_add(host.len()).is_none_or(|end| end > size) {
+            return Err(invalid("cuModuleGetGlobal"));
+        }
+        // SAFETY: the bytes are inside the variable, which lives as long as the program.
+        unsafe { self.transfer_now(address + offset as u64, host) }
     }
 
     fn variable_size(&self, program: &AnyProgram, name: &CStr) -> Result<usize> {
@@ -145,27 +138,12 @@ impl Queue {
     /// context.
     fn address(&self, memory: &AnyMemory, offset: usize, size: usize) -> Result<CUdeviceptr> {
         memory.check(self.context_address(), offset, size)?;
-        Ok(memory.raw().cuda()?.pointer + offset as u64)
+        Ok(memory.raw.cuda()?.pointer + offset as u64)
     }
 
     /// Returns the address of a region, which must be inside memory of this context.
     pub(crate) fn address_of(&self, region: &Region) -> Result<CUdeviceptr> {
         self.address(&region.memory, region.offset, region.bytes())
-    }
-
-    /// Returns the address of the variable's byte at `offset`. Fails unless `size` bytes follow.
-    fn variable(
-        &self,
-        program: &AnyProgram,
-        name: &CStr,
-        offset: usize,
-        size: usize,
-    ) -> Result<CUdeviceptr> {
-        let (address, bytes) = self.find_variable(program, name)?;
-        match offset.checked_add(size) {
-            Some(end) if end <= bytes => Ok(address + offset as u64),
-            _ => Err(invalid(FIND)),
-        }
     }
 
     fn find_variable(&self, program: &AnyProgram, name: &CStr) -> Result<(CUdeviceptr, usize)> {
@@ -187,7 +165,7 @@ impl Queue {
             return self.finish();
         }
         let (to, from) = ends(address, host.raw());
-        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
+        let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
             // SAFETY: the caller guarantees that the address is valid. The host bytes outlive the copy, because this
             // function waits for it.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
@@ -221,20 +199,15 @@ impl Queue {
 
     /// Lets this device access the other device's memory, if the hardware supports it, so that copies take the direct
     /// route. If the driver refuses, copies go through the host.
-    fn enable_peer_access(&self, other: &Context) -> Result<()> {
+    fn enable_peer_access(&self, other: &Context) {
         let context = &self.stream.context;
-        let functions = context.enter()?;
-        let mut can = 0;
+        let (here, there, mut can) = (context.device.device, other.device.device, 0);
         // SAFETY: the driver reported both devices; the call writes one value through a valid pointer.
-        let code = unsafe {
-            let can_access = functions.cuDeviceCanAccessPeer.pass();
-            can_access(&raw mut can, context.device.device, other.device.device)
-        };
-        if code == 0 && can != 0 {
-            // SAFETY: both contexts are alive, and this queue's is current.
-            let _ = unsafe { (functions.cuCtxEnablePeerAccess.pass())(other.handle, 0) };
+        let asked = unsafe { call!(context => cuDeviceCanAccessPeer(&raw mut can, here, there)) };
+        if asked.is_ok() && can != 0 {
+            // SAFETY: both contexts are alive.
+            let _ = unsafe { call!(context => cuCtxEnablePeerAccess(other.handle, 0)) };
         }
-        Ok(())
     }
 }
 
@@ -242,39 +215,25 @@ impl Queue {
 ///
 /// # Safety
 ///
-/// The step must write only device memory that stays alive until the command has finished. The context must be current
-/// and own the stream.
+/// The step must write only device memory that stays alive until the command has finished. The context must own the
+/// stream.
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "a step's value fits into its width"
+    reason = "a step's value fits into its elements"
 )]
-unsafe fn set(
-    context: &Context,
-    functions: &Functions,
-    step: &Step,
-    stream: CUstream,
-) -> Result<()> {
-    let Step {
-        address,
-        pitch,
-        width,
-        value,
-        count,
-    } = *step;
+unsafe fn set(context: &Context, step: &Step, stream: CUstream) -> Result<()> {
+    let (to, value, pitch) = (step.dst, step.value, step.pitch);
+    let (short, byte) = (value as u16, value as u8);
+    let (x, y) = (step.width, step.height);
     // SAFETY: the caller guarantees this.
     unsafe {
-        macro_rules! set {
-            ($name:ident, $($argument:expr),*) => {
-                context.check(stringify!($name), (functions.$name.pass())(address, $($argument),*, stream))
-            };
-        }
-        match (width, pitch == width) {
-            (4, true) => set!(cuMemsetD32Async, value, count),
-            (2, true) => set!(cuMemsetD16Async, value as u16, count),
-            (_, true) => set!(cuMemsetD8Async, value as u8, count),
-            (4, false) => set!(cuMemsetD2D32Async, pitch, value, 1, count),
-            (2, false) => set!(cuMemsetD2D16Async, pitch, value as u16, 1, count),
-            (_, false) => set!(cuMemsetD2D8Async, pitch, value as u8, 1, count),
+        match (step.elementSize, y) {
+            (4, 1) => call!(context => cuMemsetD32Async(to, value, x, stream)),
+            (2, 1) => call!(context => cuMemsetD16Async(to, short, x, stream)),
+            (_, 1) => call!(context => cuMemsetD8Async(to, byte, x, stream)),
+            (4, _) => call!(context => cuMemsetD2D32Async(to, pitch, value, x, y, stream)),
+            (2, _) => call!(context => cuMemsetD2D16Async(to, pitch, short, x, y, stream)),
+            (_, _) => call!(context => cuMemsetD2D8Async(to, pitch, byte, x, y, stream)),
         }
     }
 }
@@ -282,17 +241,8 @@ unsafe fn set(
 /// The maximum length of a pattern in bytes, as in OpenCL.
 const LARGEST: usize = 128;
 
-/// A single driver call that writes copies of a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) address: u64,
-    /// The distance between two words in bytes. If it equals the width, the words are contiguous.
-    pub(crate) pitch: usize,
-    /// The size of the word in bytes: 1, 2 or 4.
-    pub(crate) width: usize,
-    pub(crate) value: u32,
-    pub(crate) count: usize,
-}
+/// A single driver call that writes copies of a word: either a row of contiguous words, or rows of one word.
+type Step = CUDA_MEMSET_NODE_PARAMS;
 
 /// Returns the steps that fill `size` bytes at `address` with copies of `pattern`. Returns `None` if the pattern is
 /// empty or too long, or if its length does not divide `size`.
@@ -309,21 +259,28 @@ pub(crate) fn steps(
     let fits = |width: &usize| {
         pattern.len().is_multiple_of(*width) && address.is_multiple_of(*width as u64)
     };
-    let width = [4, 2].into_iter().find(fits).unwrap_or(1);
+    let bytes = [4, 2].into_iter().find(fits).unwrap_or(1);
     let pitch = pattern.len();
-    let words = pattern.chunks_exact(width).enumerate();
+    let count = size / pitch;
+    let (width, height) = if pitch == bytes {
+        (count, 1)
+    } else {
+        (1, count)
+    };
+    let words = pattern.chunks_exact(bytes).enumerate();
     let steps = words.map(move |(index, word)| {
-        let mut bytes = [0; 4];
-        bytes[..width].copy_from_slice(word);
+        let mut value = [0; 4];
+        value[..bytes].copy_from_slice(word);
         Step {
-            address: address + (index * width) as u64,
+            dst: address + (index * bytes) as u64,
             pitch,
+            value: u32::from_le_bytes(value),
+            elementSize: u32::try_from(bytes).unwrap_or(1),
             width,
-            value: u32::from_le_bytes(bytes),
-            count: size / pitch,
+            height,
         }
     });
-    Some(steps.filter(|step| step.count > 0))
+    Some(steps.filter(move |_| count > 0))
 }
 
 /// Returns the shortest prefix of `pattern` that, repeated, yields the pattern.
@@ -344,11 +301,14 @@ mod tests {
     fn filled(address: u64, size: usize, pattern: &[u8]) -> Vec<u8> {
         let mut memory = vec![0xEE; size];
         for step in steps(address, size, pattern).unwrap() {
-            assert!(step.address.is_multiple_of(step.width as u64), "{step:?}");
-            for number in 0..step.count {
-                let at = usize::try_from(step.address - address).unwrap() + number * step.pitch;
-                memory[at..at + step.width]
-                    .copy_from_slice(&step.value.to_le_bytes()[..step.width]);
+            let bytes = step.elementSize as usize;
+            assert!(step.dst.is_multiple_of(bytes as u64), "{bytes}");
+            for (row, column) in
+                (0..step.height).flat_map(|row| (0..step.width).map(move |column| (row, column)))
+            {
+                let first = usize::try_from(step.dst - address).unwrap();
+                let at = first + row * step.pitch + column * bytes;
+                memory[at..at + bytes].copy_from_slice(&step.value.to_le_bytes()[..bytes]);
             }
         }
         memory

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use syclbin::Aspect;
 use syclbin::ptx::Version;
@@ -26,8 +26,7 @@ pub(crate) struct Library {
     /// The CUDA version that the driver supports: 12040 is CUDA 12.4.
     version: c_int,
     has_devices: bool,
-    /// Filled once by [`Library::devices`], because devices compare by identity.
-    devices: OnceLock<Vec<DriverDevice>>,
+    devices: Devices<DriverDevice>,
 }
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
@@ -62,14 +61,13 @@ impl Library {
         gate::close_at_exit(std::ptr::null::<Self>(), Stage::Loaded);
         let mut version = 0;
         // SAFETY: the call writes one value through a valid pointer.
-        let code = unsafe { (functions.cuDriverGetVersion.pass())(&raw mut version) };
-        check("cuDriverGetVersion", code)?;
+        unsafe { call!(in any context, functions => cuDriverGetVersion(&raw mut version)) }?;
         let library: &'static Self = Box::leak(Box::new(Self {
             name,
             functions,
             version,
             has_devices,
-            devices: OnceLock::new(),
+            devices: Devices::new(),
         }));
         *loaded = Some(library);
         Ok(library)
@@ -101,7 +99,6 @@ pub(crate) const WARP: usize = 32;
 
 /// A CUDA device, which lives until the process ends.
 pub(crate) struct DriverDevice {
-    library: &'static str,
     pub(crate) functions: &'static Functions,
     pub(crate) device: CUdevice,
     pub(crate) facts: Facts,
@@ -112,10 +109,6 @@ pub(crate) struct DriverDevice {
 impl crate::backend::device::DriverDevice for DriverDevice {
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn library(&self) -> &'static str {
-        self.library
     }
 
     fn native(&self) -> DeviceHandle {
@@ -139,46 +132,32 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 }
 
 impl Library {
-    /// Returns the devices. Caches the list unless it is empty, because devices compare by identity.
-    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let mut count = 0;
-        if self.has_devices {
-            // SAFETY: the call writes one value through a valid pointer.
-            let code = unsafe { (self.functions.cuDeviceGetCount.pass())(&raw mut count) };
-            check("cuDeviceGetCount", code)?;
-        }
-        // One failing device must not hide the others.
-        let mut failed = None;
-        let mut devices = Vec::new();
-        for number in 0..count {
-            match self.device(number) {
-                Ok(device) => devices.push(device),
-                Err(failure) => {
-                    failed.get_or_insert(failure);
-                }
+    pub(crate) fn devices(&'static self) -> Result<Vec<Device>> {
+        self.devices.get(|| {
+            let mut count = 0;
+            if self.has_devices {
+                // SAFETY: the call writes one value through a valid pointer.
+                unsafe {
+                    call!(in any context, self.functions => cuDeviceGetCount(&raw mut count))
+                }?;
             }
-        }
-        if devices.is_empty() {
-            return failed.map_or(Ok(&[]), Err);
-        }
-        Ok(self.devices.get_or_init(|| devices))
+            Ok((0..count).map(|number| self.device(number)).collect())
+        })
     }
 
     fn device(&'static self, number: c_int) -> Result<DriverDevice> {
         let functions = &self.functions;
         let mut device = 0;
         // SAFETY: the call writes one handle through a valid pointer.
-        let code = unsafe { (functions.cuDeviceGet.pass())(&raw mut device, number) };
-        check("cuDeviceGet", code)?;
+        unsafe { call!(in any context, functions => cuDeviceGet(&raw mut device, number)) }?;
         let number = |attribute| attribute_of(functions, device, attribute);
         Ok(DriverDevice {
-            library: self.name,
             functions,
             device,
-            facts: facts(functions, device, self.version)?,
+            facts: Facts {
+                library: self.name,
+                ..facts(functions, device, self.version)?
+            },
             max_grid: [
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
@@ -189,12 +168,12 @@ impl Library {
 }
 
 fn attribute_of(functions: &Functions, device: CUdevice, attribute: Attribute) -> Result<usize> {
-    let (call, mut value) = ("cuDeviceGetAttribute", 0);
+    let mut value = 0;
     // SAFETY: the device handle came from the driver; the call writes one value through a valid pointer.
-    let code =
-        unsafe { (functions.cuDeviceGetAttribute.pass())(&raw mut value, attribute, device) };
-    check(call, code)?;
-    usize::try_from(value).map_err(|_| invalid(call))
+    unsafe {
+        call!(in any context, functions => cuDeviceGetAttribute(&raw mut value, attribute, device))
+    }?;
+    usize::try_from(value).map_err(|_| invalid("cuDeviceGetAttribute"))
 }
 
 fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts> {
@@ -204,10 +183,9 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     // SAFETY: the driver reported the device. Each call writes through a valid pointer: at most 256 bytes for the name,
     // at most 16 for the address, one structure for the UUID, and one number for the memory size.
     let (has_address, has_uuid) = unsafe {
-        let code = (functions.cuDeviceGetName.pass())(bytes.as_mut_ptr().cast(), 256, device);
-        check("cuDeviceGetName", code)?;
-        let code = (functions.cuDeviceTotalMem_v2.pass())(&raw mut memory, device);
-        check("cuDeviceTotalMem_v2", code)?;
+        let name = bytes.as_mut_ptr().cast();
+        call!(in any context, functions => cuDeviceGetName(name, 256, device))?;
+        call!(in any context, functions => cuDeviceTotalMem_v2(&raw mut memory, device))?;
         let get_address = functions.cuDeviceGetPCIBusId;
         let get_uuid = functions.cuDeviceGetUuid_v2.as_ref();
         (
@@ -285,6 +263,9 @@ impl Abilities {
             },
             work_group_functions: true,
             buffer_alignment: 1,
+            // The minimum alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
+            least_alignment: 256,
+            has_addresses: true,
             sub_group_sizes: vec![WARP],
             aspects: self.aspects(),
             architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),
@@ -301,49 +282,33 @@ impl Abilities {
     /// CUDA features that this crate does not support.
     fn aspects(&self) -> BTreeSet<Aspect> {
         // Since compute capability 6.0, atomic operations are atomic with respect to the host and other devices, too.
-        let system_atomics = self.sm >= 60;
-        let conditions: [(bool, &[Aspect]); 9] = [
-            (self.sm >= 53, &[Aspect::FP16]),
-            (system_atomics, &[Aspect::ATOMIC64]),
-            (self.host_memory, &[Aspect::USM_HOST_ALLOCATIONS]),
-            (
-                self.host_memory && system_atomics,
-                &[Aspect::USM_ATOMIC_HOST_ALLOCATIONS],
-            ),
-            (
-                self.managed,
-                &[
-                    Aspect::USM_SHARED_ALLOCATIONS,
-                    Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
-                ],
-            ),
-            (
-                self.managed && system_atomics,
-                &[Aspect::USM_ATOMIC_SHARED_ALLOCATIONS],
-            ),
-            (self.pageable, &[Aspect::USM_SYSTEM_ALLOCATIONS]),
-            (self.sm >= 80, &[Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER]),
-            (self.sm >= 90, &[Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP]),
+        let atomics = self.sm >= 60;
+        let (host, managed) = (self.host_memory, self.managed);
+        let held = [
+            (Aspect::GPU, true),
+            (Aspect::FP16, self.sm >= 53),
+            (Aspect::FP64, true),
+            (Aspect::INT64_BASE_ATOMICS, true),
+            (Aspect::INT64_EXTENDED_ATOMICS, true),
+            (Aspect::ATOMIC64, atomics),
+            (Aspect::ONLINE_COMPILER, true),
+            (Aspect::ONLINE_LINKER, true),
+            (Aspect::QUEUE_PROFILING, true),
+            (Aspect::USM_DEVICE_ALLOCATIONS, true),
+            (Aspect::USM_HOST_ALLOCATIONS, host),
+            (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, host && atomics),
+            (Aspect::USM_SHARED_ALLOCATIONS, managed),
+            (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, managed),
+            (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, managed && atomics),
+            (Aspect::USM_SYSTEM_ALLOCATIONS, self.pageable),
+            (Aspect::EXT_ONEAPI_NATIVE_ASSERT, true),
+            (Aspect::EXT_ONEAPI_FRAGMENT, true),
+            (Aspect::EXT_ONEAPI_CHUNK, true),
+            (Aspect::EXT_ONEAPI_TANGLE, true),
+            (Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER, self.sm >= 80),
+            (Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP, self.sm >= 90),
         ];
-        let held = conditions.into_iter().filter(|(held, _)| *held);
-        let always = [
-            Aspect::GPU,
-            Aspect::FP64,
-            Aspect::INT64_BASE_ATOMICS,
-            Aspect::INT64_EXTENDED_ATOMICS,
-            Aspect::ONLINE_COMPILER,
-            Aspect::ONLINE_LINKER,
-            Aspect::QUEUE_PROFILING,
-            Aspect::USM_DEVICE_ALLOCATIONS,
-            Aspect::EXT_ONEAPI_NATIVE_ASSERT,
-            Aspect::EXT_ONEAPI_FRAGMENT,
-            Aspect::EXT_ONEAPI_CHUNK,
-            Aspect::EXT_ONEAPI_TANGLE,
-        ];
-        always
-            .into_iter()
-            .chain(held.flat_map(|(_, aspects)| aspects).copied())
-            .collect()
+        held_aspects(held)
     }
 }
 

@@ -2,6 +2,7 @@
 //! CUDA events, each of which tracks one enqueued command.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
 
@@ -10,7 +11,7 @@ use super::*;
 /// Without profiling, a driver event is recorded only when this event is queried. That driver event completes only
 /// after all commands that were enqueued before the query.
 pub(crate) struct Event {
-    stream: Arc<Stream>,
+    pub(crate) stream: Arc<Stream>,
     call: &'static str,
     number: u64,
     timed: Option<Arc<Timed>>,
@@ -40,10 +41,6 @@ impl Event {
         }
     }
 
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
-        &self.stream
-    }
-
     /// Returns a mark that is not reached before the command ends, or `None` if the command is known to have ended.
     pub(crate) fn mark(&self) -> Result<Option<Arc<Mark>>> {
         if let Some(timed) = &self.timed {
@@ -51,11 +48,6 @@ impl Event {
         }
         let mark = self.stream.mark(self.number)?;
         Ok(mark.map(|(_, mark)| mark))
-    }
-
-    /// Attributes a failure to the call that enqueued the command, in case a later call reported it.
-    fn failed(&self, failure: Failure) -> Failure {
-        failure.of_call(self.call)
     }
 }
 
@@ -78,7 +70,7 @@ impl DriverEvent for Event {
             Some(timed) => timed.ended.wait(),
             None => self.stream.wait(self.number),
         };
-        waited.map_err(|failure| self.failed(failure))
+        waited.map_err(|failure| failure.of_call(self.call))
     }
 
     fn has_ended(&self) -> bool {
@@ -92,30 +84,31 @@ impl DriverEvent for Event {
             Some(timed) => timed.ended.is_reached(),
             None => self.stream.is_at(self.number),
         };
-        complete.map_err(|failure| self.failed(failure))
+        complete.map_err(|failure| failure.of_call(self.call))
     }
 
     /// The device reports only the start and the end. The queued and submitted times come from the host's clock, which
     /// is not synchronized with the device's, so they are limited to the start time.
-    fn times(&self) -> Result<Times> {
+    fn profile(&self) -> Result<Profile> {
         let timed = self.timed.as_ref().ok_or(invalid("cuEventElapsedTime"))?;
         let started = timed.base.time_of(&timed.started)?;
         // Measured from the start rather than from the base event, because long spans lose precision.
         let ended = started.saturating_add(timed.ended.since(&timed.started)?);
-        let queued = timed.queued.min(started);
-        let nanoseconds = |time: i64| u64::try_from(time).unwrap_or_default();
-        Ok(Times {
-            queued: nanoseconds(queued),
-            submitted: nanoseconds(queued),
-            started: nanoseconds(started),
-            ended: nanoseconds(ended),
+        let time =
+            |nanoseconds| Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
+        let queued = time(timed.queued.min(started));
+        Ok(Profile {
+            queued,
+            submitted: queued,
+            started: time(started),
+            ended: time(ended),
         })
     }
 
     fn native(&self) -> Result<Option<NativeEvent>> {
         let mark = self.mark()?;
         Ok(mark.map(|mark| {
-            let handle = EventHandle::Cuda(mark.handle().cast());
+            let handle = EventHandle::Cuda(mark.handle.cast());
             NativeEvent::new(handle, mark)
         }))
     }
@@ -123,7 +116,7 @@ impl DriverEvent for Event {
     /// `cuLaunchHostFunc` never calls back after an error, so the task would sleep forever. Instead, each queue whose
     /// events are polled starts a thread that waits.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
-        match self.mark().map_err(|failure| self.failed(failure))? {
+        match self.mark().map_err(|failure| failure.of_call(self.call))? {
             // A stream reaches its marks in order, so a single thread can wait for them one by one.
             Some(mark) => {
                 let wait = |mark: &Arc<Mark>| mark.sleep();

@@ -9,12 +9,26 @@ use super::*;
 
 const LAUNCH: &str = "cuGraphLaunch";
 
+/// Calls a driver function that records a command in `$graph`, after the previous command.
+macro_rules! add {
+    ($graph:expr $(, $driver:literal)? => $name:ident($($argument:expr),*)) => {{
+        let (after, mut added) = ($graph.last.as_slice(), std::ptr::null_mut());
+        let (first, count) = (after.as_ptr(), after.len());
+        call!($graph.queue.stream.context $(, $driver)? => $name(
+            &raw mut added, $graph.graph, first, count, $($argument),*
+        ))?;
+        $graph.last = Some(added);
+        Ok(())
+    }};
+}
+
 /// An owned graph, whose commands run one after the other.
 pub(crate) struct Graph {
     queue: Arc<Queue>,
     graph: CUgraph,
     /// The executable graph, once the recording has ended. Only one thread at a time may enqueue it.
     ready: Mutex<Option<CUgraphExec>>,
+    /// The node of the last recorded command.
     last: Option<CUgraphNode>,
 }
 
@@ -48,67 +62,16 @@ impl Graph {
     fn context(&self) -> &Arc<Context> {
         &self.queue.stream.context
     }
-
-    /// Records a command that runs after the previous one.
-    fn add(
-        &mut self,
-        call: &'static str,
-        command: impl FnOnce(
-            &'static Functions,
-            CUgraph,
-            *const CUgraphNode,
-            usize,
-            *mut CUgraphNode,
-        ) -> Result<i32>,
-    ) -> Result<()> {
-        let context = Arc::clone(self.context());
-        let functions = context.enter()?;
-        let mut added = std::ptr::null_mut();
-        let (after, count) = match &self.last {
-            Some(last) => (std::ptr::from_ref(last), 1),
-            None => (std::ptr::null(), 0),
-        };
-        let code = command(functions, self.graph, after, count, &raw mut added)?;
-        context.check(call, code)?;
-        self.last = Some(added);
-        Ok(())
-    }
 }
 
 impl AnyGraph for Graph {
     unsafe fn add_kernel(&mut self, kernel: &AnyKernelObject, grid: &AnyRange) -> Result<()> {
-        let call = "cuGraphAddKernelNode";
-        let AnyKernelObject::Cuda(kernel) = kernel else {
-            return Err(Failure::FOREIGN);
-        };
-        if !Arc::ptr_eq(&kernel.context, self.context()) {
-            return Err(Failure::FOREIGN);
-        }
-        kernel.prepare(grid, |launch| {
-            let [x, y, z] = launch.blocks.groups;
-            let [items_x, items_y, items_z] = launch.blocks.items;
-            let node = CUDA_KERNEL_NODE_PARAMS {
-                func: launch.function,
-                gridDimX: x,
-                gridDimY: y,
-                gridDimZ: z,
-                blockDimX: items_x,
-                blockDimY: items_y,
-                blockDimZ: items_z,
-                sharedMemBytes: launch.local_bytes,
-                kernelParams: launch.pointers.as_mut_ptr(),
-                ..Zeroable::zeroed()
-            };
-            self.add(call, |functions, graph, after, count, added| {
-                let add = functions.cuGraphAddKernelNode_v2.ok_or(Failure::Missing {
-                    function: "cuGraphAddKernelNode_v2",
-                    needs: "a CUDA 12.0 driver",
-                })?;
-                // SAFETY: the graph and the kernel are alive and belong to the current context. There is a pointer for
-                // each parameter, and the driver copies the arguments before it returns (CUDA driver API,
-                // cuGraphAddKernelNode).
-                Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node) })
-            })
+        let kernel = kernel.cuda()?;
+        kernel.prepare(&self.queue, grid, |launch| {
+            // SAFETY: the graph and the kernel are alive and belong to the current context. There is a pointer for each
+            // parameter, and the driver copies the arguments before it returns (CUDA driver API,
+            // cuGraphAddKernelNode).
+            unsafe { add!(self, "a CUDA 12.0 driver" => cuGraphAddKernelNode_v2(launch)) }
         })
     }
 
@@ -116,7 +79,7 @@ impl AnyGraph for Graph {
         let (source, target) = (self.queue.address_of(from)?, self.queue.address_of(to)?);
         // Managed memory must be declared as device memory (CUDA driver API, cuGraphAddMemcpyNode).
         let kind = |region: &Region| -> Result<CUmemorytype> {
-            Ok(if region.memory.raw().cuda()?.kind == Some(UsmKind::Host) {
+            Ok(if region.memory.raw.cuda()?.kind == Some(UsmKind::Host) {
                 CUmemorytype::CU_MEMORYTYPE_UNIFIED
             } else {
                 CUmemorytype::CU_MEMORYTYPE_DEVICE
@@ -134,70 +97,29 @@ impl AnyGraph for Graph {
             ..Zeroable::zeroed()
         };
         let context = self.context().handle;
-        self.add(
-            "cuGraphAddMemcpyNode",
-            |functions, graph, after, count, added| {
-                let add = functions.cuGraphAddMemcpyNode;
-                // SAFETY: the graph and the context are alive, and both regions lie within the context's memory.
-                Ok(unsafe { (add.pass())(added, graph, after, count, &raw const node, context) })
-            },
-        )
+        // SAFETY: the graph and the context are alive, and both regions lie within the context's memory.
+        unsafe { add!(self => cuGraphAddMemcpyNode(&raw const node, context)) }
     }
 
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()> {
         let steps = steps(self.queue.address_of(region)?, region.bytes(), pattern);
         let context = self.context().handle;
-        for step in steps.ok_or(invalid(FILL))? {
-            // Either a single row of words, or rows of one word.
-            let (width, height) = if step.pitch == step.width {
-                (step.count, 1)
-            } else {
-                (1, step.count)
-            };
-            let node = CUDA_MEMSET_NODE_PARAMS {
-                dst: step.address,
-                pitch: step.pitch,
-                value: step.value,
-                elementSize: match step.width {
-                    4 => 4,
-                    2 => 2,
-                    _ => 1,
-                },
-                width,
-                height,
-            };
-            self.add(
-                "cuGraphAddMemsetNode",
-                |functions, graph, after, count, added| {
-                    let add = functions.cuGraphAddMemsetNode;
-                    // SAFETY: the graph and the context are alive; the step is inside the context's memory.
-                    Ok(unsafe {
-                        (add.pass())(added, graph, after, count, &raw const node, context)
-                    })
-                },
-            )?;
-        }
-        Ok(())
+        let mut steps = steps.ok_or(invalid(FILL))?;
+        steps.try_for_each(|step| {
+            // SAFETY: the graph and the context are alive; the step is inside the context's memory.
+            unsafe { add!(self => cuGraphAddMemsetNode(&raw const step, context)) }
+        })
     }
 
     fn finish(&mut self) -> Result<()> {
-        let call = "cuGraphInstantiateWithFlags";
-        let context = Arc::clone(self.context());
-        let functions = context.enter()?;
-        let instantiate = functions.cuGraphInstantiateWithFlags;
-        let instantiate = instantiate.ok_or(Failure::Missing {
-            function: call,
-            needs: "a CUDA 11.4 driver",
-        })?;
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; the call writes one handle through a valid pointer.
-        let code = unsafe { (instantiate.pass())(&raw mut ready, self.graph, 0) };
-        context.check(call, code)?;
-        let known = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = known.replace(ready) {
-            // SAFETY: `before` is owned, and the driver keeps it alive until its runs have finished.
-            unsafe { (functions.cuGraphExecDestroy.pass())(before) };
-        }
+        unsafe {
+            call!(self.context(), "a CUDA 11.4 driver" => cuGraphInstantiateWithFlags(
+                &raw mut ready, self.graph, 0
+            ))
+        }?;
+        self.ready = Mutex::new(Some(ready));
         Ok(())
     }
 
@@ -218,16 +140,13 @@ impl AnyGraph for Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         // Wait, because the objects that the graph uses may be dropped next. If the wait fails, leak the graph.
-        if self.queue.finish().is_ok()
-            && let Ok(functions) = self.context().enter()
-        {
+        if self.queue.finish().is_ok() {
+            let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let ready = ready.take();
             // SAFETY: both handles are owned, and the runs have finished.
             unsafe {
-                let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
-                if let Some(ready) = ready.take() {
-                    (functions.cuGraphExecDestroy.pass())(ready);
-                }
-                (functions.cuGraphDestroy.pass())(self.graph);
+                let _ = ready.map(|ready| call!(self.context() => cuGraphExecDestroy(ready)));
+                let _ = call!(self.context() => cuGraphDestroy(self.graph));
             }
         }
     }

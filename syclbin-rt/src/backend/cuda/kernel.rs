@@ -18,25 +18,18 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`. `parameters` are those that the PTX declares, if known.
-    pub(crate) fn new(
-        program: Arc<Program>,
-        symbol: &CStr,
-        parameters: Option<Vec<Slot>>,
-    ) -> Result<Self> {
+    /// Finds the kernel `symbol`. Limits work-group sizes to the maximum that the file declares, because the device code
+    /// does not contain this maximum.
+    pub(crate) fn new(program: Arc<Program>, symbol: &CStr, declared: Declared) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
-        let offset_variant = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
-        let offset_variant = match CString::new(offset_variant) {
-            Ok(offset_variant) => match find(&program, &offset_variant) {
-                Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
-                found => Some(found?)
-                    .filter(|offset_variant| is_offset_variant(context, plain, *offset_variant)),
-            },
-            // Kernel names contain no NUL byte.
-            Err(_) => None,
+        let name = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
+        // Neither part contains a NUL byte.
+        let offset_variant = match find(&program, &CString::new(name).unwrap_or_default()) {
+            Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
+            found => Some(found?).filter(|found| is_offset_variant(context, plain, *found)),
         };
-        let parameters = agreed(reported_parameters(context, plain), parameters)?;
+        let parameters = agreed(reported_parameters(context, plain), declared.slots)?;
         let number = |attribute| attribute_of(context, plain, attribute);
         let facts = &context.device.facts;
         let handles = Handles {
@@ -44,11 +37,13 @@ impl Kernel {
             offset_variant,
             bounds: Bounds {
                 groups: context.device.max_grid,
-                items: facts.max_work_item_sizes,
-                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+                items: std::array::from_fn(|dimension| {
+                    facts.max_work_item_sizes[dimension].min(declared.max_sizes[dimension])
+                }),
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
+                    .min(declared.max_items),
             },
             fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-            max_local: usize::try_from(facts.local_memory_bytes).unwrap_or(usize::MAX),
         };
         let object = KernelObject::new(&program, handles, parameters.clone());
         Ok(Self {
@@ -57,25 +52,6 @@ impl Kernel {
             handles,
             parameters,
         })
-    }
-
-    /// Limits work-group sizes to the maximum that the file declares, because the device code does not contain this
-    /// maximum.
-    pub(crate) fn restrict(&mut self, all_items: usize, items: Option<[usize; 3]>) {
-        let bounds = &mut self.handles.bounds;
-        bounds.all_items = bounds.all_items.min(all_items);
-        for (most, declared) in bounds
-            .items
-            .iter_mut()
-            .zip(items.unwrap_or([usize::MAX; 3]))
-        {
-            *most = declared.min(*most);
-        }
-        let object = self
-            .object
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        object.handles.bounds = self.handles.bounds;
     }
 
     /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished.
@@ -188,14 +164,11 @@ fn agreed(reported: Result<Vec<Slot>>, known: Option<Vec<Slot>>) -> Result<Vec<S
 /// Returns whether `offset_variant` takes the parameters of `plain`, followed by an offset. If the driver does not
 /// report parameters, assumes that no unrelated kernel has the variant's name.
 fn is_offset_variant(context: &Context, plain: CUfunction, offset_variant: CUfunction) -> bool {
-    match (
-        reported_parameters(context, plain),
-        reported_parameters(context, offset_variant),
-    ) {
-        (Ok(plain), Ok(offset_variant)) => match offset_variant.split_last() {
-            Some((last, rest)) => last.size == 12 && rest == plain,
-            None => false,
-        },
+    let parameters = |function| reported_parameters(context, function);
+    match (parameters(plain), parameters(offset_variant)) {
+        (Ok(plain), Ok(offset_variant)) => offset_variant
+            .split_last()
+            .is_some_and(|(last, rest)| last.size == 12 && rest == plain),
         (Err(failure), _) => is_unsupported(failure),
         _ => false,
     }
@@ -208,19 +181,16 @@ fn is_unsupported(failure: Failure) -> bool {
 
 /// Queries a kernel's parameters from the driver. Drivers before CUDA 12.4 do not report them.
 fn reported_parameters(context: &Context, function: CUfunction) -> Result<Vec<Slot>> {
-    let call = "cuFuncGetParamInfo";
-    let functions = context.enter()?;
-    let ask = functions.cuFuncGetParamInfo.ok_or(Failure::Missing {
-        function: call,
-        needs: "a CUDA 12.4 driver",
-    })?;
     let mut parameters = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the kernel is alive; the call writes two values through valid pointers.
-        let code =
-            unsafe { (ask.pass())(function, parameters.len(), &raw mut offset, &raw mut size) };
-        match context.check(call, code) {
+        let got = unsafe {
+            call!(context, "a CUDA 12.4 driver" => cuFuncGetParamInfo(
+                function, parameters.len(), &raw mut offset, &raw mut size
+            ))
+        };
+        match got {
             Ok(()) => parameters.push(Slot { offset, size }),
             // The index is past the last parameter.
             Err(failure) if failure.code() == Some(Code::Cuda(INVALID_VALUE)) => {
@@ -255,12 +225,12 @@ pub(crate) struct Blocks {
 /// Divides `global` into work-groups of size `local`, or of a suitable size if `local` is `None`. Returns `None` if
 /// that is impossible.
 #[inline]
-pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds) -> Option<Blocks> {
-    let global = padded(global)?;
-    let local = match local {
-        Some(local) => padded(local)?,
-        None => local_size(global, bounds)?,
-    };
+pub(crate) fn blocks(
+    global: [usize; 3],
+    local: Option<[usize; 3]>,
+    bounds: &Bounds,
+) -> Option<Blocks> {
+    let local = local.or_else(|| local_size(global, bounds))?;
     let mut blocks = Blocks {
         groups: [1; 3],
         items: [1; 3],
@@ -283,16 +253,6 @@ pub(crate) fn blocks(global: &[usize], local: Option<&[usize]>, bounds: &Bounds)
         blocks.items[dimension] = u32::try_from(items).ok()?;
     }
     (all <= bounds.all_items).then_some(blocks)
-}
-
-#[inline]
-fn padded(sizes: &[usize]) -> Option<[usize; 3]> {
-    match *sizes {
-        [x] => Some([x, 1, 1]),
-        [x, y] => Some([x, y, 1]),
-        [x, y, z] => Some([x, y, z]),
-        _ => None,
-    }
 }
 
 /// Returns a suitable work-group size for `global`: whole warps along x where the range allows this, and no more
@@ -382,8 +342,12 @@ mod blocks_tests {
         all_items: 1024,
     };
 
+    fn padded(sizes: &[usize]) -> [usize; 3] {
+        std::array::from_fn(|dimension| sizes.get(dimension).copied().unwrap_or(1))
+    }
+
     fn items(global: &[usize]) -> Option<[u32; 3]> {
-        blocks(global, None, &BOUNDS).map(|blocks| blocks.items)
+        blocks(padded(global), None, &BOUNDS).map(|blocks| blocks.items)
     }
 
     #[test]
@@ -408,7 +372,7 @@ mod blocks_tests {
             [3, 131_070, 70_000],
             [1, 65_536 * 4, 65_536],
         ] {
-            let blocks = blocks(&global, None, &BOUNDS).unwrap();
+            let blocks = blocks(global, None, &BOUNDS).unwrap();
             let all = blocks.groups.into_iter().zip(blocks.items).zip(global);
             for (((groups, items), size), most) in all.zip(BOUNDS.groups) {
                 assert_eq!(groups as usize * items as usize, size);
@@ -422,7 +386,9 @@ mod blocks_tests {
 
     #[test]
     fn explicit_size_is_kept_or_refused() {
-        let with = |global: &[usize], local: &[usize]| blocks(global, Some(local), &BOUNDS);
+        let with = |global: &[usize], local: &[usize]| {
+            blocks(padded(global), Some(padded(local)), &BOUNDS)
+        };
         let taken = with(&[64, 48], &[8, 16]).unwrap();
         assert_eq!((taken.groups, taken.items), ([8, 3, 1], [8, 16, 1]));
         assert_eq!(with(&[64], &[48]), None);
@@ -431,7 +397,6 @@ mod blocks_tests {
         assert_eq!(with(&[4096], &[2048]), None);
         assert_eq!(with(&[64, 64, 64], &[1, 1, 128]), None);
         assert_eq!(with(&[1, 70_000], &[1, 1]), None);
-        assert_eq!(with(&[], &[]), None);
     }
 
     #[test]
@@ -440,7 +405,7 @@ mod blocks_tests {
             all_items: 64,
             ..BOUNDS
         };
-        let items = |global: &[usize]| blocks(global, None, &bounds).unwrap().items;
+        let items = |global: &[usize]| blocks(padded(global), None, &bounds).unwrap().items;
         assert_eq!(items(&[1 << 20]), [64, 1, 1]);
         assert_eq!(items(&[512, 512]), [64, 1, 1]);
         assert_eq!(items(&[16, 512]), [16, 4, 1]);

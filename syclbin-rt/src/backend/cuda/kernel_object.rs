@@ -5,6 +5,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytemuck::Zeroable;
+
 use super::*;
 
 pub(crate) const LAUNCH: &str = "cuLaunchKernel";
@@ -24,8 +26,6 @@ pub(crate) struct Handles {
     pub(crate) bounds: Bounds,
     /// The size in bytes of the work-group memory that the kernel itself declares.
     pub(crate) fixed_local: usize,
-    /// The device's maximum work-group memory in bytes.
-    pub(crate) max_local: usize,
 }
 
 // SAFETY: functions belong to a module, not to a thread, and all driver functions are thread-safe.
@@ -42,13 +42,16 @@ pub(crate) struct KernelObject {
     _program: Arc<Program>,
 }
 
-/// A kernel with its arguments, in the driver's form.
-pub(crate) struct Launch<'l> {
-    pub(crate) function: CUfunction,
-    pub(crate) blocks: Blocks,
-    pub(crate) local_bytes: c_uint,
-    /// One pointer per parameter, valid for the duration of the launch.
-    pub(crate) pointers: &'l mut [*mut c_void],
+impl DriverKernelObject for KernelObject {
+    unsafe fn enqueue(
+        &self,
+        queue: &AnyQueue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent> {
+        // SAFETY: the caller guarantees this.
+        unsafe { self.launch(queue.cuda()?, grid, after) }.map(AnyEvent::from)
+    }
 }
 
 impl<'a> Arguments<'a> for KernelObject {
@@ -57,7 +60,7 @@ impl<'a> Arguments<'a> for KernelObject {
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         match value {
             Argument::Bytes(bytes) => self.values.set(index, bytes),
-            Argument::Memory(region, _) => match region.memory.raw().cuda() {
+            Argument::Memory(region, _) => match region.memory.raw.cuda() {
                 Ok(memory) if Arc::ptr_eq(&memory.context, &self.context) => {
                     let address = memory.pointer + region.offset as u64;
                     self.values.set(index, &address.to_le_bytes())
@@ -74,14 +77,12 @@ impl KernelObject {
     #[inline(never)]
     fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         match value {
-            Argument::Bytes(bytes) => self.values.set(index, bytes),
             Argument::Pointer(address) => self.values.set(index, &address.to_le_bytes()),
             Argument::Local(bytes) => self.values.set_local(index, bytes),
-            Argument::Null => self.values.set_null(index),
-            // `set` handles memory. This backend supports neither samplers nor images.
-            Argument::Memory(..) | Argument::Sampler(_) | Argument::Image(..) => {
-                Err(Failure::FOREIGN)
-            }
+            // A pointer, or a struct that contains only a pointer.
+            Argument::Null => self.values.bytes_of(index).map(|bytes| bytes.fill(0)),
+            // `set` handles bytes and memory. This backend supports neither samplers nor images.
+            _ => Err(Failure::FOREIGN),
         }
     }
 
@@ -95,11 +96,11 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does.
+    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does.
     ///
     /// # Safety
     ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply.
     #[inline]
     pub(crate) unsafe fn launch(
         &self,
@@ -107,25 +108,50 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
-        self.is_for(queue)?;
-        self.prepare(grid, |launch| {
+        self.prepare(queue, grid, |launch| {
             queue.submit(LAUNCH, after, |functions, stream| {
-                // SAFETY: the context is current and the stream belongs to it; the caller guarantees the rest.
-                unsafe { self.put(functions, stream, launch) }
+                // SAFETY: the context is current and owns the stream. There is one pointer per parameter, valid for the
+                // parameter's size, and the driver copies the bytes before it returns. The caller guarantees that
+                // running the kernel on its arguments is sound.
+                self.context.check(LAUNCH, unsafe {
+                    (functions.cuLaunchKernel.pass())(
+                        launch.func,
+                        launch.gridDimX,
+                        launch.gridDimY,
+                        launch.gridDimZ,
+                        launch.blockDimX,
+                        launch.blockDimY,
+                        launch.blockDimZ,
+                        launch.sharedMemBytes,
+                        stream,
+                        launch.kernelParams,
+                        launch.extra,
+                    )
+                })
             })
         })
     }
 
-    /// Calls `use_it` with the kernel, its arguments, and the range in the driver's form.
+    /// Calls `use_it` with the kernel, its arguments, and the range in the driver's form, which contains one pointer per
+    /// parameter.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `queue` belongs to another context, or if the range or the arguments exceed the limits of the device.
     #[inline(always)]
     pub(crate) fn prepare<T>(
         &self,
+        queue: &Queue,
         grid: &AnyRange,
-        use_it: impl FnOnce(Launch<'_>) -> Result<T>,
+        use_it: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> Result<T>,
     ) -> Result<T> {
-        let blocks = blocks(grid.global(), grid.local(), &self.handles.bounds)
+        if !Arc::ptr_eq(&self.context, &queue.stream.context) {
+            return Err(Failure::FOREIGN);
+        }
+        let local = grid.local.as_ref().map(Extent::padded);
+        let blocks = blocks(grid.global.padded(), local, &self.handles.bounds)
             .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
-        let local_bytes = self.values.local_bytes();
+        let local_bytes = self.values.local_bytes;
         if local_bytes > 0
             && local_bytes.saturating_add(self.handles.fixed_local) > DEFAULT_LOCAL_BYTES
         {
@@ -137,7 +163,7 @@ impl KernelObject {
             _ => (self.handles.plain, None),
         };
         let last = offset.as_ref().map(|offset| offset.as_ptr().cast::<u8>());
-        let count = self.values.count() + usize::from(last.is_some());
+        let count = self.values.parameters.len() + usize::from(last.is_some());
         let pointers = self.values.pointers().chain(last);
         let (mut few, mut many);
         let list: &mut [*mut c_void] = if count <= FEW {
@@ -150,43 +176,18 @@ impl KernelObject {
         for (place, pointer) in list.iter_mut().zip(pointers) {
             *place = pointer.cast_mut().cast();
         }
-        use_it(Launch {
-            function,
-            blocks,
-            local_bytes: c_uint::try_from(local_bytes).map_err(|_| REFUSED)?,
-            pointers: list,
-        })
-    }
-
-    /// Enqueues `launch` on `stream`.
-    ///
-    /// # Safety
-    ///
-    /// The kernel's context must be current and own the stream. Running the kernel on its arguments must be sound.
-    #[inline(always)]
-    unsafe fn put(
-        &self,
-        functions: &Functions,
-        stream: CUstream,
-        launch: Launch<'_>,
-    ) -> Result<()> {
-        let Blocks { groups, items } = launch.blocks;
-        // SAFETY: the kernel is alive. There is one pointer per parameter, valid for the parameter's size, and the
-        // driver copies the bytes before it returns. The caller guarantees the rest.
-        self.context.check(LAUNCH, unsafe {
-            (functions.cuLaunchKernel.pass())(
-                launch.function,
-                groups[0],
-                groups[1],
-                groups[2],
-                items[0],
-                items[1],
-                items[2],
-                launch.local_bytes,
-                stream,
-                launch.pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
+        let ([x, y, z], [items_x, items_y, items_z]) = (blocks.groups, blocks.items);
+        use_it(&CUDA_KERNEL_NODE_PARAMS {
+            func: function,
+            gridDimX: x,
+            gridDimY: y,
+            gridDimZ: z,
+            blockDimX: items_x,
+            blockDimY: items_y,
+            blockDimZ: items_z,
+            sharedMemBytes: c_uint::try_from(local_bytes).map_err(|_| REFUSED)?,
+            kernelParams: list.as_mut_ptr(),
+            ..Zeroable::zeroed()
         })
     }
 
@@ -197,51 +198,16 @@ impl KernelObject {
             return Ok(());
         }
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        let most = self
-            .handles
-            .max_local
-            .saturating_sub(self.handles.fixed_local);
+        let most = self.context.device.facts.local_memory_bytes;
+        let most = most.saturating_sub(self.handles.fixed_local as u64);
         let most = c_int::try_from(most).unwrap_or(c_int::MAX);
-        for function in [Some(self.handles.plain), self.handles.offset_variant]
-            .into_iter()
-            .flatten()
-        {
+        for function in std::iter::once(self.handles.plain).chain(self.handles.offset_variant) {
             // SAFETY: the kernel is alive. The request is always for the same size, so it never lowers the limit
             // below the needs of another launch.
             unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
         }
         self.opted_in.store(true, Ordering::Relaxed);
         Ok(())
-    }
-
-    #[inline]
-    fn is_for(&self, queue: &Queue) -> Result<()> {
-        if Arc::ptr_eq(&self.context, &queue.stream.context) {
-            return Ok(());
-        }
-        Err(Failure::FOREIGN)
-    }
-}
-
-impl KernelObject {
-    /// Enqueues the kernel without an event.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
-    pub(crate) unsafe fn enqueue_without_event(
-        &self,
-        queue: &Queue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<()> {
-        self.is_for(queue)?;
-        self.prepare(grid, |launch| {
-            queue.submit_without_event(after, |functions, stream| {
-                // SAFETY: the context is current and the stream belongs to it; the caller guarantees the rest.
-                unsafe { self.put(functions, stream, launch) }
-            })
-        })
     }
 }
 
@@ -285,10 +251,6 @@ impl Values {
         }
     }
 
-    fn count(&self) -> usize {
-        self.parameters.len()
-    }
-
     /// Sets the bytes of parameter `index`.
     ///
     /// # Errors
@@ -296,29 +258,26 @@ impl Values {
     /// Fails if the parameter does not exist or its size differs.
     #[inline]
     fn set(&mut self, index: usize, value: &[u8]) -> Result<()> {
-        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
-        if size != value.len() {
+        let bytes = self.bytes_of(index)?;
+        if bytes.len() != value.len() {
             return Err(REFUSED);
         }
-        self.bytes[offset..offset + size].copy_from_slice(value);
-        self.no_memory(index);
+        bytes.copy_from_slice(value);
         Ok(())
     }
 
-    /// Releases the work-group memory of parameter `index`, if any.
+    /// Returns the bytes of parameter `index`, which no longer has work-group memory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the parameter does not exist.
     #[inline]
-    fn no_memory(&mut self, index: usize) {
+    fn bytes_of(&mut self, index: usize) -> Result<&mut [u8]> {
+        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
         if self.local[index].take().is_some() {
             self.lay_out();
         }
-    }
-
-    /// Zeroes parameter `index`, which is a pointer, or a struct that contains only a pointer.
-    fn set_null(&mut self, index: usize) -> Result<()> {
-        let Slot { offset, size } = *self.parameters.get(index).ok_or(REFUSED)?;
-        self.bytes[offset..offset + size].fill(0);
-        self.no_memory(index);
-        Ok(())
+        Ok(&mut self.bytes[offset..offset + size])
     }
 
     /// Sets the work-group memory size for parameter `index`. The index after the last parameter stands for the
@@ -354,11 +313,6 @@ impl Values {
             self.bytes[place].copy_from_slice(&offset[..parameter.size]);
         }
         self.local_bytes = end;
-    }
-
-    #[inline]
-    fn local_bytes(&self) -> usize {
-        self.local_bytes
     }
 
     /// Returns the address of each argument, in parameter order. Each address is valid for reads of the parameter's
@@ -399,7 +353,7 @@ mod tests {
         values.set(3, &7i32.to_le_bytes()).unwrap();
         assert_eq!(values.bytes[..8], 0x1122_3344_5566_7788u64.to_le_bytes());
         assert_eq!(values.bytes[24..], 7i32.to_le_bytes());
-        values.set_null(0).unwrap();
+        values.bytes_of(0).unwrap().fill(0);
         assert_eq!(values.bytes[..8], [0; 8]);
         let base = values.bytes.as_ptr();
         let places: Vec<usize> = values
@@ -415,7 +369,7 @@ mod tests {
         assert_eq!(values.set(0, &[0; 4]), Err(REFUSED));
         assert_eq!(values.set(3, &[0; 8]), Err(REFUSED));
         assert_eq!(values.set(4, &[0; 8]), Err(REFUSED));
-        assert_eq!(values.set_null(4), Err(REFUSED));
+        assert_eq!(values.bytes_of(4), Err(REFUSED));
         assert_eq!(values.set_local(5, 16), Err(REFUSED));
         assert_eq!(Values::new(Vec::new()).set(0, &[]), Err(REFUSED));
     }
@@ -430,13 +384,13 @@ mod tests {
         };
         values.set_local(1, 12).unwrap();
         values.set_local(2, 1000).unwrap();
-        assert_eq!((offsets(&values), values.local_bytes()), ((0, 128), 1128));
+        assert_eq!((offsets(&values), values.local_bytes), ((0, 128), 1128));
         values.set_local(4, 20).unwrap();
-        assert_eq!((offsets(&values), values.local_bytes()), ((32, 128), 1128));
+        assert_eq!((offsets(&values), values.local_bytes), ((32, 128), 1128));
         values.set_local(1, 0).unwrap();
-        assert_eq!((offsets(&values), values.local_bytes()), ((20, 128), 1128));
+        assert_eq!((offsets(&values), values.local_bytes), ((20, 128), 1128));
         // The argument at index 2 is no longer a local accessor.
         values.set(2, &[0; 8]).unwrap();
-        assert_eq!(values.local_bytes(), 20);
+        assert_eq!(values.local_bytes, 20);
     }
 }

@@ -11,9 +11,9 @@ pub(crate) struct Memory {
     pub(crate) pointer: CUdeviceptr,
     /// `None` for plain buffers, whose address the public API does not expose.
     pub(crate) kind: Option<UsmKind>,
-    size: usize,
+    pub(crate) size: usize,
     /// Keeps another library's memory alive.
-    owner: Option<Owner>,
+    pub(crate) owner: Option<Owner>,
 }
 
 impl Memory {
@@ -60,38 +60,11 @@ impl Memory {
             owner: None,
         })
     }
-
-    /// Adopts another library's memory, which `owner` keeps alive.
-    ///
-    /// # Safety
-    ///
-    /// The address must be valid for `size` bytes on the device of `context` as long as `owner` lives.
-    pub(crate) unsafe fn adopt(
-        context: Arc<Context>,
-        handle: MemoryHandle,
-        size: usize,
-        owner: Owner,
-    ) -> Result<Self> {
-        let MemoryHandle::Address(pointer) = handle else {
-            return Err(Failure::FOREIGN);
-        };
-        Ok(Self {
-            context,
-            pointer,
-            kind: None,
-            size,
-            owner: Some(owner),
-        })
-    }
 }
 
 impl DriverMemory for Memory {
-    fn context(&self) -> AnyContext {
-        self.context.clone()
-    }
-
-    fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.context).addr()
+    fn context(&self) -> &dyn DriverContext {
+        &*self.context
     }
 
     fn size(&self) -> usize {
@@ -100,15 +73,6 @@ impl DriverMemory for Memory {
 
     fn native(&self, offset: usize) -> MemoryHandle {
         MemoryHandle::Address(self.pointer + offset as u64)
-    }
-
-    fn part_alignment(&self) -> Option<usize> {
-        None
-    }
-
-    /// Returns the minimum alignment of every allocation (CUDA C Programming Guide, "Device Memory Accesses").
-    fn least_alignment(&self) -> u64 {
-        256
     }
 
     fn address(&self) -> Option<u64> {
@@ -137,19 +101,13 @@ impl Drop for Memory {
         let owner = self.owner.take();
         if self.context.finish_all().is_err() {
             std::mem::forget(owner);
-            return;
-        }
-        if owner.is_some() {
-            return;
-        }
-        let Ok(functions) = self.context.enter() else {
-            return;
-        };
-        // SAFETY: the memory is owned, and all commands that use it have finished.
-        unsafe {
-            match (self.kind, self.host_pointer()) {
-                (Some(UsmKind::Host), Some(host)) => (functions.cuMemFreeHost.pass())(host),
-                _ => (functions.cuMemFree_v2.pass())(self.pointer),
+        } else if owner.is_none() {
+            // SAFETY: the memory is owned, and all commands that use it have finished.
+            let _ = unsafe {
+                match (self.kind, self.host_pointer()) {
+                    (Some(UsmKind::Host), Some(host)) => call!(self.context => cuMemFreeHost(host)),
+                    _ => call!(self.context => cuMemFree_v2(self.pointer)),
+                }
             };
         }
     }

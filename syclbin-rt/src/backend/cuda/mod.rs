@@ -7,16 +7,22 @@
 //! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)), which
 //! fails if a kernel has destroyed that context.
 
-/// Calls a driver function in `$context`, which becomes the current context.
+/// Calls a driver function in `$context`, which becomes the current context, or in any context. For an optional
+/// function, `$driver` names the drivers that provide it.
 macro_rules! call {
+    (in any context, $functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
+        check(stringify!($name), ($functions.$name.pass())($($argument),*))
+    };
     ($context:expr => $name:ident($($argument:expr),* $(,)?)) => {
-        match $context.enter() {
-            Ok(functions) => $context.check(
-                stringify!($name),
-                (functions.$name.pass())($($argument),*),
-            ),
-            Err(failure) => Err(failure),
-        }
+        $context.enter().and_then(|functions| {
+            $context.check(stringify!($name), (functions.$name.pass())($($argument),*))
+        })
+    };
+    ($context:expr, $driver:literal => $name:ident($($argument:expr),* $(,)?)) => {
+        $context.enter().and_then(|functions| {
+            let function = functions.$name.ok_or(Failure::missing(stringify!($name), $driver))?;
+            $context.check(stringify!($name), (function.pass())($($argument),*))
+        })
     };
 }
 

@@ -2,7 +2,7 @@
 //! Programs: modules that the driver has compiled, linked and loaded into a context.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::*;
@@ -54,13 +54,9 @@ impl Program {
             Kind::Ptx => terminated(&source.code),
             Kind::Native => source.code.to_vec(),
         });
-        let mut codes: Vec<Vec<u8>> = codes.collect();
-        let program = match codes.pop() {
-            Some(code) if codes.is_empty() => Self::load(context, kind, code)?,
-            last => {
-                codes.extend(last);
-                Self::load(context, Kind::Native, link(context, kind, &codes)?)?
-            }
+        let program = match <[Vec<u8>; 1]>::try_from(codes.collect::<Vec<_>>()) {
+            Ok([code]) => Self::load(context, kind, code)?,
+            Err(codes) => Self::load(context, Kind::Native, link(context, kind, &codes)?)?,
         };
         for (name, bytes) in sources.iter().flat_map(|source| &source.constants) {
             program.set(name, bytes)?;
@@ -74,7 +70,8 @@ impl Program {
         // its own length. There are `OPTIONS` names and values, and the log buffers that they point to are alive.
         let loaded = unsafe {
             call!(context => cuModuleLoadDataEx(
-                &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names(), jit.values()
+                &raw mut handle, words.as_ptr().cast::<c_void>(), OPTIONS, jit.names.as_mut_ptr(),
+                jit.values.as_mut_ptr()
             ))
         };
         gate::close_at_exit(&raw const *context.device.functions, Stage::FirstProgram);
@@ -130,8 +127,8 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
-        Kernel::new(self, &symbol, slots).map(AnyKernel::from)
+    fn kernel(self: Arc<Self>, symbol: CString, declared: Declared) -> Result<AnyKernel> {
+        Kernel::new(self, &symbol, declared).map(AnyKernel::from)
     }
 
     /// Returns the native code that was loaded, or compiles the PTX to native code. Specialization constants have their
@@ -148,29 +145,27 @@ impl DriverProgram for Program {
 
     /// Omits the variants that take an offset. Fails on drivers before CUDA 12.4, which cannot list kernels.
     fn kernel_names(&self) -> Result<Vec<String>> {
-        let functions = self.context.enter()?;
-        let (Some(count), Some(enumerate), Some(name)) = (
-            functions.cuModuleGetFunctionCount,
-            functions.cuModuleEnumerateFunctions,
-            functions.cuFuncGetName,
-        ) else {
-            let (function, needs) = ("cuModuleEnumerateFunctions", "a CUDA 12.4 driver");
-            return Err(Failure::Missing { function, needs });
-        };
         let mut found = 0;
         // SAFETY: the module is loaded; the call writes one value through a valid pointer.
-        let code = unsafe { (count.pass())(&raw mut found, self.handle) };
-        self.context.check("cuModuleGetFunctionCount", code)?;
-        let mut kernels = vec![std::ptr::null_mut(); found as usize];
+        unsafe {
+            call!(self.context, "a CUDA 12.4 driver" => cuModuleGetFunctionCount(
+                &raw mut found, self.handle
+            ))
+        }?;
+        let mut kernels = vec![null_mut(); found as usize];
         // SAFETY: as above; the vector has space for all `found` handles.
-        let code = unsafe { (enumerate.pass())(kernels.as_mut_ptr(), found, self.handle) };
-        self.context.check("cuModuleEnumerateFunctions", code)?;
+        unsafe {
+            call!(self.context, "a CUDA 12.4 driver" => cuModuleEnumerateFunctions(
+                kernels.as_mut_ptr(), found, self.handle
+            ))
+        }?;
         let mut names = Vec::with_capacity(kernels.len());
         for kernel in kernels {
-            let mut text = std::ptr::null();
+            let mut text = null();
             // SAFETY: the kernel belongs to the module; the call writes one pointer through a valid pointer.
-            let code = unsafe { (name.pass())(&raw mut text, kernel) };
-            self.context.check("cuFuncGetName", code)?;
+            unsafe {
+                call!(self.context, "a CUDA 12.4 driver" => cuFuncGetName(&raw mut text, kernel))
+            }?;
             if !text.is_null() {
                 // SAFETY: the driver's names are NUL-terminated and live as long as the module.
                 let text = unsafe { CStr::from_ptr(text) };
@@ -197,11 +192,9 @@ fn without_offset_variants(names: Vec<String>) -> Vec<String> {
 impl Drop for Program {
     fn drop(&mut self) {
         // Wait, because the program's kernels may still be running. If waiting fails, leak the program.
-        if self.context.finish_all().is_ok()
-            && let Ok(functions) = self.context.enter()
-        {
+        if self.context.finish_all().is_ok() {
             // SAFETY: the module is owned. Its kernels keep this value alive, so none are left.
-            unsafe { (functions.cuModuleUnload.pass())(self.handle) };
+            let _ = unsafe { call!(self.context => cuModuleUnload(self.handle)) };
         }
     }
 }
@@ -225,10 +218,8 @@ const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
 /// Links `codes` into native code for the device of `context`.
 fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>, BuildError> {
     let mut linker = Linker::new(context)?;
-    for (number, code) in codes.iter().enumerate() {
-        linker.add(number, kind, code)?;
-    }
-    let binary = linker.complete()?;
+    let linked = linker.link(kind, codes);
+    let binary = linked.map_err(|failure| linker.jit.failed(failure))?;
     log_warnings(&context.device.facts, || text(&linker.jit.remarks));
     Ok(binary)
 }
@@ -243,11 +234,10 @@ struct Linker<'j> {
 impl<'j> Linker<'j> {
     fn new(context: &'j Arc<Context>) -> Result<Self, BuildError> {
         let (mut jit, mut handle) = (Box::new(Jit::new()), null_mut());
+        let (names, values) = (jit.names.as_mut_ptr(), jit.values.as_mut_ptr());
         // SAFETY: the context is current. There are `OPTIONS` names and values, which live as long as the linker. The
         // call writes one handle through a valid pointer.
-        unsafe {
-            call!(context => cuLinkCreate_v2(OPTIONS, jit.names(), jit.values(), &raw mut handle))
-        }?;
+        unsafe { call!(context => cuLinkCreate_v2(OPTIONS, names, values, &raw mut handle)) }?;
         Ok(Self {
             context,
             handle,
@@ -255,36 +245,33 @@ impl<'j> Linker<'j> {
         })
     }
 
-    fn add(&mut self, number: usize, kind: Kind, code: &[u8]) -> Result<(), BuildError> {
-        let kind = match kind {
-            Kind::Ptx => CUjitInputType::CU_JIT_INPUT_PTX,
-            Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
-            Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
-        };
-        // The driver's messages contain this name.
-        let name = CString::new(format!("module {number}")).unwrap_or_default();
-        let words = aligned(code);
-        // SAFETY: the linker is alive, and `words` holds at least `code.len()` bytes. The driver neither modifies them
-        // nor keeps a reference after the call (CUDA driver API, cuLinkAddData).
-        let added = unsafe {
-            call!(self.context => cuLinkAddData_v2(
-                self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
-                name.as_ptr(), 0, null_mut(), null_mut()
-            ))
-        };
-        added.map_err(|failure| self.jit.failed(failure))
-    }
-
-    fn complete(&mut self) -> Result<Vec<u8>, BuildError> {
+    fn link(&mut self, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>> {
+        for (number, code) in codes.iter().enumerate() {
+            let kind = match kind {
+                Kind::Ptx => CUjitInputType::CU_JIT_INPUT_PTX,
+                Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
+                Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
+            };
+            // The driver's messages contain this name.
+            let name = CString::new(format!("module {number}")).unwrap_or_default();
+            let words = aligned(code);
+            // SAFETY: the linker is alive, and `words` holds at least `code.len()` bytes. The driver neither modifies
+            // them nor keeps a reference after the call (CUDA driver API, cuLinkAddData).
+            unsafe {
+                call!(self.context => cuLinkAddData_v2(
+                    self.handle, kind, words.as_ptr().cast::<c_void>().cast_mut(), code.len(),
+                    name.as_ptr(), 0, null_mut(), null_mut()
+                ))
+            }?;
+        }
         let (mut binary, mut size) = (null_mut(), 0);
         // SAFETY: the linker is alive; the call writes two values through valid pointers.
-        let mut completed = unsafe {
+        unsafe {
             call!(self.context => cuLinkComplete(self.handle, &raw mut binary, &raw mut size))
-        };
+        }?;
         if binary.is_null() {
-            completed = completed.and(self.context.check("cuLinkComplete", INVALID_VALUE));
+            return Err(invalid("cuLinkComplete"));
         }
-        completed.map_err(|failure| self.jit.failed(failure))?;
         // SAFETY: `binary` points to `size` bytes, which the driver keeps alive until the linker is destroyed.
         let bytes = unsafe { std::slice::from_raw_parts(binary.cast::<u8>(), size) };
         Ok(bytes.to_vec())
@@ -293,10 +280,8 @@ impl<'j> Linker<'j> {
 
 impl Drop for Linker<'_> {
     fn drop(&mut self) {
-        if let Ok(functions) = self.context.enter() {
-            // SAFETY: the linker is owned.
-            unsafe { (functions.cuLinkDestroy.pass())(self.handle) };
-        }
+        // SAFETY: the linker is owned.
+        let _ = unsafe { call!(self.context => cuLinkDestroy(self.handle)) };
     }
 }
 
@@ -336,28 +321,18 @@ impl Jit {
         }
     }
 
-    fn names(&mut self) -> *mut CUjit_option {
-        self.names.as_mut_ptr()
-    }
-
-    fn values(&mut self) -> *mut *mut c_void {
-        self.values.as_mut_ptr()
-    }
-
     /// Combines the failure of a call with the driver's log.
     fn failed(&self, failure: Failure) -> BuildError {
         BuildError {
-            failure,
             log: text(&self.errors),
-            advice: None,
+            ..failure.into()
         }
     }
 }
 
 /// Returns the log up to its first NUL.
 fn text(log: &[u8]) -> String {
-    let end = log.iter().position(|byte| *byte == 0);
-    let said = log.get(..end.unwrap_or(log.len())).unwrap_or_default();
+    let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(said).trim_end().to_owned()
 }
 

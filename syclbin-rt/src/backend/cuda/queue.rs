@@ -78,20 +78,6 @@ impl Queue {
         Ok(Event::new(&self.stream, call, self.stream.count(), None))
     }
 
-    /// Enqueues `commands` without an event, for a command that is never waited for individually.
-    #[inline]
-    pub(crate) fn submit_without_event(
-        &self,
-        after: &WaitList<'_>,
-        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
-    ) -> Result<()> {
-        let functions = self.stream.context.enter()?;
-        self.make_wait(after)?;
-        commands(functions, self.stream.handle)?;
-        self.stream.count();
-        Ok(())
-    }
-
     #[cold]
     fn submit_timed(
         &self,
@@ -127,7 +113,7 @@ impl Queue {
         for event in after.iter() {
             let event = event.cuda()?;
             // Commands on the same stream run in order anyway.
-            if !Arc::ptr_eq(event.stream(), &self.stream)
+            if !Arc::ptr_eq(&event.stream, &self.stream)
                 && let Some(mark) = event.mark()?
             {
                 // SAFETY: the stream is alive and belongs to the event's context.
@@ -149,7 +135,7 @@ impl DriverQueue for Queue {
     }
 
     fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.stream.context).addr()
+        self.stream.context.address()
     }
 
     fn native(&self) -> QueueHandle {

@@ -6,7 +6,7 @@
 //! so far. Queues with profiling are an exception: they record the times of each command immediately.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::CUevent_flags as Flags;
@@ -81,10 +81,6 @@ impl Stream {
         self.queued.load(Ordering::Acquire)
     }
 
-    fn ended_up_to(&self, number: u64) {
-        self.ended.fetch_max(number, Ordering::AcqRel);
-    }
-
     pub(crate) fn is_busy(&self) -> bool {
         !self.has_ended(self.last())
     }
@@ -98,7 +94,7 @@ impl Stream {
         let last = self.last();
         // SAFETY: the stream is alive.
         unsafe { call!(self.context => cuStreamSynchronize(self.handle)) }?;
-        self.ended_up_to(last);
+        self.ended.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
 
@@ -107,7 +103,7 @@ impl Stream {
         let last = self.last();
         // SAFETY: the stream is alive and belongs to the context.
         unsafe { self.context.settle(self.handle) }?;
-        self.ended_up_to(last);
+        self.ended.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
 
@@ -142,7 +138,7 @@ impl Stream {
         };
         let reached = mark.is_reached()?;
         if reached {
-            self.ended_up_to(upto);
+            self.ended.fetch_max(upto, Ordering::AcqRel);
         }
         Ok(reached)
     }
@@ -158,7 +154,7 @@ impl Stream {
         }
         if let Some((upto, mark)) = self.mark(number)? {
             mark.wait()?;
-            self.ended_up_to(upto);
+            self.ended.fetch_max(upto, Ordering::AcqRel);
         }
         Ok(())
     }
@@ -166,12 +162,10 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if !self.foreign
-            && let Ok(functions) = self.context.enter()
-        {
+        if !self.foreign {
             // SAFETY: the stream is owned. If commands are still running, the driver keeps it until they have ended
             // (CUDA driver API, cuStreamDestroy).
-            unsafe { (functions.cuStreamDestroy_v2.pass())(self.handle) };
+            let _ = unsafe { call!(self.context => cuStreamDestroy_v2(self.handle)) };
         }
     }
 }
@@ -180,11 +174,9 @@ impl Drop for Stream {
 const SPIN: Duration = Duration::from_micros(50);
 
 /// A context's unused driver events, kept for reuse.
+/// The second list contains the events that record the time.
 #[derive(Default)]
-pub(crate) struct Pool {
-    plain: Mutex<Vec<Free>>,
-    timed: Mutex<Vec<Free>>,
-}
+pub(crate) struct Pool([Mutex<Vec<Free>>; 2]);
 
 struct Free(CUevent);
 
@@ -194,7 +186,7 @@ unsafe impl Send for Free {}
 /// A recorded CUDA event, which returns to the pool when dropped.
 pub(crate) struct Mark {
     context: Arc<Context>,
-    handle: CUevent,
+    pub(crate) handle: CUevent,
     timed: bool,
 }
 
@@ -204,10 +196,6 @@ unsafe impl Send for Mark {}
 unsafe impl Sync for Mark {}
 
 impl Mark {
-    pub(crate) fn handle(&self) -> CUevent {
-        self.handle
-    }
-
     /// Records a mark after all commands in `stream`. If `timed`, the mark also records the time.
     ///
     /// # Safety
@@ -218,28 +206,24 @@ impl Mark {
         stream: CUstream,
         timed: bool,
     ) -> Result<Self> {
+        let unused = context.pool.of(timed).pop();
+        let mut handle = unused.map_or(std::ptr::null_mut(), |Free(handle)| handle);
+        if handle.is_null() {
+            let mut flags = Flags::CU_EVENT_BLOCKING_SYNC.0;
+            if !timed {
+                flags |= Flags::CU_EVENT_DISABLE_TIMING.0;
+            }
+            // SAFETY: the context is current; the call writes one handle through a valid pointer.
+            unsafe { call!(context => cuEventCreate(&raw mut handle, flags)) }?;
+        }
         let mark = Self {
             context: Arc::clone(context),
-            handle: Self::take(context, timed)?,
+            handle,
             timed,
         };
         // SAFETY: the event and the stream are alive and belong to this context; nothing else uses the event.
-        unsafe { call!(context => cuEventRecord(mark.handle, stream)) }?;
+        unsafe { call!(context => cuEventRecord(handle, stream)) }?;
         Ok(mark)
-    }
-
-    fn take(context: &Context, timed: bool) -> Result<CUevent> {
-        if let Some(Free(handle)) = context.pool.of(timed).pop() {
-            return Ok(handle);
-        }
-        let mut flags = Flags::CU_EVENT_BLOCKING_SYNC.0;
-        if !timed {
-            flags |= Flags::CU_EVENT_DISABLE_TIMING.0;
-        }
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the context is current; the call writes one handle through a valid pointer.
-        unsafe { call!(context => cuEventCreate(&raw mut handle, flags)) }?;
-        Ok(handle)
     }
 
     pub(crate) fn is_reached(&self) -> Result<bool> {
@@ -306,7 +290,7 @@ impl Drop for Mark {
 
 impl Pool {
     fn of(&self, timed: bool) -> std::sync::MutexGuard<'_, Vec<Free>> {
-        let events = if timed { &self.timed } else { &self.plain };
+        let events = &self.0[usize::from(timed)];
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -327,15 +311,10 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The time of the first base event in nanoseconds, large enough that earlier times are not negative.
 const START: i64 = 1_000_000_000;
 
-/// The clock of a context. Once running, it keeps the context alive.
+/// The clock of a context: the host's time when the clock started, and the latest base event. Once running, the clock
+/// keeps the context alive.
 #[derive(Default)]
-pub(crate) struct Clock(Mutex<Option<Running>>);
-
-struct Running {
-    /// The host's time when the clock started.
-    begun: Instant,
-    base: Arc<Base>,
-}
+pub(crate) struct Clock(Mutex<Option<(Instant, Arc<Base>)>>);
 
 /// The event from which the times of later events are measured.
 pub(crate) struct Base {
@@ -343,7 +322,6 @@ pub(crate) struct Base {
     recorded: Instant,
     /// The previous base event and its time; `None` for the first.
     before: Option<(Arc<Mark>, i64)>,
-    time: OnceLock<i64>,
 }
 
 impl Clock {
@@ -357,54 +335,43 @@ impl Clock {
         context: &Arc<Context>,
         stream: CUstream,
     ) -> Result<(Arc<Base>, i64)> {
+        let record = |before| {
+            // SAFETY: the caller guarantees this.
+            let mark = Arc::new(unsafe { Mark::record(context, stream, true) }?);
+            let recorded = Instant::now();
+            Ok(Arc::new(Base {
+                mark,
+                recorded,
+                before,
+            }))
+        };
         let _guard = CallGuard::new();
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = &mut *running else {
-            // SAFETY: the caller guarantees this.
-            let mark = unsafe { Mark::record(context, stream, true) }?;
-            mark.sleep()?;
-            let begun = Instant::now();
-            let base = Arc::new(Base {
-                mark: Arc::new(mark),
-                recorded: begun,
-                before: None,
-                time: OnceLock::from(START),
-            });
-            *running = Some(Running {
-                begun,
-                base: Arc::clone(&base),
-            });
+        let Some((begun, base)) = &mut *running else {
+            let base: Arc<Base> = record(None)?;
+            base.mark.sleep()?;
+            *running = Some((Instant::now(), Arc::clone(&base)));
             return Ok((base, START));
         };
         // A base event has no time until it is reached, and the next base event needs that time.
-        if known.base.recorded.elapsed() > FRESH
-            && known.base.mark.is_reached()?
-            && let Ok(time) = known.base.time()
+        if base.recorded.elapsed() > FRESH
+            && base.mark.is_reached()?
+            && let Ok(time) = base.time()
         {
-            known.base = Arc::new(Base {
-                // SAFETY: the caller guarantees this.
-                mark: Arc::new(unsafe { Mark::record(context, stream, true) }?),
-                recorded: Instant::now(),
-                before: Some((Arc::clone(&known.base.mark), time)),
-                time: OnceLock::new(),
-            });
+            *base = record(Some((Arc::clone(&base.mark), time)))?;
         }
-        let elapsed = i64::try_from(known.begun.elapsed().as_nanos()).unwrap_or(i64::MAX);
-        Ok((Arc::clone(&known.base), START.saturating_add(elapsed)))
+        let elapsed = i64::try_from(begun.elapsed().as_nanos()).unwrap_or(i64::MAX);
+        Ok((Arc::clone(base), START.saturating_add(elapsed)))
     }
 }
 
 impl Base {
     /// Returns the time of the base event, which must have been reached.
     fn time(&self) -> Result<i64> {
-        if let Some(time) = self.time.get() {
-            return Ok(*time);
+        match &self.before {
+            Some((before, time)) => Ok(time.saturating_add(self.mark.since(before)?)),
+            None => Ok(START),
         }
-        let time = match &self.before {
-            Some((before, time)) => time.saturating_add(self.mark.since(before)?),
-            None => START,
-        };
-        Ok(*self.time.get_or_init(|| time))
     }
 
     /// Returns the time of `mark`, which must have been reached.

@@ -10,6 +10,7 @@ use crate::backend::guard::{self, Side};
 
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
+    pub(crate) functions: &'static Functions,
     pub(crate) handle: cl_context,
     /// Whether another library created the context.
     foreign: bool,
@@ -23,29 +24,15 @@ unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// The contexts in use, with their devices. Stored here so that devices have no interior mutability and can be keys
-/// in maps and sets.
-static IN_USE: Mutex<Vec<(&'static DriverDevice, Weak<Context>)>> = Mutex::new(Vec::new());
+/// The contexts in use. Stored here so that devices have no interior mutability and can be keys in maps and sets.
+static IN_USE: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 impl Context {
     /// Returns the shared context of `device`, creating it if none is in use.
     ///
     /// The device's queues can share buffers and kernels, because all of them use this context.
     pub(crate) fn shared(device: &'static DriverDevice) -> Result<Arc<Self>> {
-        let _guard = CallGuard::new();
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        in_use.retain(|(_, context)| context.strong_count() > 0);
-        let contexts = in_use.iter();
-        let shared = contexts
-            .filter(|(other, _)| std::ptr::eq(*other, device))
-            .filter_map(|(_, context)| context.upgrade())
-            .find(|context| !context.foreign);
-        if let Some(context) = shared {
-            return Ok(context);
-        }
-        let context = Arc::new(Self::new(device)?);
-        in_use.push((device, Arc::downgrade(&context)));
-        Ok(context)
+        Self::in_use(device, |context| !context.foreign, || Self::new(device))
     }
 
     /// Returns the context with this handle if it is in use, or else adopts the foreign context.
@@ -57,25 +44,29 @@ impl Context {
         device: &'static DriverDevice,
         handle: cl_context,
     ) -> Result<Arc<Self>> {
+        let is_it = |context: &Self| context.handle == handle;
+        Self::in_use(device, is_it, || {
+            // SAFETY: the context is alive; the retained reference is released on drop.
+            unsafe { call!(device.functions => clRetainContext(handle)) }?;
+            Ok(Self::own(device, handle, true))
+        })
+    }
+
+    /// Returns a context of `device` that is in use and that `is_it` accepts, or else creates one with `new`.
+    fn in_use(
+        device: &'static DriverDevice,
+        is_it: impl Fn(&Self) -> bool,
+        new: impl FnOnce() -> Result<Self>,
+    ) -> Result<Arc<Self>> {
         let _guard = CallGuard::new();
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = in_use.iter().filter_map(|(_, context)| context.upgrade());
-        let same =
-            |context: &Arc<Self>| context.handle == handle && std::ptr::eq(context.device, device);
-        if let Some(context) = known.find(same) {
+        in_use.retain(|context| context.strong_count() > 0);
+        let mut known = in_use.iter().filter_map(Weak::upgrade);
+        if let Some(context) = known.find(|one| std::ptr::eq(one.device, device) && is_it(one)) {
             return Ok(context);
         }
-        // SAFETY: the context is alive; the retained reference is released on drop.
-        unsafe { call!(device.functions => clRetainContext(handle)) }?;
-        gate::close_at_exit(device.platform, Stage::FirstContext);
-        let context = Arc::new(Self {
-            device,
-            handle,
-            foreign: true,
-            guard: guarded_side(device),
-            queues: LiveQueues::new(),
-        });
-        in_use.push((device, Arc::downgrade(&context)));
+        let context = Arc::new(new()?);
+        in_use.push(Arc::downgrade(&context));
         Ok(context)
     }
 
@@ -94,25 +85,23 @@ impl Context {
             let (properties, device_id) = (properties.as_ptr(), &raw const device.id);
             create!(device.functions => clCreateContext(properties, 1, device_id, callback, none))
         }?;
+        Ok(Self::own(device, handle, false))
+    }
+
+    /// Takes ownership of a reference to the driver's context.
+    fn own(device: &'static DriverDevice, handle: cl_context, foreign: bool) -> Self {
         gate::close_at_exit(device.platform, Stage::FirstContext);
-        Ok(Self {
+        // Ignore an invalid value, and a device that cannot guard buffers: creating a queue reports both.
+        let requested = guard::requested().ok().flatten();
+        Self {
             device,
+            functions: device.functions,
             handle,
-            foreign: false,
-            guard: guarded_side(device),
+            foreign,
+            guard: requested.filter(|_| device.facts.guards_buffers),
             queues: LiveQueues::new(),
-        })
+        }
     }
-
-    pub(crate) fn functions(&self) -> &'static Functions {
-        self.device.functions
-    }
-}
-
-fn guarded_side(device: &DriverDevice) -> Option<Side> {
-    // Ignore an invalid value, and a device that cannot guard buffers: creating a queue reports both.
-    let requested = guard::requested().ok().flatten();
-    requested.filter(|_| device.facts.guards_buffers)
 }
 
 impl DriverContext for Context {
@@ -142,6 +131,6 @@ impl DriverContext for Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; everything created from it holds a reference of its own.
-        unsafe { (self.functions().clReleaseContext.pass())(self.handle) };
+        unsafe { (self.functions.clReleaseContext.pass())(self.handle) };
     }
 }

@@ -9,20 +9,16 @@ use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 use super::*;
 
 impl Copies for Queue {
-    fn has_addresses(&self) -> bool {
-        self.context.device.extensions.usm.is_some()
-    }
-
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
         let memory = match kind {
-            None => Memory::object(&self.context, size),
+            None => Memory::object(&self.context, size, None),
             Some(kind) => Memory::addressed(&self.context, kind, size),
         };
         memory.map(AnyMemory::from)
     }
 
     fn allocate_with(&self, bytes: &[u8]) -> Result<Option<AnyMemory>> {
-        let memory = Memory::with_contents(&self.context, bytes)?;
+        let memory = Memory::object(&self.context, bytes.len(), Some(bytes))?;
         Ok(Some(AnyMemory::from(memory)))
     }
 
@@ -39,7 +35,7 @@ impl Copies for Queue {
         let (host, none) = (host.raw(), WaitList::NOTHING);
         // SAFETY: the call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe { self.enqueue_transfer(memory, offset, host, size, CL_TRUE, none) }?.wait()?;
-        self.waited();
+        self.pace.waited();
         Ok(())
     }
 
@@ -111,7 +107,7 @@ impl Copies for Queue {
         // SAFETY: the queue and the memory share a context, and the region is inside the memory. There are no events,
         // and the call writes only the status. It blocks until the mapped memory can be used.
         let mapped = unsafe {
-            create!(self.functions() => clEnqueueMapBuffer(
+            create!(self.functions => clEnqueueMapBuffer(
                 queue, object, CL_TRUE, flags, offset, size, 0, no_events, none
             ))
         };
@@ -132,15 +128,11 @@ impl Copies for Queue {
         region: &Region,
         host: HostBytes,
         after: &WaitList<'_>,
-    ) -> Result<AnyEvent, TransferError> {
+    ) -> Result<AnyEvent> {
         let (memory, offset, size) = (&region.memory, region.offset, region.bytes());
         // SAFETY: the caller guarantees this.
         let event = unsafe { self.enqueue_transfer(memory, offset, host, size, CL_FALSE, after) };
-        event.map(AnyEvent::from).map_err(|mut unstarted| {
-            // The driver may have enqueued the copy without returning an event, so wait for the queue.
-            unstarted.may_run = unstarted.may_run && self.finish().is_err();
-            unstarted
-        })
+        event.map(AnyEvent::from)
     }
 }
 
@@ -160,16 +152,14 @@ impl Queue {
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
-    ) -> Result<Event, TransferError> {
+    ) -> Result<Event> {
         // SAFETY: the queue, the memory and the events share a context, and the region is inside the memory. The caller
         // guarantees that the host memory is valid.
         unsafe {
             match (self.handle_of(memory, offset, size)?, host) {
-                (Handle::Object(object), HostBytes::To(to)) => enqueue!(
-                    self, after => clEnqueueReadBuffer(object, blocking, offset, size, to)
-                ),
-                (Handle::Object(object), HostBytes::From(from)) => enqueue!(
-                    self, after => clEnqueueWriteBuffer(object, blocking, offset, size, from)
+                (Handle::Object(object), host) => enqueue_copy!(
+                    self, after, self.functions => clEnqueueReadBuffer
+                        | clEnqueueWriteBuffer(object, blocking, offset, size), host
                 ),
                 (Handle::Address { pointer, .. }, HostBytes::To(to)) => {
                     self.memcpy(to, pointer.byte_add(offset), size, blocking, after)
@@ -194,14 +184,14 @@ impl Queue {
         size: usize,
         blocking: cl_bool,
         after: &WaitList<'_>,
-    ) -> Result<Event, TransferError> {
+    ) -> Result<Event> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
         // SAFETY: the caller guarantees this. The driver function takes the blocking flag before the addresses.
         unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 
     /// Flushes an asynchronous command and returns its event.
-    fn started(&self, event: Result<Event, TransferError>) -> Result<AnyEvent> {
+    fn started(&self, event: Result<Event>) -> Result<AnyEvent> {
         let event = event?;
         self.flush()?;
         Ok(event.into())

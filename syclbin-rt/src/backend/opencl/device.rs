@@ -4,7 +4,7 @@
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use opencl_sys as cl;
 use opencl3::device::{
@@ -22,8 +22,7 @@ use super::*;
 pub(crate) struct Library {
     name: String,
     functions: Functions,
-    /// Filled once by [`Library::devices`], because devices compare by identity.
-    devices: OnceLock<Vec<DriverDevice>>,
+    devices: Devices<DriverDevice>,
 }
 
 static LOADED: Mutex<Vec<&'static Library>> = Mutex::new(Vec::new());
@@ -54,7 +53,7 @@ impl Library {
         let library = Box::leak(Box::new(Self {
             name: display.into_owned(),
             functions,
-            devices: OnceLock::new(),
+            devices: Devices::new(),
         }));
         loaded.push(library);
         Ok(library)
@@ -64,7 +63,6 @@ impl Library {
 /// A device of a loaded library. Both live until the process ends.
 pub(crate) struct DriverDevice {
     pub(crate) functions: &'static Functions,
-    pub(crate) library: &'static str,
     pub(crate) platform: cl_platform_id,
     pub(crate) id: cl_device_id,
     pub(crate) facts: Facts,
@@ -82,10 +80,6 @@ unsafe impl Sync for DriverDevice {}
 impl crate::backend::device::DriverDevice for DriverDevice {
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn library(&self) -> &'static str {
-        self.library
     }
 
     fn native(&self) -> DeviceHandle {
@@ -118,62 +112,31 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
-        let answers = facts(self.functions, self.platform, self.id);
-        let (mut facts, mut extensions) = answers.expect("the driver answers again");
-        facts.lifts_variables = true;
-        extensions.globals = None;
-        Some(Box::leak(Box::new(Self {
-            facts,
-            extensions,
-            ..*self
-        })))
+        let library = self.facts.library;
+        let again = Self::new(self.functions, library, self.platform, self.id, self.part);
+        let mut device = again.expect("the driver answers again");
+        device.facts.lifts_variables = true;
+        device.extensions.globals = None;
+        Some(Box::leak(Box::new(device)))
     }
 }
 
 impl Library {
-    /// Returns the devices. Caches the list unless it is empty, because devices compare by identity.
-    pub(crate) fn devices(&'static self) -> Result<&'static [DriverDevice]> {
-        /// Held while a driver first lists its devices: until PoCL (6.0) is initialized, it reports no devices to
-        /// other threads.
-        static LISTING: Mutex<()> = Mutex::new(());
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let _guard = CallGuard::new();
-        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices);
-        }
-        let mut devices = Vec::new();
-        // One failing platform or device must not hide the others.
-        let mut failed = None;
-        for platform in self.platforms()? {
-            let ids = self.device_ids(platform).unwrap_or_else(|failure| {
-                failed.get_or_insert(failure);
-                Vec::new()
-            });
-            for id in ids {
-                match facts(&self.functions, platform, id) {
-                    Ok((facts, extensions)) => devices.push(DriverDevice {
-                        functions: &self.functions,
-                        library: &self.name,
-                        platform,
-                        id,
-                        facts,
-                        extensions,
-                        part: None,
-                    }),
-                    Err(failure) => {
-                        failed.get_or_insert(failure);
-                    }
+    pub(crate) fn devices(&'static self) -> Result<Vec<Device>> {
+        let (functions, library) = (&self.functions, &*self.name);
+        self.devices.get(|| {
+            let mut devices = Vec::new();
+            for platform in self.platforms()? {
+                let new = |id| DriverDevice::new(functions, library, platform, id, None);
+                match self.device_ids(platform) {
+                    Ok(ids) => devices.extend(ids.into_iter().map(new)),
+                    // One failing platform must not hide the others.
+                    Err(failure) => devices.push(Err(failure)),
                 }
             }
-        }
-        gate::close_at_exit(&raw const *self, Stage::Listed);
-        if devices.is_empty() {
-            return failed.map_or(Ok(&[]), Err);
-        }
-        Ok(self.devices.get_or_init(|| devices))
+            gate::close_at_exit(&raw const *self, Stage::Listed);
+            Ok(devices)
+        })
     }
 
     fn platforms(&self) -> Result<Vec<cl_platform_id>> {
@@ -194,12 +157,38 @@ impl Library {
     }
 }
 
-/// Queries the facts and extension functions of a device.
-pub(crate) fn facts(
-    functions: &Functions,
-    platform: cl_platform_id,
-    id: cl_device_id,
-) -> Result<(Facts, Extensions)> {
+impl DriverDevice {
+    /// Queries the facts and extension functions of a device of `platform`.
+    pub(crate) fn new(
+        functions: &'static Functions,
+        library: &'static str,
+        platform: cl_platform_id,
+        id: cl_device_id,
+        part: Option<PartPosition>,
+    ) -> Result<Self> {
+        let mut facts = facts(functions, platform, id)?;
+        // Drivers older than OpenCL 1.2 may lack the lookup function, yet a loader forwards the call to every driver.
+        let extensions = if version_at_least(&facts.version, (1, 2)) {
+            // SAFETY: `platform` belongs to this library.
+            unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
+        } else {
+            Extensions::default()
+        };
+        facts.library = library;
+        facts.lifts_variables = extensions.globals.is_none();
+        facts.has_addresses = extensions.usm.is_some();
+        Ok(Self {
+            functions,
+            platform,
+            id,
+            facts,
+            extensions,
+            part,
+        })
+    }
+}
+
+fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> Result<Facts> {
     // SAFETY: `id` is a device of this library.
     let device = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) };
     let text = |name| device(name).text();
@@ -210,44 +199,20 @@ pub(crate) fn facts(
     let version = text(cl::CL_DEVICE_VERSION)?;
     let extensions = text(cl::CL_DEVICE_EXTENSIONS)?;
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
-    // Devices older than OpenCL 1.2 may reject this query, so ignore an error: if they support doubles, they list
-    // `cl_khr_fp64`, which `aspects_of` also checks.
-    let double_config = ulong(cl::CL_DEVICE_DOUBLE_FP_CONFIG).unwrap_or(0);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-    let has_usm = has(USM);
     // OpenCL 1.2 or an extension introduced these queries. A device that rejects a query lacks the feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
+    let has_usm = has(USM);
     let memory = |name| if has_usm { bits(name) } else { 0 };
-    let vendor = text(cl::CL_DEVICE_VENDOR)?;
-    // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
-    // other driver receives it.
-    let debug_info = vendor.contains("Intel");
-    let images = uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0;
-    let bits_of_queues = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
-    let queues = QueueAbilities {
-        out_of_order: bits_of_queues & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
-        profiling: bits_of_queues & cl::CL_QUEUE_PROFILING_ENABLE != 0,
-    };
-    let aspects = aspects_of(&Abilities {
-        kind,
-        vendor: &vendor,
-        extensions: &extensions,
-        doubles: double_config != 0,
-        images,
-        compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
-        linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
-        profiling: queues.profiling,
-        host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
-        device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
-        shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
-        system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
-        matrix_units: kind == DeviceKind::Cpu && host_has_matrix_units(),
-    });
-    let sub_group_sizes = has("cl_intel_required_subgroup_size")
-        .then(|| device(cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL).values().ok())
-        .flatten();
+    let queue_properties = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
+    // The query that an extension defines.
+    let extended = |extension, name| has(extension).then(|| device(name));
+    let sub_group_sizes = extended(
+        "cl_intel_required_subgroup_size",
+        cl::CL_DEVICE_SUB_GROUP_SIZES_INTEL,
+    );
     // Devices that cannot be partitioned may reject these queries.
     let ways: Vec<isize> = device(cl::CL_DEVICE_PARTITION_PROPERTIES)
         .values()
@@ -255,21 +220,22 @@ pub(crate) fn facts(
     let by_affinity = ways
         .contains(&cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN)
         .then_some(cl::CL_DEVICE_PARTITION_AFFINITY_DOMAIN);
-    let hardware = has("cl_intel_device_attribute_query")
-        .then(|| uint(cl::CL_DEVICE_IP_VERSION_INTEL).ok())
-        .flatten();
-    let uuid = has("cl_khr_device_uuid").then(|| device(cl::CL_DEVICE_UUID_KHR).value());
-    let pci_address = has("cl_khr_pci_bus_info")
-        .then(|| device(cl::CL_DEVICE_PCI_BUS_INFO_KHR).value())
-        .and_then(Result::ok)
-        .map(|[domain, bus, slot, function]: [cl_uint; 4]| {
-            format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")
-        });
+    let hardware = extended(
+        "cl_intel_device_attribute_query",
+        cl::CL_DEVICE_IP_VERSION_INTEL,
+    );
+    let uuid = extended("cl_khr_device_uuid", cl::CL_DEVICE_UUID_KHR);
+    let pci_address = extended("cl_khr_pci_bus_info", cl::CL_DEVICE_PCI_BUS_INFO_KHR);
+    let pci_address = pci_address.and_then(|query| query.value().ok());
+    let pci_address = pci_address.map(|[domain, bus, slot, function]: [cl_uint; 4]| {
+        format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")
+    });
     // This query fails on devices that do not support an intermediate language.
     let languages = text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default();
+    let alignment = uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? / 8;
     let mut facts = Facts {
         name: text(cl::CL_DEVICE_NAME)?,
-        vendor,
+        vendor: text(cl::CL_DEVICE_VENDOR)?,
         // SAFETY: `platform` belongs to this library.
         platform: unsafe { query!(functions => clGetPlatformInfo(platform, cl::CL_PLATFORM_NAME)) }
             .text()?,
@@ -281,7 +247,6 @@ pub(crate) fn facts(
             && version_at_least(&version, (2, 1))
             && languages.contains("SPIR-V"),
         spirv_versions: Version::list(&languages),
-        debug_info,
         // Work-group functions are mandatory in OpenCL 2. Since OpenCL 3.0, they are optional and can be queried.
         work_group_functions: !version_at_least(&version, (3, 0))
             || flag(cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT),
@@ -289,8 +254,11 @@ pub(crate) fn facts(
         memory_bytes: ulong(cl::CL_DEVICE_GLOBAL_MEM_SIZE)?,
         max_buffer_bytes: ulong(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
         local_memory_bytes: ulong(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
-        images,
-        queues,
+        images: uint(cl::CL_DEVICE_IMAGE_SUPPORT)? != 0,
+        queues: QueueAbilities {
+            out_of_order: queue_properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            profiling: queue_properties & cl::CL_QUEUE_PROFILING_ENABLE != 0,
+        },
         compute_units: uint(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
         partitions: Partitions {
             max_parts: uint(cl::CL_DEVICE_PARTITION_MAX_SUB_DEVICES).unwrap_or(0),
@@ -298,27 +266,36 @@ pub(crate) fn facts(
             counts: ways.contains(&cl::CL_DEVICE_PARTITION_BY_COUNTS),
             affinities: affinities(by_affinity.map_or(0, bits)),
         },
-        buffer_alignment: uint(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN)? as usize / 8,
+        buffer_alignment: alignment as usize,
+        least_alignment: alignment.into(),
         max_work_group_size: device(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).value()?,
         max_work_item_sizes: [0, 1, 2].map(size_of_dimension),
-        sub_group_sizes: sub_group_sizes.unwrap_or_default(),
-        aspects,
-        uuid: uuid.and_then(Result::ok),
+        sub_group_sizes: sub_group_sizes
+            .and_then(|query| query.values().ok())
+            .unwrap_or_default(),
+        uuid: uuid.and_then(|query| query.value().ok()),
         pci_address,
-        architecture: architecture(kind, hardware),
+        architecture: architecture(kind, hardware.and_then(|query| query.value().ok())),
         extensions,
         ..Facts::default()
     };
-    // Drivers older than OpenCL 1.2 may lack the lookup function, yet a loader forwards the call to every driver.
-    let extensions = if version_at_least(&facts.version, (1, 2)) {
-        // SAFETY: `platform` belongs to this library.
-        unsafe { Extensions::load(functions, platform, |name| facts.has(name)) }
-    } else {
-        Extensions::default()
-    };
-    facts.lifts_variables = extensions.globals.is_none();
     add_driver_facts(&mut facts);
-    Ok((facts, extensions))
+    facts.aspects = aspects_of(
+        &facts,
+        &Abilities {
+            // Devices older than OpenCL 1.2 may reject this query: if they support doubles, they list `cl_khr_fp64`,
+            // which `aspects_of` also checks.
+            doubles: bits(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
+            compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
+            linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
+            host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+            device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
+            shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+            system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+            matrix_units: facts.kind == DeviceKind::Cpu && host_has_matrix_units(),
+        },
+    );
+    Ok(facts)
 }
 
 /// Replaces the error `code`, by which a driver reports that there are no entries, with an empty list.
@@ -330,15 +307,13 @@ fn none_if<T>(code: i32, list: Result<Vec<T>>) -> Result<Vec<T>> {
 }
 
 fn kind(ty: cl_bitfield) -> DeviceKind {
-    if ty & CL_DEVICE_TYPE_GPU != 0 {
-        DeviceKind::Gpu
-    } else if ty & CL_DEVICE_TYPE_ACCELERATOR != 0 {
-        DeviceKind::Accelerator
-    } else if ty & CL_DEVICE_TYPE_CPU != 0 {
-        DeviceKind::Cpu
-    } else {
-        DeviceKind::Other
-    }
+    let kinds = [
+        (CL_DEVICE_TYPE_GPU, DeviceKind::Gpu),
+        (CL_DEVICE_TYPE_ACCELERATOR, DeviceKind::Accelerator),
+        (CL_DEVICE_TYPE_CPU, DeviceKind::Cpu),
+    ];
+    let kind = kinds.into_iter().find(|(bit, _)| ty & bit != 0);
+    kind.map_or(DeviceKind::Other, |(_, kind)| kind)
 }
 
 /// Returns the architecture of a device. `hardware` is the IP version of an Intel GPU.
@@ -353,14 +328,11 @@ fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture>
 
 /// Returns whether `version`, such as `OpenCL 3.0 (vendor info)`, is at least `wanted`.
 pub(crate) fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
-    let number = version.split_whitespace().nth(1).unwrap_or_default();
-    let Some((major, minor)) = number.split_once('.') else {
-        return false;
+    let number = || {
+        let (major, minor) = version.split_whitespace().nth(1)?.split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
     };
-    match (major.parse::<u32>(), minor.parse::<u32>()) {
-        (Ok(major), Ok(minor)) => (major, minor) >= wanted,
-        _ => false,
-    }
+    number().is_some_and(|number| number >= wanted)
 }
 
 #[cfg(test)]

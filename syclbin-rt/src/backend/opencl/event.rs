@@ -2,14 +2,15 @@
 //! OpenCL events, each of which tracks one enqueued command, and the arrays of event handles that drivers wait for.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 use opencl_sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END,
     CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT,
-    CL_QUEUED, CL_SUCCESS,
+    CL_QUEUED,
 };
-use opencl3::types::{cl_event, cl_int, cl_uint, cl_ulong};
+use opencl3::types::{cl_event, cl_int, cl_uint};
 
 use super::*;
 
@@ -25,42 +26,26 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Takes ownership of an event reference. `call` is the driver call that enqueued the command.
+    /// Takes ownership of the event reference that `call` returned for the command that it enqueued, if `status` is
+    /// success.
     ///
     /// # Safety
     ///
-    /// `handle` must be an event from the library of `functions`, and nothing else may own the reference.
+    /// If `status` is success, `handle` must be null or an event from the library of `functions`, and nothing else may
+    /// own the reference.
     #[inline]
-    pub(crate) unsafe fn from_owned(
-        functions: &'static Functions,
-        call: &'static str,
-        handle: cl_event,
-    ) -> Self {
-        Self {
-            functions,
-            call,
-            handle,
-        }
-    }
-
-    /// Takes ownership of the event that `call` wrote, if the call succeeded.
-    ///
-    /// # Safety
-    ///
-    /// If `status` is success, the requirements of [`Event::from_owned`] apply.
     pub(crate) unsafe fn enqueued(
         functions: &'static Functions,
         call: &'static str,
         handle: cl_event,
         status: cl_int,
-    ) -> Result<Self, TransferError> {
-        let handle = check_handle(call, handle, status).map_err(|failure| TransferError {
-            failure,
-            // A driver may have enqueued the command even if it returned no event.
-            may_run: status == CL_SUCCESS,
-        })?;
-        // SAFETY: the call returned this reference, which nothing else owns.
-        Ok(unsafe { Self::from_owned(functions, call, handle) })
+    ) -> Result<Self> {
+        let handle = check_handle(call, handle, status)?;
+        Ok(Self {
+            functions,
+            call,
+            handle,
+        })
     }
 
     /// Acquires an additional reference to an event from the library of `functions`.
@@ -74,10 +59,12 @@ impl Event {
         handle: cl_event,
     ) -> Result<Self> {
         // SAFETY: the event is alive, and the new reference is owned by the returned value.
-        unsafe {
-            call!(functions => clRetainEvent(handle))?;
-            Ok(Self::from_owned(functions, call, handle))
-        }
+        unsafe { call!(functions => clRetainEvent(handle)) }?;
+        Ok(Self {
+            functions,
+            call,
+            handle,
+        })
     }
 
     /// Blocks until the command has ended, and returns 0 or the command's error code.
@@ -96,11 +83,6 @@ impl Event {
             status if status <= CL_COMPLETE => Ok(status),
             _ => Err(failure),
         }
-    }
-
-    /// Converts the final status of a command to a result: a negative status is an error.
-    pub(crate) fn result(&self, status: cl_int) -> Result<()> {
-        check(self.call, status)
     }
 
     /// Returns the status of the command. Pollers call this repeatedly, so it makes a single call and does not
@@ -132,7 +114,7 @@ impl DriverEvent for Event {
     }
 
     fn wait(&self) -> Result<()> {
-        self.result(self.end()?)
+        check(self.call, self.end()?)
     }
 
     fn has_ended(&self) -> bool {
@@ -142,20 +124,24 @@ impl DriverEvent for Event {
     fn is_complete(&self) -> Result<bool> {
         let status = self.status()?;
         if status < CL_COMPLETE {
-            self.result(status)?;
+            check(self.call, status)?;
         }
         Ok(status == CL_COMPLETE)
     }
 
-    fn times(&self) -> Result<Times> {
+    fn profile(&self) -> Result<Profile> {
         let time = |name| {
             // SAFETY: the event is alive.
             unsafe { query!(self.functions => clGetEventProfilingInfo(self.handle, name)) }
-                .value::<cl_ulong>()
+                .value()
+                .map(Duration::from_nanos)
         };
-        Ok(Times {
-            queued: time(CL_PROFILING_COMMAND_QUEUED)?,
-            submitted: time(CL_PROFILING_COMMAND_SUBMIT)?,
+        let queued = time(CL_PROFILING_COMMAND_QUEUED)?;
+        let submitted = time(CL_PROFILING_COMMAND_SUBMIT)?;
+        Ok(Profile {
+            // Drivers report no queue time for some commands, such as barriers.
+            queued: if queued.is_zero() { submitted } else { queued },
+            submitted,
             started: time(CL_PROFILING_COMMAND_START)?,
             ended: time(CL_PROFILING_COMMAND_END)?,
         })
@@ -170,12 +156,11 @@ impl DriverEvent for Event {
     /// 3.0, clSetEventCallback). So the callback only hands the waker to a waker thread.
     fn notify(&self, queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         let data = completion.clone().into_raw();
-        let pointer = data.cast_mut().cast();
         // SAFETY: the event is alive. The callback takes ownership of `data`, a reference of its own, and is called at
         // most once.
         let registered = unsafe {
             let callback = Some(command_ended as _);
-            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, pointer))
+            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, data))
         };
         if let Err(failure) = registered {
             // SAFETY: the driver rejected the callback, so this function still owns the reference.
@@ -203,8 +188,7 @@ impl Drop for Event {
 /// `data` must come from [`Completion::into_raw`], and this function must be called only once with it.
 unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: guaranteed by the caller.
-    let completion =
-        unsafe { Completion::from_raw(data.cast_const().cast::<Mutex<CompletionState>>()) };
+    let completion = unsafe { Completion::from_raw(data) };
     // The call name is empty here; the poller fills in the call that enqueued the command.
     completion.end(check("", status));
 }
@@ -223,32 +207,32 @@ impl Handles {
         let mut handles = Self {
             few: [std::ptr::null_mut(); FEW],
             many: Vec::new(),
-            count: list.len(),
+            count: list.iter().count(),
         };
+        let all = list.iter().map(|event| Ok(event.opencl()?.handle));
         if handles.count > FEW {
-            let all = list.iter().map(|event| Ok(event.opencl()?.handle));
             handles.many = all.collect::<Result<_>>()?;
             return Ok(handles);
         }
-        for (slot, event) in handles.few.iter_mut().zip(list.iter()) {
-            *slot = event.opencl()?.handle;
+        for (slot, handle) in handles.few.iter_mut().zip(all) {
+            *slot = handle?;
         }
         Ok(handles)
     }
 
-    pub(crate) fn count(&self) -> cl_uint {
-        // The conversion never fails: that many events would not fit into memory.
-        cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX)
-    }
-
-    /// Returns a pointer to [`Handles::count`] events, valid as long as `self`. It is null for an empty list, as
+    /// Returns the number of events, and a pointer to them, valid as long as `self`. It is null for an empty list, as
     /// drivers require.
-    pub(crate) fn pointer(&self) -> *const cl_event {
-        match self.count {
+    pub(crate) fn raw(&self) -> (cl_uint, *const cl_event) {
+        let pointer = match self.count {
             0 => std::ptr::null(),
             1..=FEW => self.few.as_ptr(),
             _ => self.many.as_ptr(),
-        }
+        };
+        // The conversion never fails: that many events would not fit into memory.
+        (
+            cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX),
+            pointer,
+        )
     }
 }
 
@@ -261,7 +245,6 @@ mod tests {
 
     use super::*;
     use crate::backend::EntryPoint;
-    use crate::backend::device::DriverDevice as _;
     use crate::backend::opencl::context::Context;
 
     type Create = <clCreateUserEvent_fn as EntryPoint>::Function;
@@ -277,7 +260,7 @@ mod tests {
         /// Creates a user event, and the event that completes with it.
         pub(crate) fn new(context: &Arc<Context>) -> (Self, Event) {
             // SAFETY: the library is already loaded, so no initializers run.
-            let library = unsafe { libloading::Library::new(context.device.library()) };
+            let library = unsafe { libloading::Library::new(context.device.facts.library) };
             let library = library.expect("the library of the device");
             let mut code = 0;
             // SAFETY: the library exports this function, which writes only the status.
@@ -285,11 +268,10 @@ mod tests {
                 let create = library.get::<Create>(b"clCreateUserEvent\0");
                 (create.expect("clCreateUserEvent"))(context.handle, &raw mut code)
             };
-            assert_eq!(code, 0);
             // SAFETY: the call returned this reference, which nothing else owns.
             let event =
-                unsafe { Event::from_owned(context.functions(), "clCreateUserEvent", handle) };
-            (Self { library, handle }, event)
+                unsafe { Event::enqueued(context.functions, "clCreateUserEvent", handle, code) };
+            (Self { library, handle }, event.expect("a user event"))
         }
 
         /// Completes the event with 0 or an error code.

@@ -9,7 +9,7 @@
 )]
 
 use std::ffi::{c_char, c_void};
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 
 use bytemuck::{AnyBitPattern, Pod};
 use opencl_sys::cl_function_types::*;
@@ -31,11 +31,14 @@ macro_rules! call {
     };
 }
 
-/// Calls a function that returns a handle and writes a status to its last argument.
+/// Calls a function that returns a handle and writes a status to its last argument. `$function` is an optional function.
 macro_rules! create {
-    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {{
+    ($functions:expr => $name:ident $arguments:tt) => {
+        create!(with $functions.$name => $name $arguments)
+    };
+    (with $function:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let mut status = 0;
-        let handle = ($functions.$name.pass())($($argument,)* &raw mut status);
+        let handle = ($function.pass())($($argument,)* &raw mut status);
         $crate::backend::opencl::check_handle(stringify!($name), handle, status)
     }};
 }
@@ -44,16 +47,16 @@ macro_rules! create {
 /// functions come from `$table`.
 macro_rules! enqueue {
     ($queue:expr, $after:expr => $name:ident $arguments:tt) => {
-        enqueue!($queue, $after, $queue.functions() => $name $arguments)
+        enqueue!($queue, $after, $queue.functions => $name $arguments)
     };
     ($queue:expr, $after:expr, $table:expr => $name:ident($($argument:expr),* $(,)?)) => {{
         let after = $crate::backend::opencl::event::Handles::new($after)?;
         let mut event = std::ptr::null_mut();
-        let (count, list) = (after.count(), after.pointer());
+        let (count, list) = after.raw();
         let status =
             ($table.$name.pass())($queue.handle, $($argument,)* count, list, &raw mut event);
         $crate::backend::opencl::event::Event::enqueued(
-            $queue.functions(),
+            $queue.functions,
             stringify!($name),
             event,
             status,
@@ -61,13 +64,26 @@ macro_rules! enqueue {
     }};
 }
 
-/// Binds the arguments of a `clGet*Info` function, and returns a `Query`.
+/// Enqueues a copy to or from `$host` with `$read` or `$write`, whose last argument is the host address.
+macro_rules! enqueue_copy {
+    ($queue:expr, $after:expr, $table:expr => $read:ident | $write:ident($($argument:expr),*), $host:expr) => {
+        match $host {
+            HostBytes::To(to) => enqueue!($queue, $after, $table => $read($($argument,)* to)),
+            HostBytes::From(from) => enqueue!($queue, $after, $table => $write($($argument,)* from)),
+        }
+    };
+}
+
+/// Binds the arguments of a `clGet*Info` function, and returns a `Query`. `$function` is an optional function.
 macro_rules! query {
-    ($functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
+    ($functions:expr => $name:ident $arguments:tt) => {
+        query!(with $functions.$name => $name $arguments)
+    };
+    (with $function:expr => $name:ident($($argument:expr),* $(,)?)) => {
         $crate::backend::opencl::functions::Query {
             call: stringify!($name),
             get: move |size, value, returned| {
-                ($functions.$name.pass())($($argument,)* size, value, returned)
+                ($function.pass())($($argument,)* size, value, returned)
             },
         }
     };
@@ -86,13 +102,10 @@ impl<F: Fn(usize, *mut c_void, *mut usize) -> cl_int> Query<F> {
     /// Queries the size, and then the bytes.
     fn bytes(&self) -> Result<Vec<u8>> {
         let mut size = 0;
-        check(
-            self.call,
-            (self.get)(0, std::ptr::null_mut(), &raw mut size),
-        )?;
+        check(self.call, (self.get)(0, null_mut(), &raw mut size))?;
         let mut value = vec![0; size];
         let pointer = value.as_mut_ptr().cast();
-        check(self.call, (self.get)(size, pointer, std::ptr::null_mut()))?;
+        check(self.call, (self.get)(size, pointer, null_mut()))?;
         Ok(value)
     }
 
@@ -120,7 +133,7 @@ pub(crate) fn list<T: Copy>(
     query: impl Fn(cl_uint, *mut T, *mut cl_uint) -> cl_int,
 ) -> Result<Vec<T>> {
     let mut count = 0;
-    check(call, query(0, std::ptr::null_mut(), &raw mut count))?;
+    check(call, query(0, null_mut(), &raw mut count))?;
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -215,7 +228,6 @@ functions! {
         clEnqueueMemFillINTEL: clEnqueueMemFillINTEL_t,
         clEnqueueMemcpyINTEL: clEnqueueMemcpyINTEL_t,
     }
-    optional {}
 }
 
 functions! {
@@ -227,7 +239,6 @@ functions! {
         clEnqueueReadGlobalVariableINTEL: clEnqueueReadGlobalVariableINTEL_t,
         clGetDeviceGlobalVariablePointerINTEL: clGetDeviceGlobalVariablePointerINTEL_t,
     }
-    optional {}
 }
 
 functions! {
@@ -236,7 +247,6 @@ functions! {
     required {
         clGetKernelSuggestedLocalWorkSizeKHR: clGetKernelSuggestedLocalWorkSizeKHR_t,
     }
-    optional {}
 }
 
 /// A function that copies between a program variable and host memory. `P` is the type of the host pointer.

@@ -103,7 +103,7 @@ pub enum Filtering {
 }
 
 pub(crate) struct Image {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_mem,
     shape: Shape,
 }
@@ -127,19 +127,14 @@ impl Image {
     pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
         let context = narrow(context, Rejection::NoImages)?;
         same_bytes(shape, pixels.len())?;
-        let [width, height, depth] = shape.size;
-        let of = |dimension, size| {
-            if shape.dimensions < dimension {
-                0
-            } else {
-                size
-            }
-        };
+        let dimensions = usize::from(shape.dimensions);
+        let [width, height, depth] =
+            std::array::from_fn(|at| if at < dimensions { shape.size[at] } else { 0 });
         let description = cl_image_desc {
             image_type: kind(shape.dimensions),
             image_width: width,
-            image_height: of(2, height),
-            image_depth: of(3, depth),
+            image_height: height,
+            image_depth: depth,
             image_array_size: 0,
             image_row_pitch: 0,
             image_slice_pitch: 0,
@@ -147,16 +142,13 @@ impl Image {
             num_samples: 0,
             buffer: std::ptr::null_mut(),
         };
-        let format = format(shape);
-        let (flags, host) = (
-            FLAGS | cl::CL_MEM_COPY_HOST_PTR,
-            pixels.as_ptr().cast_mut().cast(),
-        );
+        let (format, flags) = (format(shape), FLAGS | cl::CL_MEM_COPY_HOST_PTR);
+        let host = pixels.as_ptr().cast_mut().cast();
         // SAFETY: the context is alive. The driver copies the pixels before it returns. `pixels` has exactly the size
         // that the description implies, because rows have no gaps. The driver does not write to the host pointer.
         let handle = unsafe {
             let (format, description) = (&raw const format, &raw const description);
-            create!(context.functions() => clCreateImage(
+            create!(context.functions => clCreateImage(
                 context.handle, flags, format, description, host
             ))
         }?;
@@ -172,20 +164,17 @@ impl Image {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
             return Ok(false);
         };
-        let (functions, kind) = (context.functions(), kind(shape.dimensions));
+        let (functions, kind) = (context.functions, kind(shape.dimensions));
         let empty = cl_image_format {
             image_channel_order: 0,
             image_channel_data_type: 0,
         };
-        let formats = list(
-            "clGetSupportedImageFormats",
-            empty,
-            |count, formats, found| {
-                let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
-                // SAFETY: the context is alive; `formats` is null or has room for `count` formats.
-                unsafe { ask(handle, FLAGS, kind, count, formats, found) }
-            },
-        )?;
+        let call = "clGetSupportedImageFormats";
+        let formats = list(call, empty, |count, formats, found| {
+            let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
+            // SAFETY: the context is alive; `formats` is null or has room for `count` formats.
+            unsafe { ask(handle, FLAGS, kind, count, formats, found) }
+        })?;
         let key =
             |format: &cl_image_format| (format.image_channel_order, format.image_channel_data_type);
         let wanted = key(&format(shape));
@@ -195,22 +184,29 @@ impl Image {
     /// Returns the maximum width, height and depth of an image with this many dimensions; 1 for each unused dimension.
     pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
         let context = narrow(context, Rejection::NoImages)?;
-        let (functions, id) = (context.functions(), context.device.id);
+        let (functions, id) = (context.functions, context.device.id);
         // SAFETY: the device belongs to this library.
         let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
-        Ok(match dimensions {
-            1 => [size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?, 1, 1],
-            2 => [
-                size(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH)?,
-                size(cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT)?,
-                1,
+        let [width, height, depth] = match dimensions {
+            1 | 2 => [
+                cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
+                cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
+                0,
             ],
             _ => [
-                size(cl::CL_DEVICE_IMAGE3D_MAX_WIDTH)?,
-                size(cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT)?,
-                size(cl::CL_DEVICE_IMAGE3D_MAX_DEPTH)?,
+                cl::CL_DEVICE_IMAGE3D_MAX_WIDTH,
+                cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+                cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
             ],
-        })
+        };
+        let used = |dimension, name| {
+            if dimension <= dimensions {
+                size(name)
+            } else {
+                Ok(1)
+            }
+        };
+        Ok([size(width)?, used(2, height)?, used(3, depth)?])
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -222,12 +218,7 @@ impl Image {
     }
 
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
-        self.is_of(queue.context_address())
-    }
-
-    /// Returns whether the image belongs to the context at this address.
-    pub(crate) fn is_of(&self, context: usize) -> bool {
-        Arc::as_ptr(&self.context).addr() == context
+        self.context.address() == queue.context_address()
     }
 }
 
@@ -235,7 +226,7 @@ impl Drop for Image {
     fn drop(&mut self) {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the object once they have finished
         // (OpenCL 3.0, clReleaseMemObject).
-        unsafe { (self.context.functions().clReleaseMemObject.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseMemObject.pass())(self.handle) };
     }
 }
 
@@ -252,14 +243,9 @@ impl AnyQueue {
         // SAFETY: the queue and the image share a context. The region is the entire image, and `pixels` is equally long
         // and valid for writing or reading. The call blocks, so the pixels outlive the copy.
         unsafe {
-            match pixels.raw() {
-                HostBytes::To(to) => enqueue!(
-                    queue, none => clEnqueueReadImage(object, CL_TRUE, origin, size, 0, 0, to)
-                ),
-                HostBytes::From(from) => enqueue!(
-                    queue, none => clEnqueueWriteImage(object, CL_TRUE, origin, size, 0, 0, from)
-                ),
-            }
+            enqueue_copy!(queue, none, queue.functions => clEnqueueReadImage | clEnqueueWriteImage(
+                object, CL_TRUE, origin, size, 0, 0
+            ), pixels.raw())
         }?
         .wait()
     }
@@ -292,7 +278,7 @@ fn format(shape: &Shape) -> cl_image_format {
 
 /// An owned sampler, which defines how a kernel reads an image between and beyond its pixels.
 pub(crate) struct Sampler {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_sampler,
 }
 
@@ -326,7 +312,7 @@ impl Sampler {
         // OpenCL 2.0 deprecates this function in favor of one with more properties, none of which are needed here.
         // SAFETY: the context is alive; the call writes only the status.
         let handle = unsafe {
-            create!(context.functions() => clCreateSampler(
+            create!(context.functions => clCreateSampler(
                 context.handle, normalized, addressing, filtering
             ))
         }?;
@@ -338,12 +324,7 @@ impl Sampler {
     }
 
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
-        self.is_of(queue.context_address())
-    }
-
-    /// Returns whether the sampler belongs to the context at this address.
-    pub(crate) fn is_of(&self, context: usize) -> bool {
-        Arc::as_ptr(&self.context).addr() == context
+        self.context.address() == queue.context_address()
     }
 }
 
@@ -352,6 +333,6 @@ impl Drop for Sampler {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the sampler once they have
         // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it alive, but every launch sets its
         // samplers again, except prepared launches and recordings, which keep them alive.
-        unsafe { (self.context.functions().clReleaseSampler.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseSampler.pass())(self.handle) };
     }
 }

@@ -31,16 +31,16 @@ pub(crate) struct Kernel {
 impl Kernel {
     pub(crate) fn new(program: Arc<Program>, symbol: CString) -> Result<Self> {
         let mut object = KernelObject::new(&program, &symbol)?;
-        let hidden = program.hidden.get().map_or(0, Hidden::count);
+        let hidden = program.hidden.get();
+        let hidden = hidden.map_or(0, |hidden| hidden.layout.arguments());
         let arguments = object.count()?.saturating_sub(hidden);
-        let required: [usize; 3] =
-            work_group_info(&program, &object, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)?;
+        let required: [usize; 3] = work_group_info(&object, CL_KERNEL_COMPILE_WORK_GROUP_SIZE)?;
         let bounds = KernelBounds {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
-            max_local: work_group_info(&program, &object, CL_KERNEL_WORK_GROUP_SIZE)?,
+            max_local: work_group_info(&object, CL_KERNEL_WORK_GROUP_SIZE)?,
             // Queried before any argument is set: once arguments are set, some drivers include their memory.
-            local_memory: work_group_info(&program, &object, CL_KERNEL_LOCAL_MEM_SIZE)?,
+            local_memory: work_group_info(&object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
         object.reuse_arguments(arguments);
         Ok(Self {
@@ -90,7 +90,7 @@ impl Kernel {
     /// `None` if the device does not support sub-groups, or if the value is 0, which means "none".
     fn sub_group_info(&self, object: &KernelObject, name: cl_uint) -> Option<usize> {
         let device = self.program.context.device;
-        let get = self.program.context.functions().clGetKernelSubGroupInfo?;
+        let get = self.program.context.functions.clGetKernelSubGroupInfo?;
         // A loader may export this function even if the driver lacks it.
         if !version_at_least(&device.facts.version, (2, 1)) {
             return None;
@@ -99,27 +99,19 @@ impl Kernel {
             .bounds
             .required_local
             .unwrap_or([self.bounds.max_local, 1, 1]);
-        let query = Query {
-            call: "clGetKernelSubGroupInfo",
-            get: |size, value, returned| {
-                let (input, input_size) = (local.as_ptr().cast(), size_of_val(&local));
-                let (kernel, id) = (object.handle, device.id);
-                // SAFETY: the kernel was built for the device. The input is a work-group size, which queries without an
-                // input ignore. `value` is null or points to `size` bytes.
-                unsafe { (get.pass())(kernel, id, name, input_size, input, size, value, returned) }
-            },
-        };
+        let (input, size) = (local.as_ptr().cast(), size_of_val(&local));
+        let (kernel, id) = (object.handle, device.id);
+        // SAFETY: the kernel was built for the device. The input is a work-group size, which queries without an input
+        // ignore.
+        let query =
+            unsafe { query!(with get => clGetKernelSubGroupInfo(kernel, id, name, size, input)) };
         query.value().ok().filter(|number| *number > 0)
     }
 }
 
-fn work_group_info<T: AnyBitPattern>(
-    program: &Program,
-    object: &KernelObject,
-    name: cl_uint,
-) -> Result<T> {
-    let (handle, device) = (object.handle, program.context.device.id);
-    let functions = program.context.functions();
+fn work_group_info<T: AnyBitPattern>(object: &KernelObject, name: cl_uint) -> Result<T> {
+    let (handle, device) = (object.handle, object.context.device.id);
+    let functions = object.functions;
     // SAFETY: the kernel was built for the device.
     unsafe { query!(functions => clGetKernelWorkGroupInfo(handle, device, name)) }.value()
 }
@@ -145,7 +137,7 @@ impl DriverKernel for Kernel {
 
     fn preferred_multiple(&self) -> Result<usize> {
         let name = CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE;
-        work_group_info(&self.program, &self.new_object()?, name)
+        work_group_info(&self.new_object()?, name)
     }
 
     /// Queries a new object, whose arguments are not set, because some drivers include the memory of the arguments.
@@ -153,10 +145,10 @@ impl DriverKernel for Kernel {
         let object = &self.new_object()?;
         let has = |extension| self.program.context.device.facts.has(extension);
         let sizes_sub_groups = has(SUB_GROUP_SIZE);
-        let bytes = |name| work_group_info::<cl_ulong>(&self.program, object, name);
+        let bytes = |name| work_group_info::<cl_ulong>(object, name);
         let spilled = sizes_sub_groups.then(|| bytes(CL_KERNEL_SPILL_MEM_SIZE_INTEL));
         let registers = has("cl_intel_maximum_registers")
-            .then(|| work_group_info::<cl_uint>(&self.program, object, REGISTER_COUNT));
+            .then(|| work_group_info::<cl_uint>(object, REGISTER_COUNT));
         let required = sizes_sub_groups
             .then(|| self.sub_group_info(object, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL))
             .flatten();

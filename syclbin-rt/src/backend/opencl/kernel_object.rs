@@ -10,41 +10,28 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
 use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
-use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_int, cl_kernel, cl_mem, cl_uint};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
 #[cfg(target_os = "linux")]
 use crate::backend::guard;
 
-/// The value of an argument, in a form that is cheap to compare with the next value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Current {
-    /// The size of a small value in bytes, [`Memory::id`], or 0 if unknown.
-    kind: u64,
-    /// The bytes of a small value, or the address in unified shared memory.
-    value: u64,
-}
+/// The value of an argument, in a form that is cheap to compare with the next value: the size of a small value in bytes
+/// and its bytes, or [`Memory::id`] and the address in unified shared memory.
+type Current = [u64; 2];
 
-impl Current {
-    const UNKNOWN: Self = Self { kind: 0, value: 0 };
+const UNKNOWN: Current = [0; 2];
 
-    #[inline(always)]
-    fn bytes(bytes: &[u8]) -> Self {
-        let value = match *bytes {
-            [a] => u64::from(a),
-            [a, b] => u16::from_ne_bytes([a, b]).into(),
-            [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
-            [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
-            _ => return Self::UNKNOWN,
-        };
-        let kind = bytes.len() as u64;
-        Self { kind, value }
-    }
-
-    fn memory(memory: &Memory, address: u64) -> Self {
-        let (kind, value) = (memory.id, address);
-        Self { kind, value }
-    }
+#[inline(always)]
+fn small_value(bytes: &[u8]) -> Current {
+    let value = match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u16::from_ne_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+        _ => return UNKNOWN,
+    };
+    [bytes.len() as u64, value]
 }
 
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
@@ -52,7 +39,7 @@ const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 pub(crate) struct KernelObject {
     /// A copy of the device's pointer: between two launches, the driver evicts the original from the CPU cache.
     pub(crate) functions: &'static Functions,
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_kernel,
     /// The sub-buffers among the arguments, with their argument indices.
     parts: Vec<(usize, Memory)>,
@@ -69,7 +56,7 @@ unsafe impl Sync for KernelObject {}
 
 impl KernelObject {
     pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
-        let functions = program.context.functions();
+        let functions = program.context.functions;
         // SAFETY: the program is built, and the name is NUL-terminated; the call writes only the status.
         let handle =
             unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
@@ -93,7 +80,7 @@ impl KernelObject {
                 CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
             ] {
                 let indirect: cl_bool = CL_TRUE;
-                let (size, value) = (size_of_val(&indirect), (&raw const indirect).cast());
+                let (size, value) = bytes_of(&indirect);
                 // SAFETY: the device supports the extension that defines these names; the value is a `cl_bool`, which
                 // the driver copies before it returns.
                 let status = unsafe { (set.pass())(handle, name, size, value) };
@@ -104,20 +91,9 @@ impl KernelObject {
         Ok(object)
     }
 
-    /// Sets an argument, as [`Arguments::set`] does.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`Arguments::set`] apply.
-    pub(crate) unsafe fn set(&mut self, position: usize, value: Argument<'_>) -> Result<()> {
-        let (object, guard) = (self, &CallGuard::new());
-        // SAFETY: the caller guarantees this.
-        unsafe { GuardedObject { object, guard }.set(position, value) }
-    }
-
     /// Makes launches skip those of the first `arguments` arguments whose values have not changed.
     pub(crate) fn reuse_arguments(&mut self, arguments: usize) {
-        self.current = vec![Current::UNKNOWN; arguments];
+        self.current = vec![UNKNOWN; arguments];
     }
 
     /// Returns the handle for use by other code, which may set arguments. From then on, launches set all arguments.
@@ -128,14 +104,14 @@ impl KernelObject {
 
     #[inline(always)]
     fn is_current(&self, index: usize, value: Current) -> bool {
-        value.kind != 0 && self.current.get(index) == Some(&value)
+        value != UNKNOWN && self.current.get(index) == Some(&value)
     }
 
     /// Records the value of an argument after an attempt to set it.
     #[inline(always)]
     fn note(&mut self, index: usize, value: Current, set: Result<()>) -> Result<()> {
         if let Some(current) = self.current.get_mut(index) {
-            *current = if set.is_ok() { value } else { Current::UNKNOWN };
+            *current = if set.is_ok() { value } else { UNKNOWN };
         }
         set
     }
@@ -143,7 +119,7 @@ impl KernelObject {
     /// Returns the memory and its buffer object if the region covers an entire buffer of this context.
     #[inline(always)]
     fn object_of<'p>(&self, region: &'p Region) -> Option<(&'p Memory, &'p cl_mem)> {
-        let memory = region.memory.raw().opencl().ok()?;
+        let memory = region.memory.raw.opencl().ok()?;
         match &memory.handle {
             Handle::Object(object)
                 if region.bytes() >= memory.size && Arc::ptr_eq(&memory.context, &self.context) =>
@@ -167,13 +143,12 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
     #[inline(always)]
     unsafe fn set(&mut self, index: usize, value: Argument<'a>) -> Result<()> {
         let (size, pointer, current) = match value {
-            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast(), Current::bytes(bytes)),
+            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast(), small_value(bytes)),
             Argument::Memory(region, _) => match self.object.object_of(region) {
-                Some((memory, object)) => (
-                    size_of_val(object),
-                    std::ptr::from_ref(object).cast(),
-                    Current::memory(memory, 0),
-                ),
+                Some((memory, object)) => {
+                    let (size, pointer) = bytes_of(object);
+                    (size, pointer, [memory.id, 0])
+                }
                 // SAFETY: the caller guarantees this.
                 None => return unsafe { self.set_any(index, value) },
             },
@@ -197,7 +172,6 @@ impl GuardedObject<'_> {
     #[inline(never)]
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
         let (kernel, context) = (self.object.handle, &self.object.context);
-        let of = Arc::as_ptr(context).addr();
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         let set_address = |address: *const c_void| {
             let usm = context.usm("clSetKernelArgMemPointerINTEL")?;
@@ -208,14 +182,13 @@ impl GuardedObject<'_> {
         // Declared here, because `pointer` may point to this variable.
         let handle;
         let (size, pointer) = match value {
-            Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Memory(region, _) => {
-                region.memory.check(of, 0, 0)?;
-                let memory = region.memory.raw().opencl()?;
+                region.memory.check(context.address(), 0, 0)?;
+                let memory = region.memory.raw.opencl()?;
                 handle = match memory.handle {
                     Handle::Address { pointer, .. } => {
                         let address = pointer.wrapping_byte_add(region.offset);
-                        let current = Current::memory(memory, address as u64);
+                        let current = [memory.id, address as u64];
                         if self.object.is_current(index, current) {
                             return Ok(());
                         }
@@ -223,38 +196,36 @@ impl GuardedObject<'_> {
                         return self.object.note(index, current, set);
                     }
                     // An empty sub-buffer cannot exist, so the kernel gets the whole buffer.
-                    Handle::Object(object)
-                        if region.bytes() >= memory.size || region.bytes() == 0 =>
-                    {
-                        object
-                    }
+                    Handle::Object(object) if region.bytes() == 0 => object,
                     // SAFETY: the caller guarantees this.
                     Handle::Object(_) => return unsafe { self.set_part(index, region) },
                 };
-                (size_of_val(&handle), (&raw const handle).cast())
+                bytes_of(&handle)
             }
             // A null pointer works even without unified shared memory: drivers read its bytes as a struct or as a null
             // buffer handle, depending on the parameter.
-            Argument::Pointer(0) | Argument::Null => (size_of_val(&NULL), (&raw const NULL).cast()),
+            Argument::Pointer(0) | Argument::Null => bytes_of(&NULL),
             Argument::Pointer(address) => {
                 let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
                 let set = set_address(std::ptr::without_provenance(address));
-                return self.object.note(index, Current::UNKNOWN, set);
+                return self.object.note(index, UNKNOWN, set);
             }
             // SYCL programs may request 0 bytes, but OpenCL rejects that (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
-            Argument::Sampler(sampler) if sampler.is_of(of) => (
-                size_of_val(&sampler.handle),
-                (&raw const sampler.handle).cast(),
-            ),
-            Argument::Image(image, _) if image.is_of(of) => {
-                (size_of_val(&image.handle), (&raw const image.handle).cast())
+            Argument::Sampler(sampler) if Arc::ptr_eq(&sampler.context, context) => {
+                bytes_of(&sampler.handle)
             }
-            Argument::Sampler(_) | Argument::Image(..) => return Err(Failure::FOREIGN),
+            Argument::Image(image, _) if Arc::ptr_eq(&image.context, context) => {
+                bytes_of(&image.handle)
+            }
+            // `set` handles bytes.
+            Argument::Sampler(_) | Argument::Image(..) | Argument::Bytes(_) => {
+                return Err(Failure::FOREIGN);
+            }
         };
         // SAFETY: the pointer is valid for `size` bytes, or null for work-group memory. The caller guarantees that the
         // value matches the parameter.
-        unsafe { self.give(index, size, pointer, Current::UNKNOWN) }
+        unsafe { self.give(index, size, pointer, UNKNOWN) }
     }
 
     /// Sets argument `index` to the `size` bytes at `pointer`, and records `current` as its value.
@@ -295,13 +266,11 @@ impl GuardedObject<'_> {
     /// The requirements of [`Arguments::set`] apply.
     #[cold]
     unsafe fn set_part(&mut self, index: usize, region: &Region) -> Result<()> {
-        let memory = region.memory.raw().opencl()?;
+        let memory = region.memory.raw.opencl()?;
         let (part, object) = memory.part(region.offset, region.bytes())?;
+        let (size, pointer) = bytes_of(&object);
         // SAFETY: the caller guarantees this; the sub-buffer lives until the argument is set again.
-        unsafe {
-            let pointer = (&raw const object).cast();
-            self.give(index, size_of_val(&object), pointer, Current::UNKNOWN)
-        }?;
+        unsafe { self.give(index, size, pointer, UNKNOWN) }?;
         self.object.parts.push((index, part));
         Ok(())
     }
@@ -315,12 +284,12 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does, on a
+    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does, on a
     /// thread that has passed the gate.
     ///
     /// # Safety
     ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply.
     #[inline(always)]
     pub(crate) unsafe fn enqueue_within(
         &self,
@@ -329,17 +298,18 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the event may be written; the caller guarantees the rest.
-        unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
-        let event = check_handle(ENQUEUE, event, CL_SUCCESS)?;
-        // SAFETY: the call passed this reference to its caller.
-        Ok(unsafe { Event::from_owned(self.functions, ENQUEUE, event) })
+        watched(queue, || {
+            let mut event = std::ptr::null_mut();
+            // SAFETY: the event may be written; the caller guarantees the rest.
+            unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
+            // SAFETY: the call passed this reference to its caller.
+            unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) }
+        })
     }
 
     /// # Safety
     ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply; `event`
+    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event`
     /// must be null or valid for writing.
     #[inline(always)]
     unsafe fn put(
@@ -358,13 +328,13 @@ impl KernelObject {
             (0, std::ptr::null())
         } else {
             handles = Handles::new(after)?;
-            (handles.count(), handles.pointer())
+            handles.raw()
         };
         let dimensions = cl_uint::try_from(grid.global().len()).unwrap_or(cl_uint::MAX);
         // SAFETY: the kernel and the queue share a context. Every slice has `dimensions` elements, and the list has
         // `count`. Before the driver returns, it retains the kernel and the memory of its arguments, and copies the
         // values. The caller guarantees that running the kernel is sound.
-        let enqueue = || unsafe {
+        let status = unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
                 self.handle,
@@ -377,85 +347,52 @@ impl KernelObject {
                 event,
             )
         };
-        #[cfg(target_os = "linux")]
-        if queue.guarded {
-            // SAFETY: the caller guarantees that `event` is null or valid.
-            return unsafe { put_watched(queue, event, enqueue) };
-        }
-        check(ENQUEUE, enqueue())
+        check(ENQUEUE, status)
     }
 }
 
-/// Enqueues a kernel on guarded buffers with `enqueue`, which may write `event`, and waits for the kernel.
-///
-/// # Safety
-///
-/// `event` must be null or valid for reading and writing.
-#[cfg(target_os = "linux")]
-#[cold]
-#[inline(never)]
-unsafe fn put_watched(
-    queue: &Queue,
-    event: *mut cl_event,
-    enqueue: impl FnOnce() -> cl_int,
-) -> Result<()> {
-    let watched = guard::watch(
-        || check(ENQUEUE, enqueue()),
-        |()| {
-            // The event or the next wait reports a failure.
+/// Enqueues a kernel with `launch`. If buffers are guarded, waits for the kernel.
+#[inline(always)]
+fn watched<T>(queue: &Queue, launch: impl FnOnce() -> Result<T>) -> Result<T> {
+    #[cfg(target_os = "linux")]
+    if queue.guarded {
+        // The event or the next wait reports a failure of the kernel.
+        return guard::watch(launch, |_| {
             let _ = queue.finish();
-        },
-    );
-    // SAFETY: the caller guarantees this.
-    let event = unsafe { event.as_mut() };
-    if let (Err(Failure::Rejected(Rejection::Strayed(_))), Some(event)) = (&watched, event) {
-        // SAFETY: the call passed this reference, which the caller ignores after a failure.
-        drop(unsafe { Event::from_owned(queue.functions(), ENQUEUE, *event) });
+        });
     }
-    watched
+    launch()
 }
 
-impl KernelObject {
-    /// Enqueues the kernel, as [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) does.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
-    #[inline]
-    pub(crate) unsafe fn enqueue(
+impl DriverKernelObject for KernelObject {
+    unsafe fn enqueue(
         &self,
-        queue: &Queue,
+        queue: &AnyQueue,
         grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event> {
+    ) -> Result<AnyEvent> {
         // SAFETY: the caller guarantees this.
-        unsafe { self.enqueue_within(&CallGuard::new(), queue, grid, after) }
+        unsafe { self.enqueue_within(&CallGuard::new(), queue.opencl()?, grid, after) }
+            .map(AnyEvent::from)
     }
 
-    /// Enqueues the kernel without an event, as one of several commands before a flush.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`backend::KernelObject::enqueue`](crate::backend::KernelObject::enqueue) apply.
-    #[inline]
-    pub(crate) unsafe fn enqueue_without_event(
+    unsafe fn enqueue_without_event(
         &self,
-        queue: &Queue,
+        queue: &AnyQueue,
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        let none = std::ptr::null_mut();
+        let (queue, guard, none) = (queue.opencl()?, CallGuard::new(), std::ptr::null_mut());
         // SAFETY: a null event is allowed; the caller guarantees the rest.
-        unsafe { self.put(&CallGuard::new(), queue, grid, after, none) }?;
+        watched(queue, || unsafe {
+            self.put(&guard, queue, grid, after, none)
+        })?;
         queue.flush_between();
         Ok(())
     }
 
-    pub(crate) fn suggested_local(
-        &self,
-        queue: &Queue,
-        global: &[usize],
-    ) -> Result<Option<[usize; 3]>> {
+    fn suggested_local(&self, queue: &AnyQueue, global: &[usize]) -> Result<Option<[usize; 3]>> {
+        let queue = queue.opencl()?;
         if !Arc::ptr_eq(&self.context, &queue.context) {
             return Err(Failure::FOREIGN);
         }
@@ -487,6 +424,12 @@ impl Drop for KernelObject {
         // SAFETY: the handle is owned; enqueued launches hold references of their own.
         unsafe { (self.functions.clReleaseKernel.pass())(self.handle) };
     }
+}
+
+/// Returns the size and address of a value, as `clSetKernelArg` expects them.
+#[inline(always)]
+pub(crate) fn bytes_of<T>(value: &T) -> (usize, *const c_void) {
+    (size_of_val(value), std::ptr::from_ref(value).cast())
 }
 
 /// The bytes of a null pointer.

@@ -2,6 +2,7 @@
 //! Device memory: buffer objects, and unified shared memory, which has an address.
 
 use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -78,74 +79,57 @@ impl Context {
     /// Returns the functions for unified shared memory. `function` is the name to report if they are missing.
     pub(crate) fn usm(&self, function: &'static str) -> Result<&'static Usm> {
         let usm = self.device.extensions.usm.as_ref();
-        usm.ok_or(Failure::Missing {
-            function,
-            needs: USM,
-        })
+        usm.ok_or(Failure::missing(function, USM))
     }
 }
 
 impl Memory {
     /// Allocates a buffer of `size` bytes, or of one byte if `size` is 0: OpenCL does not allow empty buffers, but a
-    /// kernel argument needs a buffer.
-    pub(crate) fn object(context: &Arc<Context>, size: usize) -> Result<Self> {
+    /// kernel argument needs a buffer. `contents` are as long as the buffer, if given.
+    pub(crate) fn object(
+        context: &Arc<Context>,
+        size: usize,
+        contents: Option<&[u8]>,
+    ) -> Result<Self> {
         let size = size.max(1);
-        let flags = context.unlimited(size);
-        // SAFETY: the host pointer is null.
-        unsafe { Self::create(context, flags, size, std::ptr::null()) }
+        #[cfg(target_os = "linux")]
+        if let Some(pages) = context.guarded_pages(size)? {
+            let buffer = pages.buffer.as_ptr();
+            if let Some(contents) = contents.and_then(|contents| contents.get(..size)) {
+                // SAFETY: the new pages are `size` bytes long.
+                unsafe { buffer.copy_from_nonoverlapping(contents.as_ptr().cast(), size) };
+            }
+            // SAFETY: the pages live until the object is released.
+            let mut memory = unsafe { Self::create(context, CL_MEM_USE_HOST_PTR, size, buffer) }?;
+            memory.guarded = Some(buffer.addr() as u64);
+            memory.owner = Some(Box::new(pages));
+            return Ok(memory);
+        }
+        let (flags, host) = match contents {
+            Some(contents) => (CL_MEM_COPY_HOST_PTR, contents.as_ptr().cast_mut().cast()),
+            None => (0, null_mut()),
+        };
+        // SAFETY: the call copies the contents before it returns.
+        unsafe { Self::create(context, context.unlimited(size) | flags, size, host) }
     }
 
-    /// Allocates a buffer that holds a copy of `bytes`, which must not be empty.
-    pub(crate) fn with_contents(context: &Arc<Context>, bytes: &[u8]) -> Result<Self> {
-        let size = bytes.len();
-        let flags = context.unlimited(size) | CL_MEM_COPY_HOST_PTR;
-        // SAFETY: the pointer is valid for `size` bytes.
-        unsafe { Self::create(context, flags, size, bytes.as_ptr()) }
-    }
-
-    /// Creates a readable and writable buffer with additional `flags`.
+    /// Creates a readable and writable buffer object with additional `flags`.
     ///
     /// # Safety
     ///
-    /// If `flags` contains `CL_MEM_COPY_HOST_PTR`, `host` must be valid for reads of `size` bytes. Otherwise, `host`
-    /// must be null.
+    /// `host` must be null or valid for `size` bytes, as `flags` require.
     unsafe fn create(
         context: &Arc<Context>,
         flags: cl_bitfield,
         size: usize,
-        host: *const u8,
+        host: *mut c_void,
     ) -> Result<Self> {
-        #[cfg(target_os = "linux")]
-        if let Some(pages) = context.guarded_pages(size)? {
-            if !host.is_null() {
-                // SAFETY: the new pages are `size` bytes long, and the caller guarantees as many bytes at `host`.
-                unsafe {
-                    let start: *mut u8 = pages.buffer.as_ptr().cast();
-                    start.copy_from_nonoverlapping(host, size);
-                }
-            }
-            return Self::in_pages(context, pages, size);
-        }
-        let (handle, host) = (context.handle, host.cast_mut().cast());
         let flags = flags | CL_MEM_READ_WRITE;
-        // SAFETY: the context is alive. The call writes only the status, and copies the host's bytes before it returns.
-        let object =
-            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, host)) }?;
+        // SAFETY: the context is alive, and the caller vouches for `host`. The call writes only the status.
+        let object = unsafe {
+            create!(context.functions => clCreateBuffer(context.handle, flags, size, host))
+        }?;
         Ok(Self::new(context, Handle::Object(object), size))
-    }
-
-    /// Creates a buffer object that uses `pages` as its storage.
-    #[cfg(target_os = "linux")]
-    fn in_pages(context: &Arc<Context>, pages: Pages, size: usize) -> Result<Self> {
-        let (handle, host) = (context.handle, pages.buffer.as_ptr());
-        let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
-        // SAFETY: the context is alive, and the pages live until the object is released. Only the status is written.
-        let object =
-            unsafe { create!(context.functions() => clCreateBuffer(handle, flags, size, host)) }?;
-        let mut memory = Self::new(context, Handle::Object(object), size);
-        memory.guarded = Some(host.addr() as u64);
-        memory.owner = Some(Box::new(pages));
-        Ok(memory)
     }
 
     /// Allocates `size` bytes of unified shared memory, or one byte if `size` is 0.
@@ -225,7 +209,7 @@ impl Memory {
                 Handle::Address { pointer, host }
             }
             MemoryHandle::OpenCl { memory, .. } => {
-                let functions = context.functions();
+                let functions = context.functions;
                 // SAFETY: the object is alive.
                 let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
                 if query(CL_MEM_CONTEXT).value::<usize>()? != context.handle.addr() {
@@ -262,7 +246,7 @@ impl Memory {
         // SAFETY: the object is alive and not itself a sub-buffer. `pointer` points to a `cl_buffer_region`, as `kind`
         // requires. The driver rejects regions that extend past the object.
         let object = unsafe {
-            create!(self.context.functions() => clCreateSubBuffer(whole, flags, kind, pointer))
+            create!(self.context.functions => clCreateSubBuffer(whole, flags, kind, pointer))
         }?;
         Ok((
             Self::new(&self.context, Handle::Object(object), size),
@@ -272,12 +256,8 @@ impl Memory {
 }
 
 impl DriverMemory for Memory {
-    fn context(&self) -> AnyContext {
-        self.context.clone()
-    }
-
-    fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.context).addr()
+    fn context(&self) -> &dyn DriverContext {
+        &*self.context
     }
 
     fn size(&self) -> usize {
@@ -291,15 +271,6 @@ impl DriverMemory for Memory {
                 MemoryHandle::Address((pointer.expose_provenance() + offset) as u64)
             }
         }
-    }
-
-    fn part_alignment(&self) -> Option<usize> {
-        let alignment = self.context.device.facts.buffer_alignment.max(1);
-        self.address().is_none().then_some(alignment)
-    }
-
-    fn least_alignment(&self) -> u64 {
-        self.context.device.facts.buffer_alignment as u64
     }
 
     fn address(&self) -> Option<u64> {
@@ -339,7 +310,7 @@ impl Drop for Memory {
             // reference count is zero *and* all queued commands that use it have finished (OpenCL 3.0,
             // clReleaseMemObject).
             (Handle::Object(handle), _) => unsafe {
-                (self.context.functions().clReleaseMemObject.pass())(handle);
+                (self.context.functions.clReleaseMemObject.pass())(handle);
             },
             // SAFETY: the memory is owned, and all commands that use it have finished.
             (Handle::Address { pointer, .. }, Some(usm)) if owner.is_none() => unsafe {
@@ -360,6 +331,6 @@ impl Queue {
         size: usize,
     ) -> Result<Handle> {
         memory.check(self.context_address(), offset, size)?;
-        Ok(memory.raw().opencl()?.handle)
+        Ok(memory.raw.opencl()?.handle)
     }
 }

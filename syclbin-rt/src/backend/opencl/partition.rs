@@ -19,22 +19,23 @@ struct Made {
     parts: &'static [DriverDevice],
 }
 
-/// Returns an affinity's bit in `cl_device_affinity_domain`.
-fn affinity(by: Affinity) -> cl_bitfield {
-    match by {
-        Affinity::Numa => cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA,
-        Affinity::L4Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE,
-        Affinity::L3Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE,
-        Affinity::L2Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L2_CACHE,
-        Affinity::L1Cache => cl::CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE,
-        Affinity::Next => cl::CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE,
-    }
-}
+/// The affinities, with their bits in `cl_device_affinity_domain`.
+const AFFINITIES: [(Affinity, cl_bitfield); 6] = [
+    (Affinity::Numa, cl::CL_DEVICE_AFFINITY_DOMAIN_NUMA),
+    (Affinity::L4Cache, cl::CL_DEVICE_AFFINITY_DOMAIN_L4_CACHE),
+    (Affinity::L3Cache, cl::CL_DEVICE_AFFINITY_DOMAIN_L3_CACHE),
+    (Affinity::L2Cache, cl::CL_DEVICE_AFFINITY_DOMAIN_L2_CACHE),
+    (Affinity::L1Cache, cl::CL_DEVICE_AFFINITY_DOMAIN_L1_CACHE),
+    (
+        Affinity::Next,
+        cl::CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE,
+    ),
+];
 
 /// Returns the affinities in a `cl_device_affinity_domain`.
 pub(crate) fn affinities(bits: cl_bitfield) -> Vec<Affinity> {
-    let all = Affinity::ALL.into_iter();
-    all.filter(|by| bits & affinity(*by) != 0).collect()
+    let held = AFFINITIES.iter().filter(|(_, bit)| bits & bit != 0);
+    held.map(|(by, _)| *by).collect()
 }
 
 /// Returns the property list for `clCreateSubDevices` (OpenCL 3.0, table 8).
@@ -49,7 +50,9 @@ fn properties(how: Partition<'_>) -> Vec<isize> {
             list
         }
         Partition::Affinity(by) => {
-            let domain = isize::try_from(affinity(by)).unwrap_or(isize::MAX);
+            let entry = AFFINITIES.iter().find(|(known, _)| *known == by);
+            let domain = entry.and_then(|(_, bit)| isize::try_from(*bit).ok());
+            let domain = domain.unwrap_or_default();
             vec![cl::CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain, 0]
         }
     }
@@ -67,29 +70,22 @@ impl DriverDevice {
         }
         let ids = self.create(&how)?;
         let of = ids.len();
-        let mut parts = Vec::with_capacity(of);
-        for (index, id) in ids.iter().copied().enumerate() {
-            match device::facts(self.functions, self.platform, id) {
-                Ok((facts, extensions)) => {
-                    let parent = self;
-                    parts.push(Self {
-                        id,
-                        facts,
-                        extensions,
-                        part: Some(PartPosition { parent, index, of }),
-                        ..*self
-                    });
-                }
-                Err(failure) => {
-                    for id in ids {
-                        // SAFETY: the sub-devices were just created, and nothing else uses them yet.
-                        unsafe { (self.functions.clReleaseDevice.pass())(id) };
-                    }
-                    return Err(failure);
-                }
+        let parts = ids.iter().enumerate().map(|(index, id)| {
+            let part = PartPosition {
+                parent: self,
+                index,
+                of,
+            };
+            let library = self.facts.library;
+            Self::new(self.functions, library, self.platform, *id, Some(part))
+        });
+        let parts = parts.collect::<Result<Vec<_>>>().inspect_err(|_| {
+            for id in &ids {
+                // SAFETY: the sub-devices were just created, and nothing else uses them yet.
+                unsafe { (self.functions.clReleaseDevice.pass())(*id) };
             }
-        }
-        let parts = Vec::leak(parts);
+        });
+        let parts = Vec::leak(parts?);
         made.push(Made {
             parent: self,
             how,

@@ -26,7 +26,10 @@ pub(crate) struct Program {
 /// The target of the native code that this process has loaded. Locked for reading while a driver compiles, and for
 /// writing while a driver loads or returns native code. OpenCL allows both at once, but Intel's CPU driver (2026.2)
 /// then frees memory twice: without the lock, 11 of 25 runs of the tests in `tests/it/module/save.rs` crashed.
-static NATIVE: RwLock<Seen> = RwLock::new(Seen::NOTHING);
+static NATIVE: RwLock<Seen> = RwLock::new(Seen {
+    target: None,
+    in_file: false,
+});
 
 /// The capability of `SPV_INTEL_bindless_images`, which Intel's CPU driver (2026.2) does not support.
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
@@ -46,16 +49,14 @@ unsafe impl Sync for Program {}
 impl Builds for Context {
     /// Modules must import only from each other: Intel's CPU driver aborts the process on an unresolved import.
     fn build(self: Arc<Self>, modules: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
-        match Program::build_all(&self, modules) {
-            Ok(program) => Ok(Arc::new(program)),
-            Err(mut error) => {
-                let mut codes = modules.iter();
-                if error.advice.is_none() && codes.any(|module| has_bindless_images(&module.code)) {
-                    error.advice = Some(NO_BINDLESS_IMAGES);
-                }
-                Err(error)
+        let program = Program::build_all(&self, modules).map_err(|mut error| {
+            let mut codes = modules.iter();
+            if codes.any(|module| has_bindless_images(&module.code)) {
+                error.advice = Some(NO_BINDLESS_IMAGES);
             }
-        }
+            error
+        })?;
+        Ok(Arc::new(program))
     }
 
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<AnyProgram, BuildError> {
@@ -90,7 +91,7 @@ impl Builds for Context {
     /// Returns the target of the native code that this process has loaded, if some of it came from a file.
     fn variant(&self) -> Option<[u8; 4]> {
         let seen = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
-        seen.of_file().map(CpuTarget::bytes)
+        seen.of_file()
     }
 
     fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>> {
@@ -98,12 +99,12 @@ impl Builds for Context {
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         seen.fits(code).then(|| {
             seen.own(code);
-            seen.of_file().map(CpuTarget::bytes)
+            seen.of_file()
         })
     }
 
     fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
-        CpuTarget::of(code).map(CpuTarget::bytes)
+        cpu_target(code)
     }
 }
 
@@ -136,7 +137,7 @@ impl Program {
         // SAFETY: there is a single device, which belongs to the context. So there is one size, one status, and one
         // pointer, valid for `size` bytes, which the driver copies before it returns.
         let handle = unsafe {
-            create!(context.functions() => clCreateProgramWithBinary(
+            create!(context.functions => clCreateProgramWithBinary(
                 context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
             ))
         }?;
@@ -148,28 +149,24 @@ impl Program {
 
     /// Creates a program without building it.
     fn create(context: &Arc<Context>, module: &Source<'_>) -> Result<Self> {
-        let call = "clCreateProgramWithIL";
         // Loaders forward this call unchecked, but drivers older than OpenCL 2.1 lack the function. `takes_spirv`
         // implies OpenCL 2.1.
         let facts = &context.device.facts;
-        let create = context.functions().clCreateProgramWithIL;
-        let create = create
-            .filter(|_| facts.takes_spirv)
-            .ok_or(Failure::Missing {
-                function: call,
-                needs: "OpenCL 2.1",
-            })?;
+        let create = context.functions.clCreateProgramWithIL;
+        let create = create.filter(|_| facts.takes_spirv);
+        let create = create.ok_or(Failure::missing("clCreateProgramWithIL", "OpenCL 2.1"))?;
         // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
-        let (start, size, mut status) = (words.as_ptr().cast(), size_of_val(words.as_slice()), 0);
+        let (start, size) = (words.as_ptr().cast(), size_of_val(words.as_slice()));
         // PoCL (6.0) calls `strtok`, whose state all threads share, so only one thread at a time may create a program.
         // Compilation happens later, without this lock.
         static CREATING: Mutex<()> = Mutex::new(());
         let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
-        let handle = unsafe { (create.pass())(context.handle, start, size, &raw mut status) };
-        check_handle(call, handle, status).map(|handle| Self::own(context, handle))
+        let handle =
+            unsafe { create!(with create => clCreateProgramWithIL(context.handle, start, size)) }?;
+        Ok(Self::own(context, handle))
     }
 
     fn own(context: &Arc<Context>, handle: cl_program) -> Self {
@@ -185,7 +182,7 @@ impl Program {
         // SAFETY: the device belongs to the context, and the options are NUL-terminated. Without a callback, the call
         // blocks until the build ends.
         let built = unsafe {
-            call!(self.context.functions() => clBuildProgram(
+            call!(self.context.functions => clBuildProgram(
                 self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
             ))
         };
@@ -196,7 +193,7 @@ impl Program {
     fn compile(&self, options: &CStr) -> Result<()> {
         // SAFETY: as in `build_with`; there are no headers.
         let compiled = unsafe {
-            call!(self.context.functions() => clCompileProgram(
+            call!(self.context.functions => clCompileProgram(
                 self.handle, 1, &raw const self.context.device.id, options.as_ptr(),
                 0, null(), null_mut(), None, null_mut()
             ))
@@ -214,7 +211,7 @@ impl Program {
         // SAFETY: the objects are alive, belong to the context, and were compiled for its device. The options are
         // NUL-terminated. Without a callback, the call blocks until linking ends.
         let handle = unsafe {
-            (context.functions().clLinkProgram.pass())(
+            (context.functions.clLinkProgram.pass())(
                 context.handle,
                 1,
                 &raw const context.device.id,
@@ -236,24 +233,22 @@ impl Program {
     /// Returns the program, or a build error with the driver's log if `done` is an error. On success, logs the driver's
     /// warnings.
     fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
+        let log = || self.build_log().unwrap_or_default();
         match done {
-            Ok(()) => {
-                log_warnings(&self.context.device.facts, || {
-                    self.build_log().unwrap_or_default()
+            Ok(()) => log_warnings(&self.context.device.facts, log),
+            Err(failure) => {
+                return Err(BuildError {
+                    log: log(),
+                    ..failure.into()
                 });
-                Ok(self)
             }
-            Err(failure) => Err(BuildError {
-                failure,
-                log: self.build_log().unwrap_or_default(),
-                advice: None,
-            }),
         }
+        Ok(self)
     }
 
     fn build_log(&self) -> Result<String> {
         let (program, device) = (self.handle, self.context.device.id);
-        let functions = self.context.functions();
+        let functions = self.context.functions;
         // SAFETY: the program was built for `device`.
         unsafe { query!(functions => clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG)) }
             .text()
@@ -267,12 +262,12 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(self: Arc<Self>, symbol: CString, _slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
+    fn kernel(self: Arc<Self>, symbol: CString, _declared: Declared) -> Result<AnyKernel> {
         Kernel::new(self, symbol).map(AnyKernel::from)
     }
 
     fn binary(&self) -> Result<Vec<u8>> {
-        let (functions, program) = (self.context.functions(), self.handle);
+        let (functions, program) = (self.context.functions, self.handle);
         let _guard = CallGuard::new();
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is alive and built.
@@ -295,7 +290,7 @@ impl DriverProgram for Program {
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {
-        let (functions, program) = (self.context.functions(), self.handle);
+        let (functions, program) = (self.context.functions, self.handle);
         // SAFETY: the program is alive and built.
         let names =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES)) }
@@ -306,15 +301,13 @@ impl DriverProgram for Program {
 }
 
 fn terminated(call: &'static str, options: &str) -> Result<CString> {
-    CString::new(options).map_err(|_| {
-        let code = CL_INVALID_BUILD_OPTIONS; // a NUL byte would end the options
-        Failure::opencl(call, code)
-    })
+    // A NUL byte would end the options.
+    CString::new(options).map_err(|_| Failure::opencl(call, CL_INVALID_BUILD_OPTIONS))
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; kernels created from it hold references of their own.
-        unsafe { (self.context.functions().clReleaseProgram.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseProgram.pass())(self.handle) };
     }
 }

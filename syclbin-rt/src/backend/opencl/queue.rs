@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opencl_sys::{
     CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
     CL_QUEUE_PRIORITY_HIGH_KHR, CL_QUEUE_PRIORITY_KHR, CL_QUEUE_PRIORITY_LOW_KHR,
-    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, CL_SUCCESS,
+    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES,
 };
 use opencl3::types::{cl_bitfield, cl_command_queue};
 
@@ -15,17 +15,19 @@ use super::*;
 
 pub(crate) struct Queue {
     pub(crate) context: Arc<Context>,
+    pub(crate) functions: &'static Functions,
     /// The handle in `owned`.
     pub(crate) handle: cl_command_queue,
     owned: Arc<OwnedQueue>,
     options: QueueOptions,
     starts_by_itself: bool,
-    ignores_failed_dependencies: bool,
+    /// Whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
+    /// flushed.
     waits_with_lock: bool,
     /// Waits for commands and reports their failures. `None` unless the driver skips callbacks of failed commands.
     pub(crate) failure_waiter: Option<Waiter<Event>>,
     pub(crate) guarded: bool,
-    pace: Pace,
+    pub(crate) pace: Pace,
 }
 
 // SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
@@ -59,14 +61,14 @@ impl Queue {
             properties |= CL_QUEUE_PROFILING_ENABLE;
         }
         let (handle, device) = (context.handle, context.device.id);
-        if let Some(queue) = Self::with_hint(&context, properties, options.priority) {
-            return Ok(Self::with_handle(context, queue, out_of_order, options));
-        }
-        // OpenCL 2.0 deprecates this function, but every version provides it.
-        // SAFETY: the device belongs to the context; the call writes only the status.
-        let queue = unsafe {
-            create!(context.functions() => clCreateCommandQueue(handle, device, properties))
-        }?;
+        let queue = match Self::with_hint(&context, properties, options.priority) {
+            Some(queue) => queue,
+            // OpenCL 2.0 deprecates this function, but every version provides it.
+            // SAFETY: the device belongs to the context; the call writes only the status.
+            None => unsafe {
+                create!(context.functions => clCreateCommandQueue(handle, device, properties))
+            }?,
+        };
         Ok(Self::with_handle(context, queue, out_of_order, options))
     }
 
@@ -93,19 +95,14 @@ impl Queue {
         // Loaders forward this call unchecked, but drivers older than OpenCL 2.0 lack the function. `takes_spirv`
         // implies OpenCL 2.1.
         let can_hint = facts.takes_spirv && facts.has("cl_khr_priority_hints");
-        let create = context.functions().clCreateCommandQueueWithProperties;
+        let create = context.functions.clCreateCommandQueueWithProperties;
         let create = create.filter(|_| can_hint)?;
-        let mut status = 0;
+        let (handle, device) = (context.handle, context.device.id);
         // SAFETY: the device belongs to the context; the list ends with 0; the call writes only the status.
         let queue = unsafe {
-            (create.pass())(
-                context.handle,
-                context.device.id,
-                list.as_ptr(),
-                &raw mut status,
-            )
+            create!(with create => clCreateCommandQueueWithProperties(handle, device, list.as_ptr()))
         };
-        (status == CL_SUCCESS && !queue.is_null()).then_some(queue)
+        queue.ok()
     }
 
     /// Acquires an additional reference to a queue of `device`.
@@ -122,11 +119,8 @@ impl Queue {
             return Err(Failure::FOREIGN);
         };
         // SAFETY: the queue is alive.
-        let query = |name| unsafe {
-            query!(device.functions => clGetCommandQueueInfo(
-                queue, name
-            ))
-        };
+        let query =
+            |name| unsafe { query!(device.functions => clGetCommandQueueInfo(queue, name)) };
         if query(CL_QUEUE_DEVICE).value::<usize>()? != device.id.addr() {
             return Err(Failure::FOREIGN);
         }
@@ -136,17 +130,13 @@ impl Queue {
         let context = unsafe { Context::adopt(device, context) }?;
         // SAFETY: the queue is alive; the retained reference is released on drop.
         unsafe { call!(device.functions => clRetainCommandQueue(queue)) }?;
+        let out_of_order = bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
         let options = QueueOptions {
-            out_of_order: bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            out_of_order,
             profiling: bits & CL_QUEUE_PROFILING_ENABLE != 0,
             priority: Priority::Normal,
         };
-        Ok(Self::with_handle(
-            context,
-            queue,
-            options.out_of_order,
-            options,
-        ))
+        Ok(Self::with_handle(context, queue, out_of_order, options))
     }
 
     /// Takes ownership of a reference to the driver's queue.
@@ -158,41 +148,29 @@ impl Queue {
     ) -> Self {
         let facts = &context.device.facts;
         let owned = Arc::new(OwnedQueue {
-            functions: context.functions(),
+            functions: context.functions,
             handle,
             out_of_order,
-            stays_failed: queues_stay_failed(facts),
+            stays_failed: is_rusticl(facts),
         });
         context.queues.register(&owned);
         Self {
+            functions: context.functions,
             handle,
             owned,
             options,
             // Intel's CPU driver (2026.2) starts each command as soon as it can, so launches skip the flush, which would
             // cost 5 % of the launch time.
             starts_by_itself: is_intel_cpu(facts),
-            ignores_failed_dependencies: ignores_failed_dependencies(facts),
-            waits_with_lock: waits_with_lock(facts),
+            waits_with_lock: is_intel_gpu_driver(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
             guarded: context.guard.is_some(),
-            pace: Pace::new(is_intel_cpu(facts)),
+            pace: Pace {
+                empties: is_intel_cpu(facts),
+                ..Pace::default()
+            },
             context,
         }
-    }
-
-    pub(crate) fn functions(&self) -> &'static Functions {
-        self.context.functions()
-    }
-
-    fn flushed_barrier(&self, events: &WaitList<'_>) -> Result<Event> {
-        let event = self.owned.barrier(events)?;
-        self.flush()?;
-        Ok(event)
-    }
-
-    /// Records that a thread has waited for all commands.
-    pub(crate) fn waited(&self) {
-        self.pace.waited();
     }
 
     /// Flushes a command that is not the last of its batch, if the driver requires that. [`DriverQueue::flush_after`]
@@ -206,7 +184,7 @@ impl Queue {
 
     fn flush_now(&self) -> Result<()> {
         // SAFETY: the queue is alive.
-        unsafe { call!(self.functions() => clFlush(self.handle)) }
+        unsafe { call!(self.functions => clFlush(self.handle)) }
     }
 
     #[cfg(test)]
@@ -225,7 +203,7 @@ impl DriverQueue for Queue {
     }
 
     fn context_address(&self) -> usize {
-        Arc::as_ptr(&self.context).addr()
+        self.context.address()
     }
 
     fn native(&self) -> QueueHandle {
@@ -236,16 +214,19 @@ impl DriverQueue for Queue {
     }
 
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
-        if self.owned.out_of_order && !events.is_empty() {
+        let event = if self.owned.out_of_order && !events.is_empty() {
             // A barrier with a wait list waits only for the listed events (OpenCL 3.0, clEnqueueBarrierWithWaitList),
             // but never overtakes an earlier barrier without a list. So enqueue one without a list first. In this
             // order, the returned event reports a failure of `events`. PoCL (6.0) also requires the earlier barrier in
             // the list.
             let earlier = self.owned.barrier(WaitList::NOTHING)?.into();
-            let events = WaitList::new(events.iter().chain([&earlier]));
-            return self.flushed_barrier(&events).map(AnyEvent::from);
-        }
-        self.flushed_barrier(events).map(AnyEvent::from)
+            self.owned
+                .barrier(&WaitList::new(events.iter().chain([&earlier])))
+        } else {
+            self.owned.barrier(events)
+        }?;
+        self.flush()?;
+        Ok(event.into())
     }
 
     unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent> {
@@ -253,7 +234,7 @@ impl DriverQueue for Queue {
             return Err(Failure::FOREIGN);
         };
         // SAFETY: the event is alive.
-        let event = unsafe { Event::retain(self.functions(), "clRetainEvent", handle) }?.into();
+        let event = unsafe { Event::retain(self.functions, "clRetainEvent", handle) }?.into();
         self.barrier(&WaitList::new([&event].into_iter()))
     }
 
@@ -296,10 +277,6 @@ impl DriverQueue for Queue {
             Ok(())
         }
     }
-
-    fn ignores_failed_dependencies(&self) -> bool {
-        self.ignores_failed_dependencies
-    }
 }
 
 /// The driver's command queue, released on drop. The context holds a weak reference, to wait for the queue's
@@ -340,11 +317,7 @@ impl OwnedQueue {
     /// commands if there are no events.
     fn barrier(&self, events: &WaitList<'_>) -> Result<Event> {
         // SAFETY: the queue is alive, and the count is the length of the wait list.
-        Ok(unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }?)
-    }
-
-    fn functions(&self) -> &'static Functions {
-        self.functions
+        unsafe { enqueue!(self, events => clEnqueueBarrierWithWaitList()) }
     }
 }
 
@@ -361,7 +334,8 @@ const COMMANDS: usize = 1024;
 
 /// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver
 /// accepts any number of commands, and each costs memory.
-struct Pace {
+#[derive(Default)]
+pub(crate) struct Pace {
     /// Commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not be exact, and
     /// an exact count would cost every launch an atomic instruction.
     queued: AtomicUsize,
@@ -375,14 +349,6 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(empties: bool) -> Self {
-        Self {
-            queued: AtomicUsize::new(0),
-            empties,
-            mark: Mutex::new(None),
-        }
-    }
-
     /// Counts new commands on `queue`, and waits if there are too many.
     #[inline]
     fn count(&self, queue: &OwnedQueue, commands: usize) {
@@ -395,7 +361,7 @@ impl Pace {
     }
 
     /// Records that a thread has waited for all commands on the queue.
-    fn waited(&self) {
+    pub(crate) fn waited(&self) {
         self.queued.store(0, Ordering::Relaxed);
     }
 

@@ -59,37 +59,24 @@ pub(crate) const BEST_FIRST: &str = "this process has already loaded a file comp
     Intel's CPU driver rejects files for a more capable one: load the file for the most capable processor first";
 
 /// The driver's number for a target, from `e_flags` in the ELF header. Only equality of these numbers matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CpuTarget(u32);
+type CpuTarget = [u8; 4];
 
-impl CpuTarget {
-    /// Returns the target of native code, or `None` if the code is not for Intel's CPU device.
-    pub(crate) fn of(code: &[u8]) -> Option<Self> {
-        // ELF, 64-bit, little-endian; Intel's own file type; x86-64.
-        let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
-        let flags = code.get(48..)?.first_chunk()?;
-        is_it.then_some(Self(u32::from_le_bytes(*flags)))
-    }
-
-    pub(crate) fn bytes(self) -> [u8; 4] {
-        self.0.to_le_bytes()
-    }
+/// Returns the target of native code, or `None` if the code is not for Intel's CPU device.
+pub(crate) fn cpu_target(code: &[u8]) -> Option<CpuTarget> {
+    // ELF, 64-bit, little-endian; Intel's own file type; x86-64.
+    let is_it = code.starts_with(b"\x7fELF\x02\x01") && code.get(16..20)? == [4, 0xff, 62, 0];
+    code.get(48..)?.first_chunk().copied().filter(|_| is_it)
 }
 
 /// The target of the native code that this process has loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    target: Option<CpuTarget>,
+    pub(crate) target: Option<CpuTarget>,
     /// Whether some of the code came from a file, and thus possibly from another machine.
-    in_file: bool,
+    pub(crate) in_file: bool,
 }
 
 impl Seen {
-    pub(crate) const NOTHING: Self = Self {
-        target: None,
-        in_file: false,
-    };
-
     /// Returns the target if native code from a file may have determined it.
     pub(crate) fn of_file(self) -> Option<CpuTarget> {
         self.target.filter(|_| self.in_file)
@@ -98,7 +85,7 @@ impl Seen {
     /// Returns whether `code` has the same target as the code loaded so far. Also returns `true` if either target is
     /// unknown.
     pub(crate) fn fits(self, code: &[u8]) -> bool {
-        match (self.target, CpuTarget::of(code)) {
+        match (self.target, cpu_target(code)) {
             (Some(seen), Some(target)) => seen == target,
             _ => true,
         }
@@ -106,7 +93,7 @@ impl Seen {
 
     /// Records that code from a file was loaded.
     pub(crate) fn file(&mut self, code: &[u8]) {
-        if let Some(target) = CpuTarget::of(code) {
+        if let Some(target) = cpu_target(code) {
             self.target = Some(target);
             self.in_file = true;
         }
@@ -114,7 +101,7 @@ impl Seen {
 
     /// Records that `code`, which must fit, was compiled by this process or by an earlier process of the same variant.
     pub(crate) fn own(&mut self, code: &[u8]) {
-        self.target = self.target.or(CpuTarget::of(code));
+        self.target = self.target.or(cpu_target(code));
     }
 }
 
@@ -122,7 +109,11 @@ fn is_pocl(facts: &Facts) -> bool {
     facts.platform == "Portable Computing Language"
 }
 
-fn is_intel_gpu_driver(facts: &Facts) -> bool {
+pub(crate) fn is_rusticl(facts: &Facts) -> bool {
+    facts.platform == "rusticl"
+}
+
+pub(crate) fn is_intel_gpu_driver(facts: &Facts) -> bool {
     facts.platform == "Intel(R) OpenCL Graphics"
 }
 
@@ -135,17 +126,6 @@ fn is_before(facts: &Facts, first: u32) -> bool {
 /// Returns whether the driver skips callbacks of commands that fail.
 pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
     is_pocl(facts) && is_before(facts, 7)
-}
-
-/// Returns whether commands run anyway, or never end, if an event that they wait for has already failed.
-pub(crate) fn ignores_failed_dependencies(facts: &Facts) -> bool {
-    is_pocl(facts) || is_intel_gpu_driver(facts)
-}
-
-/// Returns whether blocking calls hold the queue's lock while they wait for commands that other threads may not have
-/// flushed.
-pub(crate) fn waits_with_lock(facts: &Facts) -> bool {
-    is_intel_gpu_driver(facts)
 }
 
 /// Capabilities that SYCL compilers emit but Mesa 25.0 does not support.
@@ -170,17 +150,15 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
     (BINDLESS_IMAGES, "bindless images (BindlessImagesINTEL)"),
 ];
 
-/// Returns whether all later commands on a queue fail after one command has failed.
-pub(crate) fn queues_stay_failed(facts: &Facts) -> bool {
-    facts.platform == "rusticl"
-}
-
 /// Adds facts that no query reveals.
 pub(crate) fn add_driver_facts(facts: &mut Facts) {
-    let is_rusticl = facts.platform == "rusticl";
-    facts.links_one_version = is_rusticl;
-    facts.misreads_packed = is_rusticl;
+    // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
+    // other driver receives it.
+    facts.debug_info = facts.vendor.contains("Intel");
+    facts.links_one_version = is_rusticl(facts);
+    facts.misreads_packed = is_rusticl(facts);
     facts.loses_negations = is_intel_cpu(facts);
+    facts.ignores_failed_dependencies = is_pocl(facts) || is_intel_gpu_driver(facts);
     // Intel's CPU driver rejects modules with work-group limits, and Mesa 25.0 aborts the process. Only Intel's GPU
     // driver is known to use the limits, so no other driver receives them.
     facts.work_group_limits = facts.is_intel_gpu();
@@ -190,14 +168,12 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.
 pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
-    match aborts_on(facts, words) {
-        Some(feature) => Err(Failure::Rejected(Rejection::EndsProcess(feature))),
-        None => Ok(()),
-    }
+    let feature = aborts_on(facts, words).map(Rejection::EndsProcess);
+    feature.map_or(Ok(()), |rejection| Err(Failure::Rejected(rejection)))
 }
 
 fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
-    if facts.platform != "rusticl" || !is_before(facts, 26) {
+    if !is_rusticl(facts) || !is_before(facts, 26) {
         return None;
     }
     let uses = Uses::of(words);
@@ -227,31 +203,31 @@ mod tests {
 
     #[test]
     fn partial_intel_cpu_header_has_no_target() {
-        assert_eq!(CpuTarget::of(&code(6)), Some(CpuTarget(6)));
+        assert_eq!(cpu_target(&code(6)), Some([6, 0, 0, 0]));
         for len in 0..52 {
-            assert_eq!(CpuTarget::of(&code(6)[..len]), None);
+            assert_eq!(cpu_target(&code(6)[..len]), None);
         }
         for (at, byte) in [(4, 1), (16, 2), (18, 205)] {
             let mut other = code(6);
             other[at] = byte;
-            assert_eq!(CpuTarget::of(&other), None);
+            assert_eq!(cpu_target(&other), None);
         }
     }
 
     #[test]
     fn code_for_other_target_does_not_fit() {
-        let mut seen = Seen::NOTHING;
+        let mut seen = Seen::default();
         assert!(seen.fits(&code(5)) && seen.fits(&code(6)));
         seen.own(&code(6));
         assert_eq!(seen.of_file(), None);
         assert!(seen.fits(&code(6)) && !seen.fits(&code(5)));
         seen.file(&code(5));
-        assert_eq!(seen.of_file(), Some(CpuTarget(5)));
+        assert_eq!(seen.of_file(), Some([5, 0, 0, 0]));
         assert!(seen.fits(&code(5)) && !seen.fits(&code(6)));
         // Native code for another driver.
         seen.file(b"zebin");
         assert!(seen.fits(b"zebin"));
-        assert_eq!(seen.of_file(), Some(CpuTarget(5)));
+        assert_eq!(seen.of_file(), Some([5, 0, 0, 0]));
     }
 }
 
@@ -262,14 +238,15 @@ mod failing_tests {
     #[test]
     fn drivers_forget_failures() {
         let failing = |platform: &str, driver_version: &str| {
-            let facts = Facts {
+            let mut facts = Facts {
                 platform: platform.to_owned(),
                 driver_version: driver_version.to_owned(),
                 ..Facts::default()
             };
+            add_driver_facts(&mut facts);
             (
                 skips_failure_callbacks(&facts),
-                ignores_failed_dependencies(&facts),
+                facts.ignores_failed_dependencies,
             )
         };
         let pocl = "Portable Computing Language";

@@ -12,10 +12,6 @@ use syclbin::__private::spirv::portable::lift::{Layout, Slot};
 use super::*;
 
 impl Variables for Queue {
-    fn names_variables_as_code(&self) -> bool {
-        false
-    }
-
     fn point_variable(
         &self,
         program: &AnyProgram,
@@ -55,18 +51,8 @@ impl Variables for Queue {
         // SAFETY: the queue and the program share a context, the name is NUL-terminated, and the driver rejects unknown
         // names and invalid sizes. The call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe {
-            match host.raw() {
-                HostBytes::To(to) => enqueue!(
-                    self, none, globals => clEnqueueReadGlobalVariableINTEL(
-                        handle, name, CL_TRUE, size, offset, to
-                    )
-                ),
-                HostBytes::From(from) => enqueue!(
-                    self, none, globals => clEnqueueWriteGlobalVariableINTEL(
-                        handle, name, CL_TRUE, size, offset, from
-                    )
-                ),
-            }
+            enqueue_copy!(self, none, globals => clEnqueueReadGlobalVariableINTEL
+                | clEnqueueWriteGlobalVariableINTEL(handle, name, CL_TRUE, size, offset), host.raw())
         }?
         .wait()
     }
@@ -99,16 +85,13 @@ impl Queue {
             return Err(Failure::FOREIGN);
         }
         let globals = self.context.device.extensions.globals.as_ref();
-        globals.ok_or(Failure::Missing {
-            function,
-            needs: "Intel's driver",
-        })
+        globals.ok_or(Failure::missing(function, "Intel's driver"))
     }
 }
 
 /// The hidden arguments of a program's kernels.
 pub(crate) struct Hidden {
-    layout: Layout,
+    pub(crate) layout: Layout,
     /// The first argument, which contains a slot for each variable.
     pub(crate) arena: Arc<AnyMemory>,
     /// The other arguments: for each pointer variable, the memory that it points to, or `None` until that is set.
@@ -116,10 +99,6 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    pub(crate) fn count(&self) -> usize {
-        self.layout.arguments()
-    }
-
     /// Returns the arena offset of the variable's byte `offset`. Fails if `bytes` bytes starting there extend beyond
     /// the variable.
     pub(crate) fn place(&self, name: &str, offset: usize, bytes: usize) -> Result<usize> {
@@ -150,12 +129,6 @@ impl Hidden {
         }
         Ok(())
     }
-
-    /// Returns the hidden arguments after the arena.
-    pub(crate) fn buffers(&self) -> Vec<Option<Arc<AnyMemory>>> {
-        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.clone()
-    }
 }
 
 const NO_VARIABLE: Failure = Failure::Rejected(Rejection::NoVariable);
@@ -179,7 +152,7 @@ impl AnyQueue {
             let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are already set. It copies initial values into
             // the arena, whose size matches the code.
-            unsafe { kernel.enqueue(self.opencl()?, &one, WaitList::NOTHING) }?.wait()?;
+            unsafe { kernel.enqueue(self, &one, WaitList::NOTHING) }?.wait()?;
         }
         Ok(())
     }
@@ -191,18 +164,19 @@ impl KernelObject {
         let Some(hidden) = program.hidden.get() else {
             return Ok(());
         };
-        let first = self.count()?.checked_sub(hidden.count());
-        let first = first.ok_or(Failure::Rejected(Rejection::NoVariable))?;
-        let buffers = hidden.buffers();
+        let first = self.count()?.checked_sub(hidden.layout.arguments());
+        let first = first.ok_or(NO_VARIABLE)?;
+        let buffers = hidden.buffers.lock();
+        let buffers = buffers.unwrap_or_else(PoisonError::into_inner).clone();
         let buffers = buffers.iter().map(Option::as_ref);
         for (index, memory) in (first..).zip(std::iter::once(Some(&hidden.arena)).chain(buffers)) {
-            let object = memory.and_then(|memory| match memory.raw().opencl().ok()?.handle {
+            let object = memory.and_then(|memory| match memory.raw.opencl().ok()?.handle {
                 Handle::Object(object) => Some(object),
                 Handle::Address { .. } => None,
             });
             let object: cl_mem = object.unwrap_or(std::ptr::null_mut());
             let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
-            let (size, value) = (size_of_val(&object), (&raw const object).cast());
+            let (size, value) = bytes_of(&object);
             // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments last, as
             // pointers to global memory, and the program keeps their buffers alive.
             unsafe { call!(self.functions => clSetKernelArg(self.handle, number, size, value)) }?;

@@ -102,7 +102,7 @@ fn bad_arguments_never_reach_the_driver() -> Tested {
         let refused = Failure::Rejected(Rejection::TooManyGroups);
         assert_eq!(launched.err(), Some(refused));
     }
-    let missing = Arc::clone(&bench.program).kernel(c"nothing".to_owned(), None);
+    let missing = find(&bench.program, c"nothing", None);
     assert_eq!(missing.err().map(name), Some("CUDA_ERROR_NOT_FOUND"));
     Ok(())
 }
@@ -112,7 +112,7 @@ fn unknown_parameters_are_queried_from_the_driver() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
-    let kernel = match Arc::clone(&bench.program).kernel(c"reverse".to_owned(), None) {
+    let kernel = match find(&bench.program, c"reverse", None) {
         Err(Failure::Missing { .. }) => {
             say_skipped("the driver does not report parameters");
             return Ok(());

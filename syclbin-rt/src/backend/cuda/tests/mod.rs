@@ -5,7 +5,7 @@ mod failures;
 mod kernels;
 mod queues;
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
 
@@ -69,6 +69,15 @@ fn module(code: &[u8]) -> Source<'_> {
     }
 }
 
+fn find(program: &Program, symbol: &CStr, slots: Option<Vec<Slot>>) -> Result<Kernel> {
+    let declared = Declared {
+        slots,
+        max_items: usize::MAX,
+        max_sizes: [usize::MAX; 3],
+    };
+    Arc::clone(program).kernel(symbol.to_owned(), declared)
+}
+
 fn bench_with(options: QueueOptions) -> Result<Option<Bench>> {
     let Some(device) = device() else {
         return Ok(None);
@@ -99,7 +108,7 @@ impl Numbers {
     }
 
     fn memory(&self) -> &CudaMemory {
-        self.0.memory.raw().cuda().expect("memory of CUDA")
+        self.0.memory.raw.cuda().expect("memory of CUDA")
     }
 
     fn read(&self, queue: &Queue) -> Result<Vec<u32>> {
@@ -121,7 +130,7 @@ impl Bench {
                 size: *size,
             });
         }
-        Arc::clone(&self.program).kernel(CString::new(name).unwrap(), Some(slots))
+        find(&self.program, &CString::new(name).unwrap(), Some(slots))
     }
 
     fn iota(&self, queue: &Queue, out: &Numbers, by: u32, after: &WaitList<'_>) -> Result<Event> {
