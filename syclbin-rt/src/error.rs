@@ -226,6 +226,12 @@ pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
     }
 }
 
+/// Formats a number of things, such as `1 byte` or `2 bytes`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{s}")
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)

@@ -11,7 +11,7 @@ use crate::backend::{
     self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Rejection, Values, WaitList,
 };
 use crate::device::Device;
-use crate::error::{Error, Result, join};
+use crate::error::{Error, Result, counted, join};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::kernel::Kernel;
@@ -24,6 +24,8 @@ pub(crate) struct Invocation<'l> {
     pub(crate) names: &'static [&'static str],
     pub(crate) args: &'l [Arg<'l>],
     pub(crate) after: &'l [&'l Event],
+    /// Launching is unsafe without a contract.
+    pub(crate) contract: Option<Contract>,
 }
 
 /// A function that checks the conditions of a contract, which go beyond the standard checks.
@@ -34,15 +36,11 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever `contract` holds.
+    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever the contract holds.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub(crate) unsafe fn launch(
-        &self,
-        mut range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<Event> {
+    pub(crate) unsafe fn launch(&self, mut range: AnyRange) -> Result<Event> {
         let kernel = self.kernel;
-        self.divide(&mut range, contract)?;
+        self.divide(&mut range)?;
         let list;
         let after = if self.after.is_empty() {
             WaitList::NOTHING
@@ -56,37 +54,25 @@ impl<'l> Invocation<'l> {
         Ok(Event::of_kernel(kernel.command(), event))
     }
 
-    /// Checks `range`, and sets its work-group size unless the driver chooses it. Then checks `contract`. Must be
+    /// Checks `range`, and sets its work-group size unless the driver chooses it. Then checks the contract. Must be
     /// called before the kernel is locked, because the contract's conditions are user code.
     #[inline]
-    fn divide(&self, range: &mut AnyRange, contract: Option<Contract>) -> Result<()> {
-        let kernel = self.kernel;
-        let refused = |problem: String| Error::launch(kernel.name(), problem);
+    pub(crate) fn divide(&self, range: &mut AnyRange) -> Result<()> {
+        let Self { kernel, names, .. } = *self;
         let device = kernel.queue().device();
-        work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
-        let Some(holds) = contract else {
+        work_group::choose(range, &kernel.checked().limits, device)
+            .map_err(|problem| kernel.refused(problem))?;
+        let Some(holds) = self.contract else {
             return Ok(());
         };
         if range.offset.is_some() {
-            return Err(refused(
+            return Err(kernel.refused(
                 "its contract assumes ids that start at 0, but the range has an offset; declare the kernel without \
-                 `safe` to launch it with an offset"
-                    .to_owned(),
+                 `safe` to launch it with an offset",
             ));
         }
         holds(&LaunchView::new(self.args, range))
-            .map_err(|broken| refused(broken.describe(self.names)))
-    }
-
-    /// Checks the arguments, `range` and `contract` as a launch does. Returns the range with its work-group size.
-    pub(crate) fn checked(
-        &self,
-        mut range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<AnyRange> {
-        self.check()?;
-        self.divide(&mut range, contract)?;
-        Ok(range)
+            .map_err(|broken| kernel.refused(broken.describe(names)))
     }
 
     /// Checks the number, kinds, sizes and devices of the arguments.
@@ -128,9 +114,7 @@ impl<'l> Invocation<'l> {
                     None => self.pass_parts(index, arg, &mut progress, to),
                 }
             };
-            if let Err(error) = passed {
-                return Err(self.misplaced(error));
-            }
+            passed.map_err(|error| self.misplaced(error))?;
         }
         if progress.passed == self.kernel.checked().parameters.len() {
             return Ok(());
@@ -154,9 +138,8 @@ impl<'l> Invocation<'l> {
         to: &mut impl Arguments<'l>,
     ) -> Result<()> {
         if let Some((range, elements)) = arg.accessor_range() {
-            range
-                .check(elements)
-                .map_err(|problem| self.of_argument(index, format_args!("{problem}")))?;
+            let checked = range.check(elements);
+            checked.map_err(|problem| self.of_argument(index, problem))?;
         }
         // SAFETY: the caller upholds the same requirements.
         (0..arg.lowered())
@@ -190,8 +173,7 @@ impl<'l> Invocation<'l> {
             return Err(self.wrong_count());
         };
         if !parameter_kinds::accepts(ty, value) {
-            let problem = parameter_kinds::problem(value, ty);
-            return Err(self.of_argument(index, format_args!("{problem}")));
+            return Err(self.of_argument(index, parameter_kinds::problem(value, ty)));
         }
         match value {
             Argument::Memory(region, written) => {
@@ -201,10 +183,8 @@ impl<'l> Invocation<'l> {
                 if region.memory.is_mapped(written) {
                     return Err(self.of_argument(
                         index,
-                        format_args!(
-                            "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
-                             drop the view first (a view of a part maps the whole buffer)"
-                        ),
+                        "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
+                         drop the view first (a view of a part maps the whole buffer)",
                     ));
                 }
             }
@@ -219,10 +199,8 @@ impl<'l> Invocation<'l> {
             _ => {}
         }
         // SAFETY: the kind is checked if the code contains the type; the caller guarantees the rest.
-        match unsafe { to.set(position, value) } {
-            Ok(()) => Ok(()),
-            Err(failure) => Err(self.refused(index, value, failure)),
-        }
+        let set = unsafe { to.set(position, value) };
+        set.map_err(|failure| self.refused(index, value, failure))
     }
 
     /// Passes the address of the specialization constants, if the kernel expects it after the launch's arguments.
@@ -254,10 +232,8 @@ impl<'l> Invocation<'l> {
             && let Some(place) = value.device()
         {
             let place = Device::new(place);
-            return self.of_argument(
-                index,
-                format_args!("is on {place}, but the queue is on {queue}"),
-            );
+            let problem = format_args!("is on {place}, but the queue is on {queue}");
+            return self.of_argument(index, problem);
         }
         let argument = if index < self.args.len() {
             argument(self.names, index)
@@ -283,17 +259,13 @@ impl<'l> Invocation<'l> {
             }
             _ => None,
         });
-        match found.min() {
-            Some((_, index, byte, size)) => {
-                let argument = argument(self.names, index);
-                let verb = access.verb();
-                Error::launch(
-                    self.kernel.name(),
-                    format_args!("{verb} byte {byte} of {argument}, which is {size} bytes long"),
-                )
-            }
-            None => Error::launch(self.kernel.name(), access),
-        }
+        let Some((_, index, byte, size)) = found.min() else {
+            return self.kernel.refused(access);
+        };
+        let (verb, argument) = (access.verb(), argument(self.names, index));
+        self.kernel.refused(format_args!(
+            "{verb} byte {byte} of {argument}, which is {size} bytes long"
+        ))
     }
 
     /// Chooses the error to report for a mismatched argument. If the number of arguments is wrong, that is the real
@@ -317,18 +289,17 @@ impl<'l> Invocation<'l> {
             return Ok(());
         }
         let alignment = region.memory.part_alignment();
-        match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
-            None => Ok(()),
-            Some(alignment) => Err(self.of_argument(
-                index,
-                format_args!(
-                    "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; \
-                     use an array with an address, such as a DeviceArray, for other offsets",
-                    region.offset,
-                    self.kernel.queue().device()
-                ),
-            )),
-        }
+        let Some(alignment) = alignment.filter(|bytes| !region.offset.is_multiple_of(*bytes))
+        else {
+            return Ok(());
+        };
+        let problem = format_args!(
+            "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; use an \
+             array with an address, such as a DeviceArray, for other offsets",
+            region.offset,
+            self.kernel.queue().device()
+        );
+        Err(self.of_argument(index, problem))
     }
 
     /// Checks the work-group memory of an argument, and returns the total so far, including `bytes`.
@@ -340,19 +311,17 @@ impl<'l> Invocation<'l> {
         if total <= max {
             return Ok(total);
         }
-        Err(self.of_argument(
-            index,
-            format_args!(
-                "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
-                 uses, but {device} has only {max}"
-            ),
-        ))
+        let problem = format_args!(
+            "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
+             uses, but {device} has only {max}"
+        );
+        Err(self.of_argument(index, problem))
     }
 
     #[cold]
-    fn of_argument(&self, index: usize, problem: fmt::Arguments<'_>) -> Error {
+    fn of_argument(&self, index: usize, problem: impl fmt::Display) -> Error {
         let problem = format_args!("{} {problem}", argument(self.names, index));
-        Error::launch(self.kernel.name(), problem)
+        self.kernel.refused(problem)
     }
 
     #[cold]
@@ -367,10 +336,9 @@ impl<'l> Invocation<'l> {
             [] => String::new(),
             names => format!(" ({})", join(names)),
         };
-        let takes = self.kernel.takes();
-        let s = if takes == 1 { "" } else { "s" };
-        let problem = format_args!("expected {takes} argument{s}, found {given}{names}{note}");
-        Error::launch(self.kernel.name(), problem)
+        let takes = counted(self.kernel.takes(), "argument");
+        let problem = format_args!("expected {takes}, found {given}{names}{note}");
+        self.kernel.refused(problem)
     }
 }
 

@@ -256,6 +256,12 @@ impl Kernel {
         parameters.all(|ty| ty.is_some_and(KnownType::is_known))
     }
 
+    /// Creates the error for an invalid launch of this kernel.
+    #[cold]
+    pub(crate) fn refused(&self, problem: impl fmt::Display) -> Error {
+        Error::launch(self.name(), problem)
+    }
+
     /// Creates the error for `action`, such as "launching", which failed in the driver.
     #[cold]
     pub(crate) fn failed(&self, action: &str, failure: Failure) -> Error {

@@ -4,6 +4,7 @@
 use std::num::NonZero;
 
 use crate::backend::kernel::Argument;
+use crate::error::counted;
 use crate::load::code::KnownType;
 
 const NULL_BYTES: usize = 8;
@@ -53,24 +54,10 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
         _ => None,
     };
     if let Some((given, ty)) = sizes {
-        let s = if given == 1 { "" } else { "s" };
-        return format!("is {given} byte{s} long, but the kernel expects {ty}");
+        let given = counted(given, "byte");
+        return format!("is {given} long, but the kernel expects {ty}");
     }
-    let image;
-    let given = match value {
-        Argument::Local(_) => "work-group memory",
-        Argument::Memory(..) => "a buffer",
-        Argument::Bytes(_) => "a value",
-        Argument::Sampler(_) => "a sampler",
-        Argument::Image(given, written) => {
-            image = described(given.shape().dimensions, written);
-            &image
-        }
-        Argument::Pointer(_) => "a pointer",
-        Argument::Null => "a kernel handler",
-    };
-    let taken;
-    let ty = match ty {
+    let ty: &str = match ty {
         Some(KnownType::Number(_)) => "a number",
         Some(KnownType::Buffer) => "a buffer",
         Some(KnownType::LocalMemory) => "work-group memory",
@@ -79,16 +66,26 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
         Some(KnownType::Image {
             dimensions,
             written,
-        }) => {
-            taken = described(dimensions, written);
-            &taken
-        }
+        }) => &image_kind(dimensions, written),
         _ => "something else",
     };
-    format!("is {given}, but the kernel expects {ty}")
+    format!("is {}, but the kernel expects {ty}", kind(value))
 }
 
-fn described(dimensions: u8, written: bool) -> String {
+pub(crate) fn kind(value: Argument<'_>) -> String {
+    let kind: &str = match value {
+        Argument::Local(_) => "work-group memory",
+        Argument::Memory(..) => "a buffer",
+        Argument::Bytes(_) => "a value",
+        Argument::Sampler(_) => "a sampler",
+        Argument::Image(image, written) => &image_kind(image.shape().dimensions, written),
+        Argument::Pointer(_) => "a pointer",
+        Argument::Null => "a kernel handler",
+    };
+    kind.to_owned()
+}
+
+fn image_kind(dimensions: u8, written: bool) -> String {
     let dimensions = match dimensions {
         1 => "one-dimensional",
         2 => "two-dimensional",

@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::backend::{AnyRange, Argument, Arguments, Failure, KernelObject, MemoryUse, WaitList};
-use crate::error::{Error, Result};
-use crate::launch::invocation::{Contract, Invocation};
+use crate::error::Result;
+use crate::launch::invocation::Invocation;
 use crate::launch::kernel::Kernel;
-use crate::launch::{Checked, Launch, Terms, Unchecked};
+use crate::launch::{Checked, Launch, Unchecked};
 use crate::queue::event::Event;
 
 /// A kernel with arguments and range that were checked in advance, to be launched repeatedly. Created by
@@ -53,7 +53,7 @@ pub struct Prepared<R = AnyRange, T = Unchecked> {
 /// only on the arguments and the range, and [`Prepared::change`] checks it again.
 pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
-impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
+impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     /// Checks the launch over `range`, with its contract, and sets all arguments, so that it can be launched
     /// repeatedly. Later launches skip the checks: [`Prepared::launch`] costs a single driver call.
     ///
@@ -67,10 +67,10 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     ///   the file contains only native code. This function is safe, so its caller does not guarantee the types.
     ///   [`Launch::record`] accepts such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
-        let (call, contract) = (self.call()?, self.terms.contract());
-        check_types(&call, contract)?;
+        let call = self.call()?;
+        check_types(&call)?;
         Ok(Prepared {
-            fixed: BoundKernel::new(&call, range.into().into(), contract)?,
+            fixed: BoundKernel::new(&call, range.into().into())?,
             of: PhantomData,
         })
     }
@@ -78,20 +78,19 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
 
 /// Rejects kernels for which setting the arguments could be unsound. Without a contract, `prepare` is safe and only
 /// the later launch is `unsafe`, so wrong argument types must be caught here.
-fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> {
+fn check_types(call: &Invocation<'_>) -> Result<()> {
     // Reports a wrong number of arguments first.
     call.check()?;
-    if contract.is_some() || call.kernel.types_are_known() {
+    if call.contract.is_some() || call.kernel.types_are_known() {
         return Ok(());
     }
-    Err(Error::launch(
-        call.kernel.name(),
+    Err(call.kernel.refused(
         "the file does not contain the types of all parameters, so a wrong argument could crash the driver; launch \
          the kernel without `prepare`, record it with `Launch::record`, or give it a contract",
     ))
 }
 
-impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
+impl<R: Into<AnyRange>, T> Prepared<R, T> {
     /// Replaces the arguments and the range with those of `launch`, which must launch the same kernel. Repeats all
     /// checks, including the contract.
     ///
@@ -121,9 +120,9 @@ impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
         launch: Launch<'_, N, R, T>,
         range: impl Into<R>,
     ) -> Result<()> {
-        let (call, contract) = (launch.call()?, launch.terms.contract());
-        check_types(&call, contract)?;
-        self.fixed.change(&call, range.into().into(), contract)
+        let call = launch.call()?;
+        check_types(&call)?;
+        self.fixed.change(&call, range.into().into())
     }
 }
 
@@ -201,13 +200,9 @@ pub(crate) struct BoundKernel {
 }
 
 impl BoundKernel {
-    /// Binds `call` over `range`, if the call is valid and `contract` holds.
-    pub(crate) fn new(
-        call: &Invocation<'_>,
-        range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<Self> {
-        let (kernel, range) = (call.kernel, checked(call, range, contract)?);
+    /// Binds `call` over `range`, if the call is valid and its contract holds.
+    pub(crate) fn new(call: &Invocation<'_>, range: AnyRange) -> Result<Self> {
+        let (kernel, range) = (call.kernel, checked(call, range)?);
         let object = kernel.raw().object();
         let mut fixed = Self {
             kernel: kernel.clone(),
@@ -220,26 +215,20 @@ impl BoundKernel {
         Ok(fixed)
     }
 
-    /// Switches to `call` over `range`, if the call is valid, launches the same kernel, and satisfies `contract`.
+    /// Switches to `call` over `range`, if the call is valid, launches the same kernel, and satisfies its contract.
     ///
     /// # Errors
     ///
     /// On failure, the bound kernel is unchanged, unless the driver rejected an argument. In that case, it is no longer
     /// [complete](BoundKernel::check_complete).
-    fn change(
-        &mut self,
-        call: &Invocation<'_>,
-        range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<()> {
-        let (kernel, range) = (call.kernel, checked(call, range, contract)?);
+    fn change(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
+        let (kernel, range) = (call.kernel, checked(call, range)?);
         if !kernel.is(&self.kernel) {
-            let problem = format_args!(
+            return Err(kernel.refused(format_args!(
                 "this launch was prepared for a different kernel ({}), or for the same kernel of another module or \
                  queue; prepare a new launch for this kernel",
                 self.kernel.name()
-            );
-            return Err(Error::launch(kernel.name(), problem));
+            )));
         }
         self.set(call)?;
         self.range = range;
@@ -290,8 +279,7 @@ impl BoundKernel {
         if self.complete {
             return Ok(());
         }
-        Err(Error::launch(
-            self.kernel.name(),
+        Err(self.kernel.refused(
             "the driver rejected an argument when this prepared launch was changed; change it again before you launch \
              it",
         ))
@@ -308,13 +296,14 @@ impl<'a> Arguments<'a> for BoundKernel {
     }
 }
 
-fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -> Result<AnyRange> {
-    let range = call.checked(range, contract)?;
+/// Checks everything that a launch checks. Returns the range with its work-group size.
+fn checked(call: &Invocation<'_>, mut range: AnyRange) -> Result<AnyRange> {
+    call.check()?;
+    call.divide(&mut range)?;
     if call.after.is_empty() {
         return Ok(range);
     }
-    Err(Error::launch(
-        call.kernel.name(),
+    Err(call.kernel.refused(
         "`after` does not work for a prepared launch or a recording; pass the events to wait for at each launch \
          (`launch_after`, `replay_after`)",
     ))

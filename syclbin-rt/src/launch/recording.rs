@@ -11,9 +11,9 @@ use crate::backend::gate::CallGuard;
 use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
 use crate::backend::{self, AnyRange, Graph, MemoryUse, WaitList};
 use crate::error::{Error, ErrorKind, Result};
-use crate::launch::invocation::{Contract, Invocation};
+use crate::launch::invocation::Invocation;
 use crate::launch::prepared::BoundKernel;
-use crate::launch::{Checked, Launch, Terms};
+use crate::launch::{Checked, Launch};
 use crate::memory::copy::same_elements;
 use crate::queue::Queue;
 use crate::queue::event::Event;
@@ -52,7 +52,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// The requirements of [`Launch::launch`] apply to each replay of the recording.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self.call()?, range.into().into(), None)
+        recorder.add(&self.call()?, range.into().into())
     }
 }
 
@@ -63,23 +63,16 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R, Checked> {
     ///
     /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`](crate::SafeLaunch::launch).
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self.call()?, range.into().into(), self.terms.contract())
+        recorder.add(&self.call()?, range.into().into())
     }
 }
 
 impl Recorder {
-    fn add(
-        &mut self,
-        call: &Invocation<'_>,
-        range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<()> {
-        let fixed = BoundKernel::new(call, range, contract)?;
+    fn add(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
+        let fixed = BoundKernel::new(call, range)?;
         if !fixed.kernel.queue().is(&self.queue) {
-            return Err(Error::launch(
-                fixed.kernel.name(),
-                "its module was loaded on a different queue from the recorder's",
-            ));
+            let problem = "its module was loaded on a different queue from the recorder's";
+            return Err(fixed.kernel.refused(problem));
         }
         self.steps.push(Step::Launch(Box::new(fixed)));
         Ok(())

@@ -5,9 +5,9 @@ use std::fmt;
 
 use crate::backend::NdRange;
 use crate::backend::{AnyRange, Extent, KernelObject};
-use crate::error::{Error, Result, join};
+use crate::error::{Result, counted, join};
+use crate::launch::Launch;
 use crate::launch::kernel::Kernel;
-use crate::launch::{Launch, Terms};
 
 /// The limits on a kernel's ranges and work-groups on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
@@ -65,10 +65,9 @@ pub(crate) fn choose(
     if let Some(dimensions) = limits.dimensions
         && dimensions != global.dimensions()
     {
-        let plural = if dimensions == 1 { "" } else { "s" };
         return Err(format!(
-            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for \
-             {global}"
+            "it was compiled for ranges of {} (work_group_num_dim in the file), not for {global}",
+            counted(dimensions, "dimension")
         ));
     }
     if let Some(sizes) = limits.required {
@@ -183,8 +182,7 @@ impl Kernel {
     fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
-        choose(&mut range, limits, queue.device())
-            .map_err(|problem| Error::launch(self.name(), problem))?;
+        choose(&mut range, limits, queue.device()).map_err(|problem| self.refused(problem))?;
         if let Some(local) = range.local {
             return Ok(local);
         }
@@ -210,7 +208,7 @@ impl Kernel {
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
+impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
     /// (`cl_khr_suggested_local_work_size`). Does not check a contract.
     ///
