@@ -30,9 +30,11 @@ use crate::queue::{Asserting, Queue};
 pub struct Kernel(Arc<Inner>);
 
 struct Inner {
-    symbol: Symbol,
+    symbol: String,
     name: String,
     checked: Checked,
+    /// Whether the last argument is scratch memory, declared as a parameter or not.
+    last_is_local: bool,
     /// The required work-group size, in SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
@@ -57,10 +59,9 @@ pub(crate) struct Checked {
 }
 
 /// Metadata that a file records about a kernel.
-#[derive(Clone, Default)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
-    /// `true` for each argument that the compiler removed.
+    /// `true` for each argument that the compiler removed; empty if it removed none.
     pub(crate) eliminated: Vec<bool>,
     /// The types of the parameters, without the removed ones; empty if the code does not contain them.
     pub(crate) parameters: Vec<KnownType>,
@@ -81,32 +82,30 @@ impl Kernel {
     pub(crate) fn new(
         queue: &Queue,
         program: &Program,
-        symbol: &Symbol,
-        constants: Option<&ConstantsBuffer>,
+        symbol: Symbol,
+        constants: Option<ConstantsBuffer>,
     ) -> Result<Self> {
-        if let Some(reason) = &symbol.unfit {
-            return Err(unavailable(
-                &symbol.name,
-                queue.device(),
-                vec![reason.clone()],
-            ));
+        let device = queue.device();
+        if let Some(reason) = symbol.unfit {
+            return Err(unavailable(&symbol.name, device, vec![reason]));
         }
         // A name that contains a NUL cannot be a symbol.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
-        let raw = Arc::clone(program).kernel(name, symbol.slots.clone());
-        let mut raw = raw.map_err(
-            queue
-                .device()
-                .failed(format_args!("creating kernel {}", symbol.name)),
-        )?;
-        let bounds = raw.bounds();
-        let sizes = &symbol.sizes;
+        let raw = Arc::clone(program).kernel(name, symbol.slots);
+        let mut raw =
+            raw.map_err(device.failed(format_args!("creating kernel {}", symbol.name)))?;
+        let (bounds, sizes) = (raw.bounds(), symbol.sizes);
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
         let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
         if let Some(size) = sizes.required_sub_group {
-            check_sub_group(symbol, size as usize, queue.device())?;
+            let checked = requirements::check_sub_group(size as usize, device.sub_group_sizes());
+            checked.map_err(|problem| {
+                let reason =
+                    format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
+                unavailable(&symbol.name, device, vec![reason])
+            })?;
         }
         let limits = Limits {
             max_range: max_range(symbol.id_range),
@@ -114,7 +113,7 @@ impl Kernel {
             required: bounds.required_local.or(declared),
             max_declared: sizes.maximum.map(|size| driver_order(size.xyz())),
             max_items: bounds.max_local.min(max_linear),
-            max_sizes: queue.device().facts().max_work_item_sizes,
+            max_sizes: device.max_work_item_sizes(),
         };
         raw.restrict(limits.max_items, limits.max_declared);
         let required_local = limits.required.map(|required| {
@@ -126,21 +125,17 @@ impl Kernel {
             };
             Extent::from_driver(required, dimensions).sycl_order()
         });
-        let known = symbol.parameters.iter().copied().map(Some);
-        let parameters = known.chain(std::iter::repeat(None));
-        let parameters = parameters.take(bounds.arguments + usize::from(symbol.scratch));
+        let mut parameters: Vec<_> = symbol.parameters.into_iter().map(Some).collect();
+        parameters.resize(bounds.arguments + usize::from(symbol.scratch), None);
         Ok(Self(Arc::new(Inner {
-            symbol: symbol.clone(),
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
+            symbol: symbol.name,
+            last_is_local: symbol.last_is_local,
             checked: Checked {
-                parameters: parameters.collect(),
-                eliminated: if symbol.eliminated.contains(&true) {
-                    symbol.eliminated.clone()
-                } else {
-                    Vec::new()
-                },
-                constants: constants.cloned(),
+                parameters,
+                eliminated: symbol.eliminated,
+                constants,
                 local_memory: bounds.local_memory,
                 raw_queue: queue.raw().clone(),
                 limits,
@@ -175,7 +170,7 @@ impl Kernel {
     /// Returns the kernel's symbol, such as `__sycl_kernel_saxpy`.
     #[must_use]
     pub fn symbol(&self) -> &str {
-        &self.0.symbol.name
+        &self.0.symbol
     }
 
     /// Returns the queue on which the kernel is launched.
@@ -240,12 +235,9 @@ impl Kernel {
     /// launch's arguments. Lambdas and functors have this hidden argument; free functions declare a `kernel_handler`
     /// instead.
     pub(crate) fn constants_behind(&self, number: usize) -> Option<&ConstantsBuffer> {
-        let Symbol {
-            name,
-            last_is_local,
-            ..
-        } = &self.0.symbol;
-        let may = !name.contains(KERNEL_PREFIX) && !last_is_local && !self.is_eliminated(number);
+        let may = !self.symbol().contains(KERNEL_PREFIX)
+            && !self.0.last_is_local
+            && !self.is_eliminated(number);
         self.checked().constants.as_ref().filter(|_| may)
     }
 
@@ -280,8 +272,12 @@ impl Kernel {
 
     /// Returns the number of device arguments, including the removed ones.
     pub(crate) fn takes(&self) -> usize {
-        let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
-        self.0.checked.parameters.len() + removed.count()
+        let Checked {
+            parameters,
+            eliminated,
+            ..
+        } = self.checked();
+        parameters.len() + eliminated.iter().filter(|removed| **removed).count()
     }
 
     /// Returns whether both handles refer to the same kernel of the same module.
@@ -308,14 +304,6 @@ impl Command for Inner {
             asserting.note_launch();
         }
     }
-}
-
-fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
-    let checked = requirements::check_sub_group(size, device.sub_group_sizes());
-    checked.map_err(|problem| {
-        let reason = format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
-        unavailable(&symbol.name, device, vec![reason])
-    })
 }
 
 pub(crate) fn no_kernel(

@@ -20,7 +20,7 @@ use crate::load::{code, constants, link, requirements};
 use crate::log;
 use crate::module::global::{self, Variable};
 use crate::module::save;
-use crate::program_cache::{self, Cache, Origin, Sharing};
+use crate::program_cache::{self, Origin};
 use crate::queue::Queue;
 
 pub(crate) struct Builder {
@@ -262,13 +262,9 @@ impl Builder {
                 // Each module has its own variables, like a kernel bundle in SYCL, so programs with variables are not
                 // shared.
                 let mut globals = self.globals(&members);
-                let sharing = if globals.any(|(id, _)| !unreached.contains(id)) {
-                    Sharing::None
-                } else {
-                    Sharing::All
-                };
-                let cache = Cache::of_environment();
-                program_cache::get(&context, &sources, sharing, cache.as_ref())
+                let shared = globals.all(|(id, _)| unreached.contains(id));
+                let cache = program_cache::of_environment();
+                program_cache::get(&context, &sources, shared, cache.as_ref())
             }
         };
         let (program, origin) = built.map_err(|error| error.to_string())?;

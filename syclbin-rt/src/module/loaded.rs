@@ -87,8 +87,8 @@ impl LoadedModule {
         let build = self.build(builder, &part);
         let (unit, built) = (builder.unit(self.index)?, build.program.as_ref()?);
         let symbol = symbol(builder, unit, built, name);
-        let (queue, constants) = (&builder.queue, built.constants.as_ref());
-        Some(Kernel::new(queue, &built.program, &symbol, constants))
+        let (queue, constants) = (&builder.queue, built.constants.clone());
+        Some(Kernel::new(queue, &built.program, symbol, constants))
     }
 
     /// Returns the build of the complete program, if the driver has built it.
@@ -299,7 +299,10 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         other => unit.described().or(other),
     };
     Symbol {
-        eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
+        eliminated: mask
+            .map(|mask| mask.removed.clone())
+            .filter(|removed| removed.contains(&true))
+            .unwrap_or_default(),
         parameters: described
             .and_then(|code| code.takes(name))
             .unwrap_or_default(),

@@ -8,7 +8,7 @@ mod out_of_order_tests;
 use std::ffi::CString;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
@@ -203,6 +203,12 @@ struct Asserts {
     programs: Mutex<Vec<Arc<Asserting>>>,
 }
 
+impl Asserts {
+    fn programs(&self) -> MutexGuard<'_, Vec<Arc<Asserting>>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A program whose kernels contain asserts.
 pub(crate) struct Asserting {
     program: Program,
@@ -226,9 +232,7 @@ impl Queue {
             return;
         }
         let asserts = &self.0.asserts;
-        let programs = asserts.programs.lock();
-        let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
-        programs.push(Arc::new(Asserting {
+        asserts.programs().push(Arc::new(Asserting {
             program: program.clone(),
             symbol,
             launched: AtomicBool::new(false),
@@ -242,12 +246,8 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return None;
         }
-        let programs = asserts.programs.lock();
-        let programs = programs.unwrap_or_else(PoisonError::into_inner);
-        let known = programs
-            .iter()
-            .find(|known| Arc::ptr_eq(&known.program, program));
-        known.cloned()
+        let is_known = |known: &&Arc<Asserting>| Arc::ptr_eq(&known.program, program);
+        asserts.programs().iter().find(is_known).cloned()
     }
 
     /// Waits for all commands on the queue if any kernel with asserts has been launched since the last check. Returns
@@ -259,8 +259,7 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return Ok(());
         }
-        let programs = asserts.programs.lock();
-        let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
+        let mut programs = asserts.programs();
         let mut first = Ok(None);
         programs.retain(|asserting| {
             // The next call reports the other failures.
@@ -273,8 +272,7 @@ impl Queue {
             }
             is_used
         });
-        let exist = !programs.is_empty();
-        asserts.exist.store(exist, Ordering::Release);
+        asserts.exist.store(!programs.is_empty(), Ordering::Release);
         match first.map_err(self.device().failed("reading failed asserts"))? {
             None => Ok(()),
             Some(failed) => Err(Error::assert(failed, self.device())),
@@ -283,16 +281,15 @@ impl Queue {
 
     /// Reads a program's record after all earlier commands, and clears it for the next failure.
     fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
-        let Asserting {
-            program, symbol, ..
-        } = asserting;
+        let transfer = |host: HostSlice<'_>| {
+            let queue = self.raw();
+            queue.transfer_variable(&asserting.program, &asserting.symbol, 0, host)
+        };
         let mut bytes = [0; SIZE];
-        self.raw()
-            .transfer_variable(program, symbol, 0, HostSlice::To(&mut bytes))?;
+        transfer(HostSlice::To(&mut bytes))?;
         let failed = FailedAssert::read(&bytes);
         if failed.is_some() {
-            self.raw()
-                .transfer_variable(program, symbol, 0, HostSlice::From(&[0; SIZE]))?;
+            transfer(HostSlice::From(&[0; SIZE]))?;
         }
         Ok(failed)
     }
