@@ -8,7 +8,7 @@ use syclbin::__private::{lines, listed};
 
 pub use syclbin::__private::failed_assert::FailedAssert;
 
-use crate::backend::failure::{Code, Failure, Rejection};
+use crate::backend::failure::{Failure, Rejection};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -118,6 +118,11 @@ impl Error {
     }
 
     /// Creates an error whose message lists `reasons`, one per line.
+    #[cold]
+    pub(crate) fn invalid(message: impl Display) -> Self {
+        Self::new(ErrorKind::InvalidArgument, message)
+    }
+
     pub(crate) fn listing(kind: ErrorKind, message: impl Display, reasons: Vec<String>) -> Self {
         let message = format!("{message}{}", list(&reasons));
         Self::with_reasons(kind, message, reasons)
@@ -177,36 +182,22 @@ impl Error {
     }
 
     pub(crate) fn driver(failure: Failure, action: impl Display, device: &impl Display) -> Self {
-        let (message, details) = match failure {
-            Failure::Driver { call, code } => {
-                let (name, number) = (code.name(), code.number());
-                let remedy = remedy(code);
-                (
-                    format!(
-                        "{call} failed with {name} ({number}) while {action} on {device}{remedy}"
-                    ),
-                    Details::Code(number),
-                )
-            }
-            Failure::Rejected(_) | Failure::Missing { .. } => (
-                format!("{action} failed on {device}: {failure}"),
-                Details::None,
-            ),
-        };
         let kind = match failure {
             Failure::Rejected(Rejection::Strayed(_)) => ErrorKind::Launch,
             _ => ErrorKind::Driver,
         };
-        Self::with_details(kind, &message, details)
-    }
-}
-
-/// Returns the remedy for an error that ends a CUDA context, or an empty string for other errors.
-fn remedy(code: Code) -> &'static str {
-    if code.ends_context() {
-        "; the CUDA context of this process and everything in it are lost: restart the program"
-    } else {
-        ""
+        let Failure::Driver { call, code } = failure else {
+            return Self::new(kind, format_args!("{action} failed on {device}: {failure}"));
+        };
+        let remedy = if code.ends_context() {
+            "; the CUDA context of this process and everything in it are lost: restart the program"
+        } else {
+            ""
+        };
+        let (name, number) = (code.name(), code.number());
+        let message =
+            format!("{call} failed with {name} ({number}) while {action} on {device}{remedy}");
+        Self::with_details(kind, &message, Details::Code(number))
     }
 }
 

@@ -270,10 +270,8 @@ fn features() -> String {
         let known = detected! {
             "sse4.2" "avx" "avx2" "fma" "f16c" "bmi2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vnni" "avx512bf16"
         };
-        known
-            .map(|has| if has { '1' } else { '0' })
-            .iter()
-            .collect()
+        let digits = known.iter().map(|has| if *has { '1' } else { '0' });
+        digits.collect()
     }
     #[cfg(not(target_arch = "x86_64"))]
     String::new()
@@ -308,7 +306,7 @@ fn driver_settings() -> Vec<(OsString, OsString)> {
 }
 
 fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    let variables: Vec<_> = variables.collect();
+    let mut variables: Vec<_> = variables.collect();
     let reads_debug_keys = variables.iter().any(|(name, value)| {
         name == READS_DEBUG_KEYS && !value.is_empty() && value.as_encoded_bytes() != b"0"
     });
@@ -320,12 +318,9 @@ fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString
             || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || reads_debug_keys && is_debug_key(name)
     };
-    let mut found: Vec<_> = variables
-        .into_iter()
-        .filter(|(name, _)| decides(name))
-        .collect();
-    found.sort();
-    found
+    variables.retain(|(name, _)| decides(name));
+    variables.sort();
+    variables
 }
 
 /// Returns whether the name looks like an unprefixed debug key, such as `ForceSimdSize`. Including all other

@@ -116,11 +116,8 @@ impl<'g> LaunchView<'g> {
     }
 
     fn sizes(&'g self, extent: &Extent) -> LaunchRange<'g> {
-        let size = |dimension| self.natural(extent.size(dimension) as i128);
-        LaunchRange {
-            view: self,
-            sizes: [0, 1, 2].map(size),
-        }
+        let sizes = extent.sizes().map(|size: usize| self.natural(size as i128));
+        LaunchRange { view: self, sizes }
     }
 
     /// Returns whether `condition` is true and was evaluated without a fault, such as an overflow.

@@ -3,6 +3,7 @@
 //!
 //! Launch types are generic over the number of arguments, but [`Invocation`] is not. So its functions are compiled
 //! only once, in this crate, rather than in each program for each number of arguments.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 
@@ -37,7 +38,6 @@ impl<'l> Invocation<'l> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever the contract holds.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn launch(&self, mut range: AnyRange) -> Result<Event> {
         let kernel = self.kernel;
         self.divide(&mut range)?;
@@ -76,60 +76,26 @@ impl<'l> Invocation<'l> {
     }
 
     /// Checks the number, kinds, sizes and devices of the arguments.
-    #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn check(&self) -> Result<()> {
         // SAFETY: the values are only compared.
-        unsafe { self.pass(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
+        unsafe { self.give(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
     }
 
     /// Creates a kernel object with these arguments, which borrows their memory.
-    #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn object(&self) -> Result<KernelObject> {
         let object = self.kernel.raw().object();
         let mut object = object.map_err(|failure| self.kernel.failed("preparing", failure))?;
         // SAFETY: nothing is launched, and the caller checks the kinds of arguments.
-        unsafe { self.pass(&mut object) }?;
+        unsafe { self.give(&mut object) }?;
         Ok(object)
-    }
-
-    /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
-    /// number of arguments last.
-    ///
-    /// # Safety
-    ///
-    /// Where the code does not contain the parameter types, the arguments must match the kernel's parameters.
-    #[inline(always)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub(crate) unsafe fn pass(&self, to: &mut impl Arguments<'l>) -> Result<()> {
-        let mut progress = Progress {
-            number: 0,
-            passed: 0,
-            local: self.kernel.checked().local_memory,
-        };
-        for (index, arg) in self.args.iter().enumerate() {
-            // SAFETY: the caller upholds the same requirements.
-            let passed = unsafe {
-                match arg.plain() {
-                    Some(value) => self.pass_value(index, value, &mut progress, to),
-                    None => self.pass_parts(index, arg, &mut progress, to),
-                }
-            };
-            passed.map_err(|error| self.misplaced(error))?;
-        }
-        if progress.passed == self.kernel.checked().parameters.len() {
-            return Ok(());
-        }
-        // SAFETY: the caller upholds the same requirements.
-        unsafe { self.pass_hidden(&progress, to) }
     }
 
     /// Passes an argument that may consist of several device arguments.
     ///
     /// # Safety
     ///
-    /// The requirements of [`Invocation::pass`] apply.
+    /// The requirements of [`Invocation::give`](Values::give) apply.
     #[inline(never)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_parts(
         &self,
         index: usize,
@@ -150,10 +116,9 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// The requirements of [`Invocation::pass`] apply.
+    /// The requirements of [`Invocation::give`](Values::give) apply.
     // Without the attribute, the compiler does not inline this function, which costs 10 ns for ten arguments.
     #[inline(always)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_value(
         &self,
         index: usize,
@@ -207,9 +172,8 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// The requirements of [`Invocation::pass`] apply.
+    /// The requirements of [`Invocation::give`](Values::give) apply.
     #[cold]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_hidden(&self, progress: &Progress, to: &mut impl Arguments<'l>) -> Result<()> {
         let (kernel, position) = (self.kernel, progress.passed);
         let rest = kernel.checked().parameters.get(position..);
@@ -345,11 +309,34 @@ impl<'l> Invocation<'l> {
 impl<'l> Values<'l> for Invocation<'l> {
     type Error = Error;
 
+    /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
+    /// number of arguments last.
+    ///
+    /// # Safety
+    ///
+    /// Where the code does not contain the parameter types, the arguments must match the kernel's parameters.
     #[inline(always)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn give(&self, to: &mut impl Arguments<'l>) -> Result<()> {
+        let mut progress = Progress {
+            number: 0,
+            passed: 0,
+            local: self.kernel.checked().local_memory,
+        };
+        for (index, arg) in self.args.iter().enumerate() {
+            // SAFETY: the caller upholds the same requirements.
+            let passed = unsafe {
+                match arg.plain() {
+                    Some(value) => self.pass_value(index, value, &mut progress, to),
+                    None => self.pass_parts(index, arg, &mut progress, to),
+                }
+            };
+            passed.map_err(|error| self.misplaced(error))?;
+        }
+        if progress.passed == self.kernel.checked().parameters.len() {
+            return Ok(());
+        }
         // SAFETY: the caller upholds the same requirements.
-        unsafe { self.pass(to) }
+        unsafe { self.pass_hidden(&progress, to) }
     }
 
     #[cold]
@@ -378,7 +365,6 @@ struct Progress {
 struct CheckOnly<'k>(&'k backend::Queue);
 
 impl<'a> Arguments<'a> for CheckOnly<'_> {
-    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
         let fits = match value {
             Argument::Memory(region, _) => region.memory.is_for(self.0),

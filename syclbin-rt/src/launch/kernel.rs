@@ -245,7 +245,7 @@ impl Kernel {
     /// could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
         let mut parameters = self.checked().parameters.iter();
-        parameters.all(|ty| ty.is_some_and(KnownType::is_known))
+        parameters.all(|ty| !matches!(ty, None | Some(KnownType::Unknown | KnownType::Anything)))
     }
 
     /// Creates the error for an invalid launch of this kernel.
@@ -272,12 +272,8 @@ impl Kernel {
 
     /// Returns the number of device arguments, including the removed ones.
     pub(crate) fn takes(&self) -> usize {
-        let Checked {
-            parameters,
-            eliminated,
-            ..
-        } = self.checked();
-        parameters.len() + eliminated.iter().filter(|removed| **removed).count()
+        let removed = self.checked().eliminated.iter().filter(|removed| **removed);
+        self.checked().parameters.len() + removed.count()
     }
 
     /// Returns whether both handles refer to the same kernel of the same module.

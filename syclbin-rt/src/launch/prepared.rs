@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prepared launches, which are checked once and launched repeatedly.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::{AnyRange, Argument, Arguments, Failure, KernelObject, MemoryUse, WaitList};
+use crate::backend::{
+    AnyRange, Argument, Arguments, Failure, KernelObject, MemoryUse, Values, WaitList,
+};
 use crate::error::Result;
 use crate::launch::invocation::Invocation;
 use crate::launch::kernel::Kernel;
@@ -136,7 +139,6 @@ impl<R> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.fixed.launch(&[]) }
@@ -152,7 +154,6 @@ impl<R> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.fixed.launch(events) }
@@ -176,7 +177,6 @@ impl<R> Prepared<R, Checked> {
     /// # Errors
     ///
     /// Fails for the same reasons as [`SafePrepared::launch`], or if an event belongs to another device.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held for the arguments and the range, which have not changed since.
         unsafe { self.fixed.launch(events) }
@@ -196,6 +196,7 @@ pub(crate) struct BoundKernel {
     pub(crate) object: KernelObject,
     kept: Vec<Option<Box<dyn Send + Sync>>>,
     pub(crate) range: AnyRange,
+    /// Whether all arguments are set. If not, the driver rejected one.
     complete: bool,
 }
 
@@ -220,7 +221,7 @@ impl BoundKernel {
     /// # Errors
     ///
     /// On failure, the bound kernel is unchanged, unless the driver rejected an argument. In that case, it is no longer
-    /// [complete](BoundKernel::check_complete).
+    /// complete.
     fn change(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
         let (kernel, range) = (call.kernel, checked(call, range)?);
         if !kernel.is(&self.kernel) {
@@ -235,16 +236,11 @@ impl BoundKernel {
         Ok(())
     }
 
-    #[allow(
-        unsafe_code,
-        reason = "argument kinds are checked if the code contains them; otherwise, the caller or the author of the \
-            contract guarantees them"
-    )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
         // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise, the caller of an
         // unsafe function or the author of the contract guarantees it.
-        unsafe { call.pass(self) }?;
+        unsafe { call.give(self) }?;
         self.complete = true;
         Ok(())
     }
@@ -254,10 +250,14 @@ impl BoundKernel {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn launch(&self, events: &[&Event]) -> Result<Event> {
-        self.check_complete()?;
         let (kernel, raw_queue) = (&self.kernel, &self.kernel.checked().raw_queue);
+        if !self.complete {
+            return Err(kernel.refused(
+                "the driver rejected an argument when this prepared launch was changed; change it again before you \
+                 launch it",
+            ));
+        }
         let list;
         let after = if events.is_empty() {
             WaitList::NOTHING
@@ -273,21 +273,9 @@ impl BoundKernel {
         let _ = raw_queue.flush();
         Ok(Event::of_kernel(kernel.command(), event))
     }
-
-    /// Fails if an argument is not set, because the driver rejected it.
-    fn check_complete(&self) -> Result<()> {
-        if self.complete {
-            return Ok(());
-        }
-        Err(self.kernel.refused(
-            "the driver rejected an argument when this prepared launch was changed; change it again before you launch \
-             it",
-        ))
-    }
 }
 
 impl<'a> Arguments<'a> for BoundKernel {
-    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<(), Failure> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.object.set(position, value) }?;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings: launches and copies that are enqueued together and can be replayed.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +11,7 @@ use crate::backend::failure::Failure;
 use crate::backend::gate::CallGuard;
 use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
 use crate::backend::{self, AnyRange, Graph, MemoryUse, WaitList};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::launch::invocation::Invocation;
 use crate::launch::prepared::BoundKernel;
 use crate::launch::{Checked, Launch};
@@ -50,7 +51,6 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply to each replay of the recording.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         recorder.add(&self.call()?, range.into().into())
     }
@@ -90,9 +90,8 @@ impl Recorder {
         same_elements(from.len(), to.len())?;
         let (from, to) = (from.region(), to.region());
         if from.memory.address().is_some() != to.memory.address().is_some() {
-            return Err(unrecordable(
-                "a copy between a `Buffer` and unified shared memory",
-            ));
+            let what = "a copy between a `Buffer` and unified shared memory";
+            return Err(unrecordable(what));
         }
         // Drivers reject empty copies.
         if from.bytes() > 0 {
@@ -153,14 +152,12 @@ impl Recorder {
 
 /// Returns the error for an operation that needs more than one command.
 fn unrecordable(what: &str) -> Error {
-    let message = format_args!(
+    Error::invalid(format_args!(
         "{what} needs more than one command and cannot be recorded; enqueue it between two recordings"
-    );
-    Error::new(ErrorKind::InvalidArgument, message)
+    ))
 }
 
 /// Records the steps as a graph. Returns `None` if there are no steps, or if the driver does not support graphs.
-#[allow(unsafe_code, reason = "launching a kernel is unsafe")]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
         return Ok(None);
@@ -185,12 +182,8 @@ fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failur
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Recorder({} steps for {:?})",
-            self.steps.len(),
-            self.queue
-        )
+        let Self { queue, steps } = self;
+        write!(f, "Recorder({} steps for {queue:?})", steps.len())
     }
 }
 
@@ -269,7 +262,6 @@ impl Recording {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Recording::replay`], or if an event belongs to another device.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
@@ -302,7 +294,6 @@ impl Recording {
         self.queue.device().failed(REPLAY)
     }
 
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
@@ -328,7 +319,6 @@ impl Recording {
         Ok(last)
     }
 
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let started = match step {

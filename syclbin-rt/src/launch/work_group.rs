@@ -38,17 +38,15 @@ pub(crate) fn choose(
     device: &impl fmt::Display,
 ) -> Result<(), String> {
     let global = range.global;
-    let items = global.checked_items();
-    // The multiplication may overflow before it reaches a factor of 0.
-    if items == Some(0) || items.is_none() && global.items() == 0 {
+    if global.items() == 0 {
         return Err(format!(
             "the range {global} is empty; skip the launch when there is nothing to do"
         ));
     }
-    let mut reach = items;
-    if let Some(offset) = range.offset {
-        reach = global.checked_reach(offset);
-    }
+    let reach = match range.offset {
+        Some(offset) => global.checked_reach(offset),
+        None => global.checked_items(),
+    };
     // Ids beyond the limit are undefined behavior, because the compiler assumes that they do not occur.
     if reach.is_none_or(|items| items > limits.max_range) {
         let remedy = if limits.max_range == usize::MAX {
@@ -198,13 +196,8 @@ impl Kernel {
             }
         }
         let multiple = self.raw().preferred_multiple().map_err(failed)?;
-        let units = queue.device().compute_units();
-        Ok(largest_fitting_size(
-            global,
-            limits,
-            multiple,
-            units as usize,
-        ))
+        let units = queue.device().compute_units() as usize;
+        Ok(largest_fitting_size(global, limits, multiple, units))
     }
 }
 

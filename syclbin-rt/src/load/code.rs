@@ -59,43 +59,34 @@ impl Code {
     pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<KnownType>> {
         match self {
             Self::SpirV(module) => {
-                let parameters = module.parameters(kernel)?;
-                Some(
-                    parameters
-                        .iter()
-                        .map(|parameter| KnownType::of_spirv(module, parameter.ty))
-                        .collect(),
-                )
+                let parameters = module.parameters(kernel)?.into_iter();
+                let types = parameters.map(|parameter| KnownType::of_spirv(module, parameter.ty));
+                Some(types.collect())
             }
             Self::Ptx(module) => {
                 let kernel = module.kernel(kernel)?;
                 let shared = kernel.uses_dynamic_shared_memory;
                 let parameters = kernel.parameters.iter();
-                Some(
-                    parameters
-                        .map(|parameter| KnownType::of_ptx(parameter.ty, shared))
-                        .collect(),
-                )
+                let types = parameters.map(|parameter| KnownType::of_ptx(parameter.ty, shared));
+                Some(types.collect())
             }
         }
     }
 
     /// Returns the offsets and sizes of a kernel's parameters, if the language specifies them.
     pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
-        match self {
-            Self::SpirV(_) => None,
-            Self::Ptx(module) => {
-                let parameters = module.kernel(kernel)?.parameters.iter();
-                let slots = parameters.map(|parameter| {
-                    let place = parameter.layout?;
-                    Some(Slot {
-                        offset: usize::try_from(place.offset).ok()?,
-                        size: usize::try_from(place.size).ok()?,
-                    })
-                });
-                slots.collect()
-            }
-        }
+        let Self::Ptx(module) = self else {
+            return None;
+        };
+        let parameters = module.kernel(kernel)?.parameters.iter();
+        let slots = parameters.map(|parameter| {
+            let place = parameter.layout?;
+            Some(Slot {
+                offset: usize::try_from(place.offset).ok()?,
+                size: usize::try_from(place.size).ok()?,
+            })
+        });
+        slots.collect()
     }
 }
 
@@ -142,10 +133,6 @@ impl KnownType {
         }
     }
 
-    pub(crate) fn is_known(self) -> bool {
-        !matches!(self, Self::Unknown | Self::Anything)
-    }
-
     /// Returns the type of a PTX parameter. A 64-bit integer may be an address. With `shared`, a 32-bit integer may be
     /// an address in work-group memory.
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
@@ -179,10 +166,10 @@ impl KnownType {
 ///
 /// Returns the reason why the device does not accept the image.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
-    if let Some(takes) = facts.ptx {
-        return read_ptx(image, takes).map(Code::Ptx);
+    match facts.ptx {
+        Some(takes) => read_ptx(image, takes).map(Code::Ptx),
+        None => read_spirv(image, facts).map(Box::new).map(Code::SpirV),
     }
-    read_spirv(image, facts).map(Box::new).map(Code::SpirV)
 }
 
 /// Reads `image` if it is SPIR-V, whether or not the device accepts it.
@@ -454,7 +441,7 @@ mod tests {
         let native = Image::native("intel_a10gx_pac:pac_a10", target, aocx);
         let metadata = ModuleMetadata::default();
         let sets = PropertySets::default();
-        let result = native::check(&native, &metadata, &sets, &[], &able());
+        let result = native::check(&native, &metadata, &sets, &BTreeMap::new(), &able());
         assert_eq!(result.unwrap_err(), expected);
     }
 

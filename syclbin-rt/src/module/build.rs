@@ -14,11 +14,12 @@ use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 use crate::backend::BuildOptions;
 use crate::backend::{Program, Source};
 use crate::launch::kernel::{ConstantsBuffer, max_range};
+use crate::load::constants::{self, Values};
 use crate::load::files::{Files, ImageIndex, Unit};
 use crate::load::native::{self, SavedOn};
-use crate::load::{code, constants, link, requirements};
+use crate::load::{code, link, requirements};
 use crate::log;
-use crate::module::global::{self, Variable};
+use crate::module::global::{self, Variable, Variables};
 use crate::module::save;
 use crate::program_cache::{self, Origin};
 use crate::queue::Queue;
@@ -27,9 +28,9 @@ pub(crate) struct Builder {
     pub(crate) queue: Queue,
     pub(crate) files: Files<'static>,
     /// The given values of specialization constants.
-    pub(crate) constants: Vec<(String, Vec<u8>)>,
+    pub(crate) constants: Values,
     /// The device globals of all programs.
-    variables: Mutex<Vec<Variable>>,
+    pub(crate) variables: Mutex<Variables>,
 }
 
 /// A part of a module that is built as one program.
@@ -79,23 +80,12 @@ struct Codes<'l> {
 }
 
 impl Builder {
-    pub(crate) fn new(
-        queue: &Queue,
-        files: Files<'static>,
-        constants: &[(String, Vec<u8>)],
-    ) -> Self {
-        Self {
-            queue: queue.clone(),
-            files,
-            constants: constants.to_vec(),
-            variables: Mutex::default(),
-        }
-    }
-
-    /// Returns the device globals of all programs built so far.
-    pub(crate) fn variables(&self) -> Vec<Variable> {
+    /// Returns the device global called `name`, if a program that has been built contains it.
+    pub(crate) fn variable(&self, name: &str) -> Option<Variable> {
         let variables = self.variables.lock();
-        variables.unwrap_or_else(PoisonError::into_inner).clone()
+        let variables = variables.unwrap_or_else(PoisonError::into_inner);
+        let mut variables = variables.values();
+        variables.find(|variable| variable.is_called(name)).cloned()
     }
 
     /// Returns a module of the loaded file, if it is valid.
@@ -126,9 +116,10 @@ impl Builder {
     }
 
     fn describe(&self, index: ImageIndex, origin: Origin, built: &BuiltProgram) -> String {
-        let native = self.files.image(index).is_ok_and(|(_, image)| image.native);
         let how = match origin {
-            Origin::Built if native => "the driver accepts this native code",
+            Origin::Built if self.files.image(index).native => {
+                "the driver accepts this native code"
+            }
             Origin::Built => "the driver compiles it",
             Origin::Cache => "the driver compiled it in an earlier run",
             Origin::Process => "the driver compiled it earlier",
@@ -162,7 +153,7 @@ impl Builder {
         let mut candidates = self.candidates(module, &Part::Code).into_iter();
         let is_alone = |index| match self.members(index) {
             Ok(members) if members.len() == 1 => {
-                Some(!self.files.bytes(index).is_some_and(has_debug_info))
+                Some(!has_debug_info(&self.files.image(index).bytes))
             }
             Ok(_) => Some(false),
             Err(_) => None,
@@ -206,28 +197,15 @@ impl Builder {
 
     /// Returns the image at `index` and the images that are linked into its program, if the device accepts them.
     fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
-        if self.is_native(index)? {
-            Ok(vec![index])
-        } else {
-            link::closure(&self.files, index)
-        }
-    }
-
-    /// Returns whether an image contains native code, which the driver does not compile.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the image is native code that the device does not accept.
-    fn is_native(&self, index: ImageIndex) -> Result<bool, String> {
         let facts = self.files.facts();
-        let (unit, image) = self.files.image(index)?;
+        let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !native::is_native(image, facts) {
-            return Ok(false);
+            return link::closure(&self.files, index);
         }
         let (metadata, sets) = (&unit.metadata, &unit.module.metadata);
         requirements::check(metadata, facts)?;
         native::check(image, metadata, sets, &self.constants, facts)?;
-        Ok(true)
+        Ok(vec![index])
     }
 
     fn build_image(
@@ -235,9 +213,9 @@ impl Builder {
         index: ImageIndex,
         part: &Part,
     ) -> Result<(BuiltProgram, Origin), String> {
-        let (unit, image) = self.files.image(index)?;
-        let native = self.is_native(index)?;
+        let (unit, image) = (self.files.unit(index), self.files.image(index));
         let members = self.members(index)?;
+        let native = native::is_native(image, self.files.facts());
         let Codes {
             codes,
             hidden,
@@ -317,10 +295,7 @@ impl Builder {
         buffer.transpose().map_err(|failure| failure.to_string())
     }
 
-    fn globals<'m>(
-        &'m self,
-        members: &'m [ImageIndex],
-    ) -> impl Iterator<Item = (&'m str, DeviceGlobal)> {
+    fn globals(&self, members: &[ImageIndex]) -> impl Iterator<Item = (&str, DeviceGlobal)> {
         let units = self.units(members);
         let globals = units.flat_map(|unit| unit.metadata.device_globals.iter());
         globals.map(|(name, global)| (without_run_prefix(name), *global))
@@ -329,14 +304,13 @@ impl Builder {
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| {
-            let (_, image) = self.files.image(*index)?;
-            let code: &[u8] = &image.bytes;
-            Ok(match part {
+            let code: &[u8] = &self.files.image(*index).bytes;
+            match part {
                 Part::Kernel(kernel) => trimmed(code, kernel),
                 Part::Native | Part::Code => Cow::Borrowed(code),
-            })
+            }
         });
-        let mut codes = codes.collect::<Result<Vec<Cow<'_, [u8]>>, String>>()?;
+        let mut codes: Vec<Cow<'_, [u8]>> = codes.collect();
         if facts.ptx.is_some() {
             return Ok(Codes {
                 codes,
@@ -373,11 +347,8 @@ impl Builder {
         })
     }
 
-    pub(crate) fn units<'m>(
-        &'m self,
-        members: &'m [ImageIndex],
-    ) -> impl Iterator<Item = &'m Unit<'static>> {
-        members.iter().filter_map(|index| self.files.unit(*index))
+    pub(crate) fn units(&self, members: &[ImageIndex]) -> impl Iterator<Item = &Unit<'static>> {
+        members.iter().map(|index| self.files.unit(*index))
     }
 
     /// Combines an image's `code`, in a form that the driver accepts, with its constants and build options. Native
@@ -388,7 +359,7 @@ impl Builder {
         mut code: Cow<'c, [u8]>,
         native: bool,
     ) -> Result<Source<'c>, String> {
-        let (unit, _) = self.files.image(index)?;
+        let unit = self.files.unit(index);
         let facts = self.files.facts();
         let held = &unit.metadata.specialization;
         let mut variables = Vec::new();

@@ -58,12 +58,8 @@ impl StubKernel {
 
 impl fmt::Debug for StubKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "StubKernel({} on {})",
-            self.0.symbol,
-            self.0.module.queue().device()
-        )
+        let (symbol, device) = (self.0.symbol, self.0.module.queue().device());
+        write!(f, "StubKernel({symbol} on {device})")
     }
 }
 

@@ -67,14 +67,13 @@ impl Device {
     /// Returns [`ErrorKind::Unsupported`] if the device does not support such queues.
     /// Also fails for the same reasons as [`Device::queue`].
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
-        Queue::new(self, options)
+        Queue::in_context(self, self.context()?, options)
     }
 }
 
 /// Fails if `SYCLBIN_GUARD` has an invalid value, or is set but does not work on the device.
 fn check_guard(device: &Device) -> Result<()> {
-    let guard =
-        guard::requested().map_err(|problem| Error::new(ErrorKind::InvalidArgument, problem))?;
+    let guard = guard::requested().map_err(Error::invalid)?;
     if guard.is_some() && !device.facts().guards_buffers {
         let message = format_args!(
             "SYCLBIN_GUARD works only with Intel's CPU device on Linux, not with {device}; unset it, or select another \
@@ -86,14 +85,6 @@ fn check_guard(device: &Device) -> Result<()> {
 }
 
 impl Queue {
-    pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = device
-            .driver_device()
-            .shared_context()
-            .map_err(device.failed("creating a context"))?;
-        Self::in_context(device, context, options)
-    }
-
     pub(crate) fn in_context(
         device: &Device,
         context: backend::Context,
@@ -101,14 +92,12 @@ impl Queue {
     ) -> Result<Self> {
         trace::apply_settings();
         check_guard(device)?;
-        let mut driver_options = options;
-        if options != QueueOptions::new() || trace::needs_times() {
-            let abilities = device.facts().queues;
-            if let Some((what, needs)) = options.beyond(abilities) {
-                return Err(Error::unsupported(what, needs, device));
-            }
-            driver_options.profiling |= trace::needs_times() && abilities.profiling;
+        let abilities = device.facts().queues;
+        if let Some((what, needs)) = options.beyond(abilities) {
+            return Err(Error::unsupported(what, needs, device));
         }
+        let mut driver_options = options;
+        driver_options.profiling |= trace::needs_times() && abilities.profiling;
         let raw = context
             .new_queue(driver_options)
             .map_err(device.failed("creating a queue"))?;

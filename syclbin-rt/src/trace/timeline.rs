@@ -84,16 +84,14 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
         State::Untimed => Some("its queue does not record times"),
         State::Unfinished => Some("had not finished"),
     };
-    if reason.is_some() {
+    let mut state = String::new();
+    if let Some(reason) = reason {
         // An instant event, at the time when the command was enqueued.
         let begun = Microseconds(slice.begun);
         write!(text, "\"ph\":\"i\",\"s\":\"t\",\"ts\":{begun},")?;
+        state = format!(",\"state\":\"{reason}\"");
     }
-    write!(text, "\"args\":{{\"bytes\":{}", slice.bytes)?;
-    if let Some(reason) = reason {
-        write!(text, ",\"state\":\"{reason}\"")?;
-    }
-    text.write_str("}},\n")
+    writeln!(text, "\"args\":{{\"bytes\":{}{state}}}}},", slice.bytes)
 }
 
 /// Formats nanoseconds as microseconds.
