@@ -88,7 +88,9 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
         let signed = signed.unwrap_or_default();
         let device = self.device();
         if elements(shape) != Some(self.len()) || signed.len() != shape.len() {
-            return Err(unshareable(wrong_shape(&signed, self.len())));
+            let len = self.len();
+            let problem = format!("a tensor of shape {signed:?} does not have {len} elements");
+            return Err(unshareable(problem));
         }
         if self.region().memory.is_in_use(true) {
             return Err(Error::in_use());
@@ -136,9 +138,8 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             (*raw).tensor.manager_ctx = raw.cast();
             (*raw).tensor.dl_tensor.shape = (*raw).shape.as_mut_ptr();
             (*raw).tensor.dl_tensor.strides = (*raw).strides.as_mut_ptr();
-            Ok(DLPackTensor::from_raw(NonNull::new_unchecked(
-                &raw mut (*raw).tensor,
-            )))
+            let tensor = NonNull::new_unchecked(&raw mut (*raw).tensor);
+            Ok(DLPackTensor::from_raw(tensor))
         }
     }
 }
@@ -146,10 +147,6 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
 fn unshareable(problem: String) -> Error {
     let message = format_args!("cannot share a tensor's memory: {problem}");
     Error::invalid(message)
-}
-
-fn wrong_shape(shape: &[i64], len: usize) -> String {
-    format!("a tensor of shape {shape:?} does not have {len} elements")
 }
 
 /// Drops an exported tensor.

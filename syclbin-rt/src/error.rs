@@ -155,10 +155,8 @@ impl Error {
 
     #[cold]
     pub(crate) fn launch(kernel: &str, problem: impl Display) -> Self {
-        Self::new(
-            ErrorKind::Launch,
-            format_args!("kernel {kernel}: {problem}"),
-        )
+        let message = format_args!("kernel {kernel}: {problem}");
+        Self::new(ErrorKind::Launch, message)
     }
 
     pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {

@@ -41,11 +41,9 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
             (Some(_), true) => format!("the file has no code for the {kind}"),
         }
     };
-    let mut reasons: Vec<String> = better.iter().map(reason).collect();
-    reasons.push(format!(
-        "it is the first {} that can run SYCLBIN kernels",
-        chosen.kind
-    ));
+    let kind = chosen.kind;
+    let first = format!("it is the first {kind} that can run SYCLBIN kernels");
+    let reasons: Vec<String> = better.iter().map(reason).chain([first]).collect();
     reasons.join("; ")
 }
 

@@ -42,14 +42,11 @@ impl Discovery {
 
     /// Returns the best device that `file` contains code for. Without a file, returns the best device overall.
     pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
-        let is_whole = |fits: &[(&Facts, Coverage)]| {
-            let best = best::best(fits).and_then(|best| fits.get(best));
-            best.is_some_and(|(_, fit)| *fit == Coverage::Whole)
-        };
-        if !is_whole(&self.fits(file)) {
+        let mut fits = self.fits(file);
+        if best::best(&fits).is_none_or(|best| fits[best].1 != Coverage::Whole) {
             self.add_installed();
+            fits = self.fits(file);
         }
-        let fits = self.fits(file);
         let Some(chosen) = best::best(&fits) else {
             return Err(match file {
                 Some(_) if !self.devices.is_empty() => self.unfit(&fits),
@@ -137,7 +134,7 @@ impl Discovery {
     /// Explains why nothing matches. If the selector requests a CUDA device, includes why NVIDIA's driver was not
     /// found.
     fn unmatched(&self, terms: &[Term]) -> String {
-        let asked = terms.iter().any(Term::is_cuda);
+        let asked = terms.iter().any(|term| term.backend == Some("cuda"));
         let tried = self.tried.iter();
         let mut cuda = tried.filter(|tried| tried.starts_with(driver_libraries::CUDA));
         match cuda.next().filter(|_| asked) {

@@ -26,7 +26,7 @@ use crate::device::best::first_of_best_rank;
 /// One alternative of a selector.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Term {
-    backend: Option<&'static str>,
+    pub(crate) backend: Option<&'static str>,
     kind: Option<DeviceKind>,
     pick: Pick,
     /// The number of the part to select, if any.
@@ -119,10 +119,6 @@ impl Term {
             pick,
             part,
         })
-    }
-
-    pub(crate) fn is_cuda(&self) -> bool {
-        self.backend == Some("cuda")
     }
 
     /// Returns whether a CPU device can match. If not, the installed CPU driver need not be loaded.

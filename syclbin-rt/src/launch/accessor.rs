@@ -43,15 +43,10 @@ impl AccessorRange {
     /// Restricts access to `range` elements, starting at `offset`, like a ranged accessor in C++. The device receives
     /// these values but does not enforce them: the kernel must stay inside the range.
     #[must_use]
-    pub fn part(self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
-        let [_, memory, _] = self.ids;
-        let (offset, offset_dimensions) = words(offset.into());
-        let (access, access_dimensions) = words(range.into());
-        let [_, dimensions, _] = self.dimensions;
-        Self {
-            ids: [access, memory, offset],
-            dimensions: [access_dimensions, dimensions, offset_dimensions],
-        }
+    pub fn part(mut self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
+        (self.ids[0], self.dimensions[0]) = words(range.into());
+        (self.ids[2], self.dimensions[2]) = words(offset.into());
+        self
     }
 
     /// Checks that the range fits into a buffer with this many elements.

@@ -56,6 +56,13 @@ enum Value<'a> {
     Device(Argument<'a>),
 }
 
+/// Returns the bytes of a value, padded with 0, or `None` if it is longer.
+fn padded<const N: usize>(value: &[u8]) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    bytes.get_mut(..value.len())?.copy_from_slice(value);
+    Some(bytes)
+}
+
 /// A number that is passed to a kernel by value.
 ///
 /// Implemented for integers of 8 to 64 bits, `f32` and `f64`. To pass other types by value, such as `half::f16`, use
@@ -100,17 +107,11 @@ impl<'a> Arg<'a> {
     pub fn value<T: NoUninit>(value: T) -> Self {
         let value = bytemuck::bytes_of(&value);
         let size = value.len();
-        let mut bytes = [0; WORD];
-        if let Some(start) = bytes.get_mut(..size) {
-            start.copy_from_slice(value);
+        if let Some(bytes) = padded(value) {
             return Self(Value::Word { bytes, size });
         }
-        let mut bytes = [0; INLINE];
-        match bytes.get_mut(..size) {
-            Some(start) => {
-                start.copy_from_slice(value);
-                Self(Value::Inline { bytes, size })
-            }
+        match padded(value) {
+            Some(bytes) => Self(Value::Inline { bytes, size }),
             None => Self(Value::Boxed(value.into())),
         }
     }

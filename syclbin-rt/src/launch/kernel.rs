@@ -227,8 +227,7 @@ impl Kernel {
     /// Returns whether the compiler removed device argument `index`. A removed argument must not be passed.
     #[inline]
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
-        let eliminated = self.0.checked.eliminated.get(index);
-        eliminated.copied().unwrap_or(false)
+        self.checked().eliminated.get(index) == Some(&true)
     }
 
     /// Returns the specialization constants, if the kernel may expect their address as argument `number`, after the

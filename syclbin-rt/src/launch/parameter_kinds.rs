@@ -35,10 +35,9 @@ pub(crate) fn accepts(ty: Option<KnownType>, value: Argument<'_>) -> bool {
         },
         // A kernel that only reads also accepts an image passed for writing.
         Argument::Image(given, writes) => match ty {
-            Image {
-                dimensions,
-                written,
-            } => given.shape().dimensions == dimensions && (writes || !written),
+            Image(dimensions, written) => {
+                given.shape().dimensions == dimensions && (writes || !written)
+            }
             _ => false,
         },
     }
@@ -63,10 +62,7 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
         Some(KnownType::LocalMemory) => "work-group memory",
         Some(KnownType::Struct(_)) => "a struct by value",
         Some(KnownType::Sampler) => "a sampler",
-        Some(KnownType::Image {
-            dimensions,
-            written,
-        }) => &image_kind(dimensions, written),
+        Some(KnownType::Image(dimensions, written)) => &image_kind(dimensions, written),
         _ => "something else",
     };
     format!("is {}, but the kernel expects {ty}", kind(value))
@@ -121,10 +117,7 @@ mod tests {
         assert_eq!(taken(KnownType::Buffer), [false, false, true, true]);
         assert_eq!(taken(KnownType::LocalMemory), [false, true, false, false]);
         assert_eq!(taken(KnownType::Sampler), [false; 4]);
-        let image = KnownType::Image {
-            dimensions: 2,
-            written: true,
-        };
+        let image = KnownType::Image(2, true);
         assert_eq!(taken(image), [false; 4]);
         assert_eq!(taken(KnownType::Unknown), [true, false, true, true]);
         assert_eq!(taken(KnownType::Anything), [true; 4]);

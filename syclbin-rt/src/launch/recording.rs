@@ -281,13 +281,8 @@ impl Recording {
                 fixed.kernel.command().note_launch();
             }
         }
-        Ok(Event::of_any(
-            &self.queue,
-            Class::Kernel,
-            REPLAY,
-            0,
-            replayed?,
-        ))
+        let class = Class::Kernel;
+        Ok(Event::of_any(&self.queue, class, REPLAY, 0, replayed?))
     }
 
     fn failed(&self) -> impl FnOnce(Failure) -> Error + '_ {

@@ -100,11 +100,8 @@ pub(crate) enum KnownType {
     Buffer,
     LocalMemory,
     Sampler,
-    Image {
-        /// From 1 to 3.
-        dimensions: u8,
-        written: bool,
-    },
+    /// An image with this many dimensions, and whether the kernel writes it.
+    Image(u8, bool),
     /// A type that the code does not specify, so only the driver can check the argument's size.
     Unknown,
     /// Like `Unknown`, but possibly work-group memory, because CUDA passes the address of such memory as a number.
@@ -125,10 +122,7 @@ impl KnownType {
             ParameterType::Image {
                 dimensions,
                 written,
-            } => Self::Image {
-                dimensions,
-                written,
-            },
+            } => Self::Image(dimensions, written),
             ParameterType::Other => Self::Unknown,
         }
     }
@@ -137,25 +131,20 @@ impl KnownType {
     /// an address in work-group memory.
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
         match parameter {
-            Passed::Number {
-                kind: Kind::Float,
-                bits,
-            } => Self::Number(NonZero::new(bits / 8)),
-            Passed::Number { bits: 64, .. } => Self::Anything,
-            Passed::Number { bits: 32, .. } if shared => Self::Anything,
-            Passed::Number { bits, .. } => Self::Number(NonZero::new(bits / 8)),
-            Passed::Pointer {
-                space: None | Some(Space::Global),
-                ..
-            } => Self::Buffer,
-            Passed::Pointer {
-                space: Some(Space::Shared),
-                ..
-            } => Self::LocalMemory,
+            Passed::Number { kind, bits } => match bits {
+                64 if kind != Kind::Float => Self::Anything,
+                32 if kind != Kind::Float && shared => Self::Anything,
+                _ => Self::Number(NonZero::new(bits / 8)),
+            },
+            Passed::Pointer { space, .. } => match space {
+                None | Some(Space::Global) => Self::Buffer,
+                Some(Space::Shared) => Self::LocalMemory,
+                Some(_) => Self::Anything,
+            },
             Passed::Bytes { size, .. } => {
                 Self::Struct(u32::try_from(size).ok().and_then(NonZero::new))
             }
-            Passed::Pointer { .. } | Passed::Other => Self::Anything,
+            Passed::Other => Self::Anything,
         }
     }
 }
@@ -191,9 +180,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
         ImageKind::Native { .. } => {
             return Err("it is native code, which cannot be linked with other code".to_owned());
         }
-        ImageKind::Ir {
-            ty: IrType::Ptx, ..
-        } => {}
+        ImageKind::Ir { ty, .. } if ty == IrType::Ptx => {}
         ImageKind::Ir { ty, .. } => {
             return Err(format!(
                 "CUDA devices do not support {}; run `cargo syclbin toolchain install --component nvidia` so that \
@@ -238,10 +225,7 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
         ImageKind::Native { .. } => {
             return Err("it is native code, which OpenCL cannot link with other code".to_owned());
         }
-        ImageKind::Ir {
-            ty: IrType::SpirV,
-            target,
-        } => target,
+        ImageKind::Ir { ty, target } if ty == IrType::SpirV => target,
         ImageKind::Ir { ty, .. } => {
             return Err(format!("OpenCL devices do not support {}", language(ty)));
         }

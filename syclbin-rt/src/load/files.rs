@@ -61,7 +61,7 @@ impl ImageIndex {
 }
 
 impl<'a> Files<'a> {
-    /// Creates the set of `files` for a device. The loaded file comes first.
+    /// Creates the set of `files` for a device. The loaded file comes first, and must exist.
     pub(crate) fn new(files: Vec<Syclbin<'a>>, facts: &'a Facts) -> Self {
         let file = |mut head: Syclbin<'a>| {
             let modules = std::mem::take(&mut head.modules);
@@ -82,12 +82,12 @@ impl<'a> Files<'a> {
 
     /// Returns the modules of the loaded file.
     pub(crate) fn loaded(&self) -> &[Result<Unit<'a>, Box<MalformedModule<'a>>>] {
-        self.files.first().map_or(&[], |file| &file.units)
+        &self.files[0].units
     }
 
     /// Returns the loaded file without its modules.
-    pub(crate) fn head(&self) -> Option<&Syclbin<'a>> {
-        Some(&self.files.first()?.head)
+    pub(crate) fn head(&self) -> &Syclbin<'a> {
+        &self.files[0].head
     }
 
     /// Returns the files in their original form.
@@ -207,10 +207,10 @@ impl<'a> Unit<'a> {
     /// Returns the module's SPIR-V, which may specify more about parameters than an image's own code. Both were
     /// compiled from the same source, so the parameters are the same.
     pub(crate) fn described(&self) -> Option<&Code> {
-        let described = self.described.get_or_init(|| {
-            let mut images = self.module.images.iter();
-            images.find_map(code::described)
-        });
+        let mut images = self.module.images.iter();
+        let described = self
+            .described
+            .get_or_init(|| images.find_map(code::described));
         described.as_ref()
     }
 

@@ -287,11 +287,7 @@ impl SavedOn {
 
 impl fmt::Display for SavedOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            platform,
-            device,
-            driver,
-        } = self;
+        let (platform, device, driver) = (&self.platform, &self.device, &self.driver);
         write!(f, "{device} ({platform}, driver {driver})")
     }
 }

@@ -211,7 +211,7 @@ impl After<'_> {
         direct: Option<impl FnOnce(&WaitList<'_>) -> Result<backend::Event, Failure>>,
         make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
     ) -> Result<Event> {
-        let (raw, size) = (self.queue.raw(), region.bytes());
+        let (queue, raw, size) = (self.queue, self.queue.raw(), region.bytes());
         let after = self.wait_list()?;
         let through_host = || {
             let mut bytes = vec![0; size];
@@ -225,14 +225,8 @@ impl After<'_> {
             Some(start) => start(&after),
             None => through_host(),
         };
-        let started = started.map_err(|failure| self.queue.failed(failure, action, size))?;
-        Ok(Event::of_any(
-            self.queue,
-            Class::Memory,
-            what,
-            size,
-            started,
-        ))
+        let raw = started.map_err(|failure| queue.failed(failure, action, size))?;
+        Ok(Event::of_any(queue, Class::Memory, what, size, raw))
     }
 }
 

@@ -218,8 +218,6 @@ impl<T: Pod> IntoFuture for Transfer<T> {
 
 impl<T: Pod> fmt::Debug for TransferFuture<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TransferFuture")
-            .field(&self.transfer)
-            .finish()
+        write!(f, "TransferFuture({:?})", self.transfer)
     }
 }

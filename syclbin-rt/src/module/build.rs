@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use syclbin::__private::spirv::portable::has_debug_info;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::__private::{failed_assert, listed, spirv};
-use syclbin::Image;
 use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
 use crate::backend::BuildOptions;
@@ -124,12 +123,10 @@ impl Builder {
             Origin::Cache => "the driver compiled it in an earlier run",
             Origin::Process => "the driver compiled it earlier",
         };
-        match built.members.get(1..) {
-            None | Some([]) => how.to_owned(),
-            Some(linked) => {
-                let linked = linked.iter().map(|index| self.files.name(*index));
-                format!("{how}, linked with {}", listed(linked))
-            }
+        let linked = built.members.iter().skip(1);
+        match listed(linked.map(|index| self.files.name(*index))) {
+            linked if linked.is_empty() => how.to_owned(),
+            linked => format!("{how}, linked with {linked}"),
         }
     }
 
@@ -216,12 +213,7 @@ impl Builder {
         let (unit, image) = (self.files.unit(index), self.files.image(index));
         let members = self.members(index)?;
         let native = native::is_native(image, self.files.facts());
-        let Codes {
-            codes,
-            hidden,
-            unreached,
-            unfit,
-        } = if native {
+        let code = if native {
             Codes {
                 codes: vec![Cow::Borrowed(&image.bytes)],
                 hidden: save::hidden_arguments(&unit.module.metadata),
@@ -230,35 +222,35 @@ impl Builder {
         } else {
             self.codes(&members, part)?
         };
-        let sources = members.iter().zip(codes);
+        let sources = members.iter().zip(code.codes);
         let sources = sources.map(|(index, code)| self.source(*index, code, native));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let context = self.queue.raw().context();
-        let built = match sources.as_slice() {
-            [source] if native => context.build_native(source).map(|p| (p, Origin::Built)),
-            _ => {
-                // Each module has its own variables, like a kernel bundle in SYCL, so programs with variables are not
-                // shared.
-                let mut globals = self.globals(&members);
-                let shared = globals.all(|(id, _)| unreached.contains(id));
-                let cache = program_cache::of_environment();
-                program_cache::get(&context, &sources, shared, cache.as_ref())
-            }
+        let built = if native {
+            let built = context.build_native(&sources[0]);
+            built.map(|program| (program, Origin::Built))
+        } else {
+            // Each module has its own variables, like a kernel bundle in SYCL, so programs with variables are not
+            // shared.
+            let mut globals = self.globals(&members);
+            let shared = globals.all(|(id, _)| code.unreached.contains(id));
+            let cache = program_cache::of_environment();
+            program_cache::get(&context, &sources, shared, cache.as_ref())
         };
         let (program, origin) = built.map_err(|error| error.to_string())?;
-        if let Some(layout) = &hidden {
+        if let Some(layout) = &code.hidden {
             let queue = self.queue.raw();
             let added = queue.add_hidden_arguments(&program, layout.clone());
             added.map_err(|failure| failure.to_string())?;
         }
-        self.connect_variables(&program, &members, &unreached)?;
+        self.connect_variables(&program, &members, &code.unreached)?;
         let ranges = self.units(&members).map(|unit| unit.metadata.misc.id_range);
         let built = BuiltProgram {
             program,
-            constants: self.emulated_constants(image, unit)?,
-            unfit,
+            constants: self.emulated_constants(index)?,
+            unfit: code.unfit,
             id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
-            hidden,
+            hidden: code.hidden,
             members,
         };
         Ok((built, origin))
@@ -282,11 +274,8 @@ impl Builder {
     }
 
     /// Uploads the specialization constants of `image`, if its kernels read them from memory.
-    fn emulated_constants(
-        &self,
-        image: &Image<'_>,
-        unit: &Unit<'_>,
-    ) -> Result<Option<ConstantsBuffer>, String> {
+    fn emulated_constants(&self, index: ImageIndex) -> Result<Option<ConstantsBuffer>, String> {
+        let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !constants::are_emulated(image, &unit.metadata, self.files.facts()) {
             return Ok(None);
         }

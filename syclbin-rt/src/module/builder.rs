@@ -281,15 +281,11 @@ fn check_stubs(
         return Ok(());
     }
     let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
-    let differences = differences.iter().map(ToString::to_string).collect();
+    let reasons = differences.iter().map(ToString::to_string).collect();
     let message = format_args!(
         "{file} does not match the kernels that this program was built with (compile both from the same sources)"
     );
-    Err(Error::listing(
-        ErrorKind::StubMismatch,
-        message,
-        differences,
-    ))
+    Err(Error::listing(ErrorKind::StubMismatch, message, reasons))
 }
 
 fn signatures(bytes: &[u8]) -> Result<Signatures, syclbin::Error> {

@@ -289,8 +289,7 @@ fn initialize(
     let start = 1 << rest.ilog2();
     let mut chunk = vec![0; size.min(CHUNK)];
     for offset in (0..size).step_by(CHUNK) {
-        let part = chunk.get_mut(..size.saturating_sub(offset).min(CHUNK));
-        let part = part.unwrap_or_default();
+        let part = &mut chunk[..CHUNK.min(size - offset)];
         raw.transfer_variable(program, symbol, start + offset, HostSlice::To(&mut *part))?;
         if part.iter().any(|byte| *byte != 0) {
             raw.write(memory, offset, part)?;

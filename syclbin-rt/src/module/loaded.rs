@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::launch::kernel::{Kernel, Symbol};
 use crate::load::code::{self, Code};
 use crate::load::files::{self, Unit, list_of_kernels};
-use crate::module::build::{Build, Builder, BuiltProgram, Part};
+use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
 
 /// An abstract module of the loaded file.
 pub(crate) struct LoadedModule {
@@ -98,10 +98,15 @@ impl LoadedModule {
 
     /// Returns whether the driver has accepted native code of this module, or might still accept it.
     pub(crate) fn has_native(&self) -> bool {
-        match self.built(&Part::Native) {
-            Some(build) => build.program.is_some(),
-            None => (self.builder.preview(self.index, &Part::Native).iter())
-                .any(|(_, verdict)| verdict.is_ok()),
+        let verdicts = self.verdicts(&Part::Native);
+        verdicts.iter().any(|(_, verdict)| verdict.is_ok())
+    }
+
+    /// Returns the verdicts on the images of a part, or predicts them if the part is not built yet.
+    fn verdicts(&self, part: &Part) -> Vec<Verdict> {
+        match self.built(part) {
+            Some(build) => build.verdicts.clone(),
+            None => self.builder.preview(self.index, part),
         }
     }
 
@@ -137,7 +142,7 @@ impl LoadedModule {
             None => {
                 let build = self.build(&Part::Native);
                 let program = build.program.as_ref();
-                let names = program.map(|built| built.program.kernel_names().unwrap_or_default());
+                let names = program.and_then(|built| built.program.kernel_names().ok());
                 names.unwrap_or_default()
             }
         };
@@ -170,11 +175,7 @@ impl LoadedModule {
         let mut verdicts = BTreeMap::new();
         let mut chosen = None;
         for part in [&Part::Native, code] {
-            let of_part = match self.built(part) {
-                Some(build) => build.verdicts.clone(),
-                None => self.builder.preview(self.index, part),
-            };
-            for (image, verdict) in of_part {
+            for (image, verdict) in self.verdicts(part) {
                 let verdict = match (verdict, other) {
                     (Err(reason), _) => reason,
                     (Ok(_), _) if chosen.is_some() => continue,

@@ -245,7 +245,7 @@ impl Module {
     /// linked, so it cannot be linked with other files.
     #[must_use]
     pub fn state(&self) -> Option<State> {
-        self.0.builder.files.head()?.state()
+        self.0.builder.files.head().state()
     }
 
     /// Returns the registered names of kernels, with their symbols.

@@ -138,9 +138,8 @@ impl Module {
         let Inner { builder, modules } = &*self.0;
         self.build_modules(&modules.iter().collect::<Vec<_>>());
         let facts = builder.queue.device().facts();
-        let head = builder.files.head();
         let mut file = Syclbin {
-            global: head.map(|head| head.global.clone()).unwrap_or_default(),
+            global: builder.files.head().global.clone(),
             ..Syclbin::default()
         };
         let state = Value::U32(State::Executable.number());

@@ -47,12 +47,8 @@ impl StubKernel {
         // Created before the initialization, so that this thread does not sleep at the closed gate while it
         // initializes a kernel that the exiting thread may need.
         let _guard = CallGuard::new();
-        let Inner {
-            module,
-            symbol,
-            kernel,
-        } = &*self.0;
-        kernel.get_or_init(|| module.kernel(symbol))
+        let inner = &*self.0;
+        (inner.kernel).get_or_init(|| inner.module.kernel(inner.symbol))
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) struct Collector {
     pub(super) traces: usize,
     /// Whether to print the table when the process exits.
     pub(super) prints: bool,
-    pending: Vec<Pending>,
+    /// Commands whose times the device has not reported yet.
+    pending: Vec<(Slice, backend::Event)>,
     pub(super) slices: Vec<Slice>,
     /// The number of slices dropped because of the limit.
     pub(super) left_out: usize,
@@ -41,11 +42,6 @@ pub(super) struct Clock {
     /// The nanoseconds to add to a device time to get the host time. The host reads its clock after a command has been
     /// queued, so of all commands, the one with the smallest difference gives the most accurate offset.
     pub(super) offset: Option<i128>,
-}
-
-struct Pending {
-    slice: Slice,
-    event: backend::Event,
 }
 
 /// A recorded command or call.
@@ -120,7 +116,7 @@ impl Collector {
     pub(super) fn command(&mut self, slice: Slice, event: &backend::Event) {
         // Without an owned event, the times cannot be queried, so the command is not recorded.
         let Ok(event) = event.shared() else { return };
-        self.pending.push(Pending { slice, event });
+        self.pending.push((slice, event));
         if self.pending.len().is_multiple_of(AT_ONCE) {
             self.harvest(Unfinished::Keep);
         }
@@ -129,31 +125,31 @@ impl Collector {
     /// Records the pending commands that have ended, with their times. With [`Unfinished::Include`], also records those
     /// that are still running.
     pub(super) fn harvest(&mut self, unfinished: Unfinished) {
-        for mut pending in std::mem::take(&mut self.pending) {
-            pending.slice.state = match pending.event.is_complete() {
+        for (mut slice, event) in std::mem::take(&mut self.pending) {
+            slice.state = match event.is_complete() {
                 Ok(false) if unfinished == Unfinished::Keep => {
-                    self.pending.push(pending);
+                    self.pending.push((slice, event));
                     continue;
                 }
                 Ok(false) => State::Unfinished,
                 Err(_) => State::Failed,
-                Ok(true) => self.times(&pending),
+                Ok(true) => self.times(&slice, &event),
             };
-            self.keep(pending.slice);
+            self.keep(slice);
         }
     }
 
-    fn times(&mut self, pending: &Pending) -> State {
-        let Ok(times) = pending.event.times() else {
+    fn times(&mut self, slice: &Slice, event: &backend::Event) -> State {
+        let Ok(times) = event.times() else {
             return State::Untimed;
         };
-        if let Track::Queue { device, .. } = pending.slice.track {
+        if let Track::Queue { device, .. } = slice.track {
             // For some commands, some drivers do not report when the command was queued.
             let queued = match times.queued {
                 0 => times.submitted,
                 queued => queued,
             };
-            let offset = i128::from(pending.slice.begun) - i128::from(queued);
+            let offset = i128::from(slice.begun) - i128::from(queued);
             let known = &mut self.devices[device].offset;
             *known = Some(known.map_or(offset, |known| known.min(offset)));
         }

@@ -25,10 +25,8 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
         if !named.contains(&slice.track) {
             named.push(slice.track);
             let (process, thread) = place(slice.track);
-            let title = match slice.track {
-                Track::Thread(number) => format!("thread {number}"),
-                Track::Queue { queue, .. } => format!("queue {queue}"),
-            };
+            let kind = if process == 0 { "thread" } else { "queue" };
+            let title = format!("{kind} {thread}");
             let _ = name(&mut text, "thread_name", process, thread, &title);
         }
         let _ = event(&mut text, collector, slice);
