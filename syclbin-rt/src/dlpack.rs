@@ -22,8 +22,9 @@ use dlpk::{DLDevice, DLDeviceType, DLPackTensor, DLPackVersion, GetDLPackDataTyp
 
 pub use dlpk;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
+use crate::memory::copy::elements;
 use crate::native::{DeviceHandle, MemoryHandle};
 use crate::queue::Queue;
 
@@ -50,8 +51,9 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if the element types differ, or if the tensor is on another device, has
-    /// gaps, or is read-only. Also fails for the same reasons as [`Queue::buffer_from_native`].
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the element types differ, or if the
+    /// tensor is on another device, has gaps, or is read-only. Also fails for the same reasons as
+    /// [`Queue::buffer_from_native`].
     ///
     /// # Safety
     ///
@@ -78,30 +80,32 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different numbers of elements.
-    /// Returns [`ErrorKind::MemoryInUse`] if a prepared launch or a recording uses the buffer. Also fails if a
-    /// command on the device failed.
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shape` and the buffer have
+    /// different numbers of elements. Returns [`ErrorKind::MemoryInUse`](crate::ErrorKind::MemoryInUse) if a prepared
+    /// launch or a recording uses the buffer. Also fails if a command on the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
         let device = self.device();
         if elements(shape) != Some(self.len()) || signed.len() != shape.len() {
-            return Err(unshareable(wrong_shape(&signed, self.len())));
+            let len = self.len();
+            let problem = format!("a tensor of shape {signed:?} does not have {len} elements");
+            return Err(unshareable(problem));
         }
         if self.region().memory.prepared.some(true) {
             return Err(Error::in_use());
         }
         let finished = self.region().memory.context().finish_all();
         finished.map_err(device.failed("waiting for all queues"))?;
-        let (place, data, offset) = match (self.native(), device.native()) {
+        let (device_type, device_id, data, offset) = match (self.native(), device.native()) {
             (MemoryHandle::OpenCl { memory, offset }, _) => {
-                (DLDeviceType::kDLOpenCL, memory, offset as u64)
+                (DLDeviceType::kDLOpenCL, 0, memory, offset as u64)
             }
-            (MemoryHandle::Address(address), DeviceHandle::Cuda(_)) => {
-                (DLDeviceType::kDLCUDA, pointer(address), 0)
+            (MemoryHandle::Address(address), DeviceHandle::Cuda(number)) => {
+                (DLDeviceType::kDLCUDA, number, pointer(address), 0)
             }
             (MemoryHandle::Address(address), DeviceHandle::OpenCl(_)) => {
-                (DLDeviceType::kDLOneAPI, pointer(address), 0)
+                (DLDeviceType::kDLOneAPI, 0, pointer(address), 0)
             }
         };
         let strides = dense(&signed);
@@ -114,11 +118,8 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
                 dl_tensor: DLTensor {
                     data,
                     device: DLDevice {
-                        device_type: place,
-                        device_id: match device.native() {
-                            DeviceHandle::Cuda(number) => number,
-                            DeviceHandle::OpenCl(_) => 0,
-                        },
+                        device_type,
+                        device_id,
                     },
                     ndim: i32::try_from(signed.len()).unwrap_or(i32::MAX),
                     dtype: T::get_dlpack_data_type(),
@@ -137,20 +138,15 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             (*raw).tensor.manager_ctx = raw.cast();
             (*raw).tensor.dl_tensor.shape = (*raw).shape.as_mut_ptr();
             (*raw).tensor.dl_tensor.strides = (*raw).strides.as_mut_ptr();
-            Ok(DLPackTensor::from_raw(NonNull::new_unchecked(
-                &raw mut (*raw).tensor,
-            )))
+            let tensor = NonNull::new_unchecked(&raw mut (*raw).tensor);
+            Ok(DLPackTensor::from_raw(tensor))
         }
     }
 }
 
 fn unshareable(problem: String) -> Error {
     let message = format_args!("cannot share a tensor's memory: {problem}");
-    Error::new(ErrorKind::InvalidArgument, message)
-}
-
-fn wrong_shape(shape: &[i64], len: usize) -> String {
-    format!("a tensor of shape {shape:?} does not have {len} elements")
+    Error::invalid(message)
 }
 
 /// Drops an exported tensor.
@@ -187,11 +183,11 @@ fn checked<T: Pod + GetDLPackDataType>(
             memory: data,
             offset,
         },
-        (DLDeviceType::kDLOneAPI, DeviceHandle::OpenCl(_)) => address(),
         (DLDeviceType::kDLCUDA, DeviceHandle::Cuda(number)) if number == device.device_id => {
             address()
         }
-        (DLDeviceType::kDLCUDAManaged | DLDeviceType::kDLCUDAHost, DeviceHandle::Cuda(_)) => {
+        (DLDeviceType::kDLOneAPI, DeviceHandle::OpenCl(_))
+        | (DLDeviceType::kDLCUDAManaged | DLDeviceType::kDLCUDAHost, DeviceHandle::Cuda(_)) => {
             address()
         }
         _ => {
@@ -223,10 +219,6 @@ fn pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or_default())
 }
 
-fn elements(shape: &[usize]) -> Option<usize> {
-    shape.iter().try_fold(1usize, |all, &n| all.checked_mul(n))
-}
-
 /// Returns the strides of a dense tensor in C (row-major) order.
 fn dense(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1i64; shape.len()];
@@ -238,7 +230,6 @@ fn dense(shape: &[i64]) -> Vec<i64> {
 
 /// Returns whether the strides describe a dense tensor. The stride of a dimension of size 1 does not matter.
 fn is_dense(shape: &[i64], strides: &[i64]) -> bool {
-    let all = shape.iter().zip(strides).zip(dense(shape));
-    let mut all = all.map(|((&n, &stride), dense)| n == 1 || stride == dense);
-    all.all(|same| same)
+    let mut all = shape.iter().zip(strides).zip(dense(shape));
+    all.all(|((&n, &stride), dense)| n == 1 || stride == dense)
 }

@@ -8,7 +8,7 @@ use syclbin::__private::{lines, listed};
 
 pub use syclbin::__private::failed_assert::FailedAssert;
 
-use crate::backend::failure::{Code, Failure, Rejection};
+use crate::backend::failure::{Failure, Rejection};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -118,6 +118,11 @@ impl Error {
     }
 
     /// Creates an error whose message lists `reasons`, one per line.
+    #[cold]
+    pub(crate) fn invalid(message: impl Display) -> Self {
+        Self::new(ErrorKind::InvalidArgument, message)
+    }
+
     pub(crate) fn listing(kind: ErrorKind, message: impl Display, reasons: Vec<String>) -> Self {
         let message = format!("{message}{}", list(&reasons));
         Self::with_reasons(kind, message, reasons)
@@ -150,10 +155,8 @@ impl Error {
 
     #[cold]
     pub(crate) fn launch(kernel: &str, problem: impl Display) -> Self {
-        Self::new(
-            ErrorKind::Launch,
-            format_args!("kernel {kernel}: {problem}"),
-        )
+        let message = format_args!("kernel {kernel}: {problem}");
+        Self::new(ErrorKind::Launch, message)
     }
 
     pub(crate) fn unsupported(what: &str, needs: &str, device: &impl Display) -> Self {
@@ -177,36 +180,22 @@ impl Error {
     }
 
     pub(crate) fn driver(failure: Failure, action: impl Display, device: &impl Display) -> Self {
-        let (message, details) = match failure {
-            Failure::Driver { call, code } => {
-                let (name, number) = (code.name(), code.number());
-                let remedy = remedy(code);
-                (
-                    format!(
-                        "{call} failed with {name} ({number}) while {action} on {device}{remedy}"
-                    ),
-                    Details::Code(number),
-                )
-            }
-            Failure::Rejected(_) | Failure::Missing { .. } => (
-                format!("{action} failed on {device}: {failure}"),
-                Details::None,
-            ),
-        };
         let kind = match failure {
             Failure::Rejected(Rejection::Strayed(_)) => ErrorKind::Launch,
             _ => ErrorKind::Driver,
         };
-        Self::with_details(kind, &message, details)
-    }
-}
-
-/// Returns the remedy for an error that ends a CUDA context, or an empty string for other errors.
-fn remedy(code: Code) -> &'static str {
-    if code.ends_context() {
-        "; the CUDA context of this process and everything in it are lost: restart the program"
-    } else {
-        ""
+        let Failure::Driver { call, code } = failure else {
+            return Self::new(kind, format_args!("{action} failed on {device}: {failure}"));
+        };
+        let remedy = if code.ends_context() {
+            "; the CUDA context of this process and everything in it are lost: restart the program"
+        } else {
+            ""
+        };
+        let (name, number) = (code.name(), code.number());
+        let message =
+            format!("{call} failed with {name} ({number}) while {action} on {device}{remedy}");
+        Self::with_details(kind, &message, Details::Code(number))
     }
 }
 
@@ -224,6 +213,12 @@ pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
         text if text.is_empty() => "none".to_owned(),
         text => text,
     }
+}
+
+/// Formats a number of things, such as `1 byte` or `2 bytes`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{s}")
 }
 
 impl fmt::Display for Error {

@@ -17,7 +17,7 @@ macro_rules! levels {
     ($($(#[$meta:meta])* $name:ident)*) => {
         $(
             $(#[$meta])*
-            pub(crate) fn $name(message: fmt::Arguments<'_>) {
+            pub(crate) fn $name(message: impl fmt::Display) {
                 #[cfg(feature = "log")]
                 ::log::$name!(target: TARGET, "{message}");
                 #[cfg(not(feature = "log"))]

@@ -120,7 +120,7 @@ impl Queue {
         // SAFETY: the caller upholds the same requirements.
         let memory = unsafe { context.adopt_memory(handle, end, Box::new(owner)) };
         let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
-        Ok(Buffer::in_memory(Arc::new(memory), offset, len))
+        Ok(Buffer::new(Arc::new(memory), offset, len))
     }
 
     /// Enqueues a barrier: later commands wait for `event`, which another library created, and for all earlier

@@ -9,7 +9,7 @@
 #[path = "program_cache_tests.rs"]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ use crate::backend::facts::{DeviceKind, Facts};
 use crate::backend::failure::BuildError;
 use crate::backend::gate::CallGuard;
 use crate::backend::{Context, Program, Source, WeakProgram};
+use crate::error::counted;
 use crate::log;
 use crate::trace::{self, Class};
 
@@ -36,47 +37,23 @@ const LIMIT: u64 = 256 << 20;
 
 pub(crate) type Key = [u8; 32];
 
-/// A persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
-/// toolchain's home directory.
-#[derive(Debug)]
-pub(crate) struct Cache(Store);
-
-impl Cache {
-    /// Returns the cache that the environment configures. Returns `None` if caching is disabled, or if there is no
-    /// usable directory.
-    pub(crate) fn of_environment() -> Option<Self> {
-        let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-            Some(off) if off == "off" => return None,
-            // A relative path disables the cache, because it would resolve differently in each working directory.
-            Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
-            None => {
-                let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
-                home.ok()?.path().to_owned()
-            }
-        };
-        Some(Self::in_directory(directory.join(DIRECTORY)))
-    }
-
-    pub(crate) fn in_directory(directory: PathBuf) -> Self {
-        Self(Store::new(directory, LIMIT))
-    }
-
-    pub(crate) fn read(&self, key: &Key) -> Option<Vec<u8>> {
-        self.0.read(&file_name(key))
-    }
-
-    pub(crate) fn remove(&self, key: &Key) {
-        self.0.remove(&file_name(key));
-    }
-
-    pub(crate) fn write(&self, key: &Key, code: &[u8]) {
-        self.0.write(&file_name(key), code);
-    }
+/// Returns the persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
+/// toolchain's home directory. Returns `None` if caching is disabled, or if there is no usable directory.
+pub(crate) fn of_environment() -> Option<Store> {
+    let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        Some(off) if off == "off" => return None,
+        // A relative path disables the cache, because it would resolve differently in each working directory.
+        Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
+        None => {
+            let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
+            home.ok()?.path().to_owned()
+        }
+    };
+    Some(Store::new(directory.join(DIRECTORY), LIMIT))
 }
 
 fn file_name(key: &Key) -> String {
-    let digits = hex(*key);
-    digits + ".program"
+    hex(*key) + ".program"
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,30 +66,22 @@ pub(crate) enum Origin {
     Built,
 }
 
-/// The modules that may share a program with the requesting module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sharing {
-    /// Every module of this process.
-    All,
-    /// No other module, because each module has its own copy of the program's variables.
-    None,
-}
-
 /// A program of this process. The slot is locked while the program is built.
 type Slot = Arc<Mutex<Option<WeakProgram>>>;
 
 /// The programs in use, by context address and key.
-static IN_USE: Mutex<Option<HashMap<(usize, Key), Slot>>> = Mutex::new(None);
+static IN_USE: Mutex<BTreeMap<(usize, Key), Slot>> = Mutex::new(BTreeMap::new());
 
-/// Returns a program for these modules, building it if necessary.
+/// Returns a program for these modules, building it if necessary. Other modules of this process get the same program if
+/// it is `shared`.
 pub(crate) fn get(
     context: &Context,
     modules: &[Source<'_>],
-    sharing: Sharing,
-    cache: Option<&Cache>,
+    shared: bool,
+    cache: Option<&Store>,
 ) -> Result<(Program, Origin), BuildError> {
     let mut span = trace::span(Class::Program, "compiling", 0);
-    let got = find_or_build(context, modules, sharing, cache);
+    let got = find_or_build(context, modules, shared, cache);
     if let Ok((_, origin)) = &got {
         span.rename(match origin {
             Origin::Process => "already in use",
@@ -126,15 +95,15 @@ pub(crate) fn get(
 fn find_or_build(
     context: &Context,
     modules: &[Source<'_>],
-    sharing: Sharing,
-    cache: Option<&Cache>,
+    shared: bool,
+    cache: Option<&Store>,
 ) -> Result<(Program, Origin), BuildError> {
     if !context.can_cache_programs() {
         return Ok((Arc::clone(context).build(modules)?, Origin::Built));
     }
     let settings = driver_settings();
     let key = key(context.device().facts(), &settings, modules);
-    if sharing == Sharing::None {
+    if !shared {
         return build(context, modules, &key, cache);
     }
     let slot = slot((context.address(), key));
@@ -144,7 +113,7 @@ fn find_or_build(
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A live program keeps its context alive, so no other context has the same address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
-        log::debug(format_args!("using a program that is already in use"));
+        log::debug("using a program that is already in use");
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;
@@ -153,31 +122,24 @@ fn find_or_build(
 }
 
 fn slot(key: (usize, Key)) -> Slot {
-    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-    let slots = in_use.get_or_insert_default();
-    if let Some(slot) = slots.get(&key) {
-        return Arc::clone(slot);
-    }
+    let mut slots = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     // Drop the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
-        let alive = |slot: &Slot| match slot.try_lock() {
-            Ok(program) => program
+        Arc::get_mut(slot).is_none_or(|slot| {
+            let program = slot.get_mut().unwrap_or_else(PoisonError::into_inner);
+            program
                 .as_ref()
-                .is_some_and(|program| program.strong_count() > 0),
-            Err(_) => true,
-        };
-        Arc::strong_count(slot) > 1 || alive(slot)
+                .is_some_and(|program| program.strong_count() > 0)
+        })
     });
-    let slot = Slot::default();
-    slots.insert(key, Arc::clone(&slot));
-    slot
+    Arc::clone(slots.entry(key).or_default())
 }
 
 fn build(
     context: &Context,
     modules: &[Source<'_>],
     key: &Key,
-    cache: Option<&Cache>,
+    cache: Option<&Store>,
 ) -> Result<(Program, Origin), BuildError> {
     let Some(cache) = cache else {
         return Ok((compile(context, modules)?, Origin::Built));
@@ -187,24 +149,22 @@ fn build(
     let variant = context.variant();
     let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
     for key in keys {
-        let Some(code) = cache.read(&key) else {
+        let Some(code) = cache.read(&file_name(&key)) else {
             continue;
         };
         match Arc::clone(context).build_cached(&code) {
             Ok(Some(program)) => {
-                log::debug(format_args!(
-                    "using a cached program, which was compiled in an earlier run"
-                ));
+                log::debug("using a cached program, which was compiled in an earlier run");
                 return Ok((program, Origin::Cache));
             }
-            Ok(None) => log::debug(format_args!(
-                "ignoring a cached program, because it was compiled for a different processor"
-            )),
+            Ok(None) => log::debug(
+                "ignoring a cached program, because it was compiled for a different processor",
+            ),
             Err(error) => {
                 log::warn(format_args!(
                     "recompiling a cached program, because the driver rejected it: {error}"
                 ));
-                cache.remove(&key);
+                cache.remove(&file_name(&key));
             }
         }
     }
@@ -214,7 +174,7 @@ fn build(
         && let Some(variant) = context.variant_of_own(&code)
     {
         let key = variant.map_or(*key, |variant| key_for(key, variant));
-        cache.write(&key, &code);
+        cache.write(&file_name(&key), &code);
     }
     Ok((program, Origin::Built))
 }
@@ -223,11 +183,10 @@ fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildEr
     let start = Instant::now();
     let program = Arc::clone(context).build(modules)?;
     let bytes: usize = modules.iter().map(|module| module.code.len()).sum();
-    let s = if modules.len() == 1 { "" } else { "s" };
     log::info(format_args!(
-        "{} compiled {bytes} bytes of SPIR-V ({} module{s}) in {:.1?}",
+        "{} compiled {bytes} bytes of SPIR-V ({}) in {:.1?}",
         context.device().facts().name,
-        modules.len(),
+        counted(modules.len(), "module"),
         start.elapsed()
     ));
     Ok(program)
@@ -311,10 +270,8 @@ fn features() -> String {
         let known = detected! {
             "sse4.2" "avx" "avx2" "fma" "f16c" "bmi2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vnni" "avx512bf16"
         };
-        known
-            .map(|has| if has { '1' } else { '0' })
-            .iter()
-            .collect()
+        let digits = known.iter().map(|has| if *has { '1' } else { '0' });
+        digits.collect()
     }
     #[cfg(not(target_arch = "x86_64"))]
     String::new()
@@ -349,7 +306,7 @@ fn driver_settings() -> Vec<(OsString, OsString)> {
 }
 
 fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    let variables: Vec<_> = variables.collect();
+    let mut variables: Vec<_> = variables.collect();
     let reads_debug_keys = variables.iter().any(|(name, value)| {
         name == READS_DEBUG_KEYS && !value.is_empty() && value.as_encoded_bytes() != b"0"
     });
@@ -361,12 +318,9 @@ fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString
             || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || reads_debug_keys && is_debug_key(name)
     };
-    let mut found: Vec<_> = variables
-        .into_iter()
-        .filter(|(name, _)| decides(name))
-        .collect();
-    found.sort();
-    found
+    variables.retain(|(name, _)| decides(name));
+    variables.sort();
+    variables
 }
 
 /// Returns whether the name looks like an unprefixed debug key, such as `ForceSimdSize`. Including all other

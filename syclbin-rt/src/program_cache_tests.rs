@@ -53,10 +53,10 @@ fn context(queue: &Queue) -> Option<Context> {
 fn origin(
     context: &Context,
     spirv: &[u8],
-    sharing: Sharing,
-    cache: Option<&Cache>,
+    shared: bool,
+    cache: Option<&Store>,
 ) -> (Program, Origin) {
-    match get(context, &ir(spirv), sharing, cache) {
+    match get(context, &ir(spirv), shared, cache) {
         Ok(got) => got,
         Err(error) => panic!("{}", error.log),
     }
@@ -137,12 +137,12 @@ fn options_reach_driver_for_build_and_link() {
             options: options.clone(),
             ..of(&spirv)
         }];
-        let alone = get(context, &modules, Sharing::None, None).map(|_| ());
+        let alone = get(context, &modules, false, None).map(|_| ());
         modules.push(Source {
             options,
             ..of(&linked.modules[0].images[0].bytes)
         });
-        let both = get(context, &modules, Sharing::None, None).map(|_| ());
+        let both = get(context, &modules, false, None).map(|_| ());
         [alone, both].map(|built| built.map_err(call))
     };
     assert_eq!(with("-cl-opt-disable"), [Ok(()), Ok(())]);
@@ -165,13 +165,13 @@ fn program_is_shared_until_last_user_drops() {
         return;
     };
     let spirv = spirv();
-    let (first, origin_of_first) = origin(context, &spirv, Sharing::All, None);
-    let (second, origin_of_second) = origin(context, &spirv, Sharing::All, None);
+    let (first, origin_of_first) = origin(context, &spirv, true, None);
+    let (second, origin_of_second) = origin(context, &spirv, true, None);
     assert!(Arc::ptr_eq(&first, &second));
     // Another test may already have loaded the same program.
     assert_ne!(origin_of_first, Origin::Cache);
     assert_eq!(origin_of_second, Origin::Process);
-    let (alone, _) = origin(context, &spirv, Sharing::None, None);
+    let (alone, _) = origin(context, &spirv, false, None);
     assert!(!Arc::ptr_eq(&first, &alone));
 }
 
@@ -189,7 +189,7 @@ fn a_new_program_evicts_only_programs_without_users() {
         code[8] = tool;
         code
     });
-    let get = |code| origin(context, code, Sharing::All, None);
+    let get = |code| origin(context, code, true, None);
     let (program, _) = get(&kept);
     drop(get(&unused));
     drop(get(&new));
@@ -198,8 +198,7 @@ fn a_new_program_evicts_only_programs_without_users() {
     assert_eq!(origin, Origin::Process);
     let settings = driver_settings();
     let key = key(context.device().facts(), &settings, &ir(&unused));
-    let in_use = IN_USE.lock().unwrap();
-    let programs = in_use.as_ref().unwrap();
+    let programs = IN_USE.lock().unwrap();
     assert!(!programs.contains_key(&(context.address(), key)));
 }
 
@@ -213,8 +212,8 @@ fn damaged_cache_entry_is_built_again() {
     };
     let spirv = spirv();
     let folder = folder("cache");
-    let cache = Cache::in_directory(folder.clone());
-    let get = || origin(context, &spirv, Sharing::None, Some(&cache)).1;
+    let cache = Store::new(folder.clone(), LIMIT);
+    let get = || origin(context, &spirv, false, Some(&cache)).1;
     get();
     assert_eq!(get(), Origin::Cache);
     let entry = std::fs::read_dir(&folder).unwrap();
@@ -232,7 +231,7 @@ fn damaged_cache_entry_is_built_again() {
     // Another test of this process may have loaded native code from a file in the meantime.
     let variant = context.variant().map(|variant| key_for(&key, variant));
     for key in std::iter::once(key).chain(variant) {
-        cache.write(&key, b"\x7fELF no");
+        cache.write(&file_name(&key), b"\x7fELF no");
     }
     assert_eq!(get(), Origin::Built);
     assert_eq!(get(), Origin::Cache);
@@ -249,8 +248,8 @@ fn threads_use_the_cache_while_others_compile() {
     };
     let spirv = spirv();
     let folder = folder("threads");
-    let cache = Cache::in_directory(folder.clone());
-    let first = origin(context, &spirv, Sharing::None, Some(&cache));
+    let cache = Store::new(folder.clone(), LIMIT);
+    let first = origin(context, &spirv, false, Some(&cache));
     assert_eq!(first.1, Origin::Built);
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -258,7 +257,7 @@ fn threads_use_the_cache_while_others_compile() {
             scope.spawn(move || {
                 for _ in 0..5 {
                     let cache = Some(cache).filter(|_| thread > 0);
-                    let (program, from) = origin(context, spirv, Sharing::None, cache);
+                    let (program, from) = origin(context, spirv, false, cache);
                     let expected = match cache {
                         Some(_) => Origin::Cache,
                         None => Origin::Built,

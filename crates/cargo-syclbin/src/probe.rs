@@ -40,12 +40,12 @@ fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>
         other => other,
     };
     let choice = Device::choose_for(bytes)?;
-    let device = choice.device();
+    let device = &choice.device;
     say(&Step::Device(DeviceReport {
         name: device.name().to_owned(),
         platform: device.platform().to_owned(),
         driver_version: device.driver_version().to_owned(),
-        reason: choice.reason().to_owned(),
+        reason: choice.reason,
     }))?;
     let queue = device.queue()?;
     for index in first..model.modules.len() {
@@ -157,7 +157,7 @@ pub(crate) fn trial() -> String {
 )]
 fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let choice = Device::choose_for(bytes)?;
-    let queue = choice.device().queue()?;
+    let queue = choice.device.queue()?;
     // SAFETY: the doctor has just compiled the file, or it was shipped with this program.
     let module = unsafe { Module::load(&queue, bytes)? };
     let mut out = queue.upload(&[0i32])?;
@@ -165,9 +165,9 @@ fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     // SAFETY: the kernel writes one `int` through its only argument.
     unsafe { module.kernel(KERNEL)?.launch(arguments).launch(1)? };
     Ok(Ran {
-        device: choice.device().to_string(),
-        reason: choice.reason().to_owned(),
-        skipped: choice.skipped().map(str::to_owned).collect(),
+        device: choice.device.to_string(),
+        reason: choice.reason,
+        skipped: choice.skipped,
         is_right: queue.download(&out)? == [VALUE],
     })
 }

@@ -8,10 +8,10 @@
 pub(crate) mod tests;
 
 use syclbin::metadata::ModuleMetadata;
-use syclbin::property::PropertySets;
-use syclbin::{AbstractModule, Image, Syclbin};
+use syclbin::{AbstractModule, Syclbin};
 
 use crate::backend::facts::{DeviceKind, Facts};
+use crate::load::constants::Values;
 use crate::load::{code, native, requirements};
 
 /// Returns the index of the best device. Among the devices with the best [`Coverage`] of the file, prefers a GPU, then
@@ -26,9 +26,7 @@ pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
 }
 
 pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
-    let Some((chosen, _)) = devices.get(chosen) else {
-        return String::new();
-    };
+    let (chosen, _) = &devices[chosen];
     let better: &[DeviceKind] = match chosen.kind {
         DeviceKind::Gpu => &[],
         DeviceKind::Accelerator => &[DeviceKind::Gpu],
@@ -43,29 +41,22 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
             (Some(_), true) => format!("the file has no code for the {kind}"),
         }
     };
-    let mut reasons: Vec<String> = better.iter().map(reason).collect();
-    reasons.push(format!(
-        "it is the first {} that can run SYCLBIN kernels",
-        chosen.kind
-    ));
+    let kind = chosen.kind;
+    let first = format!("it is the first {kind} that can run SYCLBIN kernels");
+    let reasons: Vec<String> = better.iter().map(reason).chain([first]).collect();
     reasons.join("; ")
 }
 
 /// Returns the devices that would be preferred to device `chosen` if they could run as much of the file.
 pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usize> {
-    let order = |index: usize, facts: &Facts| (rank(facts), index);
-    let Some((own, fit)) = devices.get(chosen) else {
-        return Vec::new();
+    let (own, fit) = &devices[chosen];
+    let is_skipped = |index: &usize| {
+        let (facts, other) = &devices[*index];
+        is_ordinary(facts)
+            && other.rank() > fit.rank()
+            && (rank(facts), *index) < (rank(own), chosen)
     };
-    let skipped = devices
-        .iter()
-        .enumerate()
-        .filter(|(index, (facts, other))| {
-            is_ordinary(facts)
-                && other.rank() > fit.rank()
-                && order(*index, facts) < order(chosen, own)
-        });
-    skipped.map(|(index, _)| index).collect()
+    (0..devices.len()).filter(is_skipped).collect()
 }
 
 /// Returns the first device of the most preferred kind. Considers only devices that run general kernels, unless there
@@ -109,15 +100,13 @@ impl Coverage {
     /// Compares a file with the facts about a device. Does not resolve imports, because other files may export the
     /// symbols.
     pub(crate) fn of(file: &Syclbin<'_>, facts: &Facts) -> Self {
-        let has_kernels = |module: &&AbstractModule<'_>| module.kernel_names().next().is_some();
-        let mut modules: Vec<(usize, &AbstractModule<'_>)> =
-            file.modules.iter().enumerate().collect();
+        let has_kernels = |module: &AbstractModule<'_>| module.kernel_names().next().is_some();
         // Ignore modules without kernels, which only export symbols to other modules. Files from before June 2025 list
         // no kernels, so all their modules count.
-        if file.modules.iter().any(|module| has_kernels(&module)) {
-            modules.retain(|(_, module)| has_kernels(module));
-        }
-        let mut runs = modules.is_empty();
+        let lists_kernels = file.modules.iter().any(has_kernels);
+        let modules = file.modules.iter().enumerate();
+        let modules = modules.filter(|(_, module)| !lists_kernels || has_kernels(module));
+        let mut runs = file.modules.is_empty();
         let mut without_code = Vec::new();
         let mut refused = Vec::new();
         for (index, module) in modules {
@@ -171,7 +160,12 @@ fn check_code(
 ) -> Result<(), Vec<String>> {
     let mut reasons = Vec::new();
     for (number, image) in module.images.iter().enumerate() {
-        let Err(reason) = check(image, metadata, &module.metadata, facts) else {
+        let checked = if native::is_native(image, facts) {
+            native::check(image, metadata, &module.metadata, &Values::new(), facts)
+        } else {
+            code::code(image, facts).map(drop)
+        };
+        let Err(reason) = checked else {
             return Ok(());
         };
         let image = code::describe(image);
@@ -183,17 +177,4 @@ fn check_code(
         reasons.push(format!("module {index} contains no images"));
     }
     Err(reasons)
-}
-
-fn check(
-    image: &Image<'_>,
-    metadata: &ModuleMetadata,
-    sets: &PropertySets<'_>,
-    facts: &Facts,
-) -> Result<(), String> {
-    if native::is_native(image, facts) {
-        native::check(image, metadata, sets, &[], facts)
-    } else {
-        code::code(image, facts).map(drop)
-    }
 }

@@ -10,12 +10,13 @@ use crate::backend::LibraryError;
 use crate::backend::facts::Facts;
 use crate::device::best::Coverage;
 use crate::device::driver_libraries::{self, LibraryLookup};
-use crate::device::selector::{Selector, Term};
+use crate::device::selector::Term;
 use crate::device::{Device, DeviceChoice, best};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
 
 /// The devices found so far, and the outcome for each location that was searched.
+#[derive(Default)]
 pub(crate) struct Discovery {
     devices: Vec<Device>,
     tried: Vec<String>,
@@ -24,11 +25,7 @@ pub(crate) struct Discovery {
 
 impl Discovery {
     pub(crate) fn of_system() -> Self {
-        let mut search = Self {
-            devices: Vec::new(),
-            tried: Vec::new(),
-            installed: false,
-        };
+        let mut search = Self::default();
         for lookup in driver_libraries::system() {
             search.add(lookup);
         }
@@ -45,34 +42,28 @@ impl Discovery {
 
     /// Returns the best device that `file` contains code for. Without a file, returns the best device overall.
     pub(crate) fn best(mut self, file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
-        let is_whole = |fits: &[(&Facts, Coverage)]| {
-            let best = best::best(fits).and_then(|best| fits.get(best));
-            best.is_some_and(|(_, fit)| *fit == Coverage::Whole)
-        };
-        if !is_whole(&self.fits(file)) {
+        let mut fits = self.fits(file);
+        if best::best(&fits).is_none_or(|best| fits[best].1 != Coverage::Whole) {
             self.add_installed();
+            fits = self.fits(file);
         }
-        let fits = self.fits(file);
         let Some(chosen) = best::best(&fits) else {
             return Err(match file {
                 Some(_) if !self.devices.is_empty() => self.unfit(&fits),
                 _ => self.no_device(),
             });
         };
-        let name = |index: usize, why: &Coverage| {
-            let device = self.devices.get(index)?;
-            Some(format!("{device}: {}", why.reason()?))
+        let described = |index: usize| {
+            let (device, (_, fit)) = (&self.devices[index], &fits[index]);
+            Some(format!("{device}: {}", fit.reason()?))
         };
-        let skipped: Vec<String> = (best::skipped(&fits, chosen).into_iter())
-            .filter_map(|index| name(index, &fits.get(index)?.1))
-            .collect();
-        let reason = best::reason(&fits, chosen);
-        let Some(device) = self.devices.get(chosen).cloned() else {
-            return Err(self.no_device());
-        };
+        let skipped = best::skipped(&fits, chosen).into_iter();
+        let skipped: Vec<String> = skipped.filter_map(described).collect();
         for skipped in &skipped {
             log::warn(format_args!("skipped a better device: {skipped}"));
         }
+        let reason = best::reason(&fits, chosen);
+        let device = self.devices[chosen].clone();
         log::info(format_args!("chose {device}: {reason}"));
         Ok(DeviceChoice {
             device,
@@ -94,10 +85,8 @@ impl Discovery {
             Some(reason) if facts.is_usable() => format!("{device}: {reason}"),
             _ => device.described(),
         });
-        let missing = self
-            .tried
-            .iter()
-            .filter(|tried| tried.starts_with(driver_libraries::INSTALLED));
+        let missing = self.tried.iter();
+        let missing = missing.filter(|tried| tried.starts_with(driver_libraries::INSTALLED));
         let missing = missing.map(|tried| format!("{tried}; {GET_CPU_DRIVER}"));
         Error::listing(
             ErrorKind::NoDevice,
@@ -106,32 +95,29 @@ impl Discovery {
         )
     }
 
-    /// Returns the device that matches `selector`, which was parsed from `text`.
-    pub(crate) fn select(mut self, text: &str, selector: &Selector) -> Result<Device> {
+    /// Returns the device that the selector `text` selects, which was parsed into `terms`.
+    pub(crate) fn select(mut self, text: &str, terms: &[Term]) -> Result<Device> {
         let mut reason = None;
-        for term in selector.terms() {
-            let mut chosen = self.choose(|facts| term.choose(facts));
+        for term in terms {
+            let mut chosen = self.choose(term);
             if term.may_be_cpu() && !chosen.as_ref().is_some_and(Device::is_usable) {
                 self.add_installed();
-                chosen = self.choose(|facts| term.choose(facts));
+                chosen = self.choose(term);
             }
-            match chosen {
-                Some(device) if device.is_usable() => {
-                    let device = match term.part().map(|part| device.numbered_part(part)) {
-                        None => device,
-                        Some(Ok(part)) => part,
-                        Some(Err(error)) => {
-                            reason = reason.or(Some(error.to_string()));
-                            continue;
-                        }
-                    };
+            let Some(device) = chosen else { continue };
+            let selected = match term.part {
+                _ if !device.is_usable() => Err(format!("{device} does not support SPIR-V")),
+                Some(part) => device
+                    .numbered_part(part)
+                    .map_err(|error| error.to_string()),
+                None => Ok(device),
+            };
+            match selected {
+                Ok(device) => {
                     log::info(format_args!("selector {text:?} selects {device}"));
                     return Ok(device);
                 }
-                Some(device) => {
-                    reason = reason.or(Some(format!("{device} does not support SPIR-V")));
-                }
-                None => {}
+                Err(problem) => reason = reason.or(Some(problem)),
             }
         }
         // The error lists all devices, whatever the selector requested.
@@ -141,14 +127,14 @@ impl Discovery {
         }
         let devices = self.devices.iter().enumerate();
         let available = devices.map(|(index, device)| format!("{index}: {}", device.described()));
-        let reason = reason.unwrap_or_else(|| self.unmatched(selector));
+        let reason = reason.unwrap_or_else(|| self.unmatched(terms));
         Err(not_selected(text, &reason, available.collect()))
     }
 
     /// Explains why nothing matches. If the selector requests a CUDA device, includes why NVIDIA's driver was not
     /// found.
-    fn unmatched(&self, selector: &Selector) -> String {
-        let asked = selector.terms().iter().any(Term::is_cuda);
+    fn unmatched(&self, terms: &[Term]) -> String {
+        let asked = terms.iter().any(|term| term.backend == Some("cuda"));
         let tried = self.tried.iter();
         let mut cuda = tried.filter(|tried| tried.starts_with(driver_libraries::CUDA));
         match cuda.next().filter(|_| asked) {
@@ -175,20 +161,16 @@ impl Discovery {
         let outcome = match devices {
             Ok(devices) if devices.is_empty() => "no devices".to_owned(),
             Ok(devices) => {
-                let devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
+                let mut devices: Vec<Device> = devices.into_iter().map(Device::new).collect();
                 let described: Vec<String> = devices.iter().map(Device::described).collect();
                 // Two libraries may load the same driver and list the same devices, so skip those that another library
                 // has listed. Within one library, identical devices are distinct.
-                let known = self.devices.len();
-                for device in devices {
-                    let same = |other: &Device| {
-                        other.name() == device.name()
-                            && other.driver_version() == device.driver_version()
-                    };
-                    if !self.devices.iter().take(known).any(same) {
-                        self.devices.push(device);
-                    }
-                }
+                devices.retain(|device| {
+                    let driver = (device.name(), device.driver_version());
+                    let mut known = self.devices.iter();
+                    !known.any(|known| (known.name(), known.driver_version()) == driver)
+                });
+                self.devices.append(&mut devices);
                 described.join("; ")
             }
             Err(reason) => reason,
@@ -198,9 +180,9 @@ impl Discovery {
         self.tried.push(tried);
     }
 
-    fn choose(&self, choice: impl FnOnce(&[&Facts]) -> Option<usize>) -> Option<Device> {
+    fn choose(&self, term: &Term) -> Option<Device> {
         let facts: Vec<&Facts> = self.devices.iter().map(Device::facts).collect();
-        self.devices.get(choice(&facts)?).cloned()
+        self.devices.get(term.choose(&facts)?).cloned()
     }
 
     fn no_device(&self) -> Error {

@@ -3,7 +3,7 @@
 
 use crate::backend::facts::{Affinity, Facts, Partition};
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, counted};
 
 impl Device {
     /// Divides the device into parts, to leave some compute units to other programs or to run separate work on each
@@ -30,24 +30,18 @@ impl Device {
     /// driver does not support this kind of division or this many parts, or if the device is itself a part that is
     /// nested too deeply.
     pub fn partition(&self, how: Partition<'_>) -> Result<Vec<Self>> {
-        let checked = match self.depth() {
+        let depth = std::iter::successors(self.parent(), Self::parent).count();
+        let checked = match depth {
             ..DEEPEST => check(how, self.facts()),
             _ => Err(format!("parts can be nested at most {DEEPEST} deep")),
         };
-        checked.map_err(|reason| self.indivisible(&reason))?;
+        checked.map_err(|reason| {
+            let message = format_args!("{self} cannot be divided: {reason}");
+            Error::invalid(message)
+        })?;
         let parts = self.driver_device().partition(how);
         let parts = parts.map_err(self.failed("creating parts"))?;
         Ok(parts.into_iter().map(Self::new).collect())
-    }
-
-    fn indivisible(&self, reason: &str) -> Error {
-        let message = format_args!("{self} cannot be divided: {reason}");
-        Error::new(ErrorKind::InvalidArgument, message)
-    }
-
-    /// Returns the nesting depth of this part; 0 for a whole device.
-    fn depth(&self) -> usize {
-        std::iter::successors(self.parent(), Self::parent).count()
     }
 
     /// Returns the device that this part belongs to, or `None` for a whole device.
@@ -64,20 +58,16 @@ impl Device {
         let how = if can(facts, Affinity::Next) {
             Partition::Affinity(Affinity::Next)
         } else {
-            Partition::Equally(
-                facts
-                    .compute_units
-                    .div_ceil(facts.partitions.max_parts.max(1)),
-            )
+            let parts = facts.partitions.max_parts.max(1);
+            Partition::Equally(facts.compute_units.div_ceil(parts))
         };
         let parts = self.partition(how)?;
         let count = parts.len();
         parts.into_iter().nth(number).ok_or_else(|| {
-            let s = if count == 1 { "" } else { "s" };
-            let message = format_args!(
-                "{self} has no part {number}; it has {count} part{s}, numbered from 0"
-            );
-            Error::new(ErrorKind::InvalidArgument, message)
+            let parts = counted(count, "part");
+            let message =
+                format_args!("{self} has no part {number}; it has {parts}, numbered from 0");
+            Error::invalid(message)
         })
     }
 }

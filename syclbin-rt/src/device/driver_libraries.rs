@@ -72,11 +72,8 @@ pub(crate) fn system() -> Vec<LibraryLookup> {
         // The separator is `;` on every platform, so `env::split_paths` cannot be used.
         let paths = paths.to_string_lossy();
         let paths = paths.split(';').map(str::trim);
-        lookups.extend(
-            paths
-                .filter(|path| !path.is_empty())
-                .map(LibraryLookup::load),
-        );
+        let paths = paths.filter(|path| !path.is_empty());
+        lookups.extend(paths.map(LibraryLookup::load));
     }
     for name in LOADERS {
         let lookup = LibraryLookup::load(name);
@@ -91,20 +88,18 @@ pub(crate) fn system() -> Vec<LibraryLookup> {
 }
 
 pub(crate) fn installed() -> LibraryLookup {
-    match installed_path() {
+    let path = found_path().and_then(|path| {
+        let checked = Component::CpuDevice.check_directory(&path);
+        checked.map_err(|unsuitable| unsuitable.to_string())?;
+        Ok(path)
+    });
+    match path {
         Ok(path) => LibraryLookup::load(path),
         Err(reason) => LibraryLookup {
             name: INSTALLED.to_owned(),
             library: Err(reason),
         },
     }
-}
-
-fn installed_path() -> Result<PathBuf, String> {
-    let path = found_path()?;
-    let checked = Component::CpuDevice.check_directory(&path);
-    checked.map_err(|unsuitable| unsuitable.to_string())?;
-    Ok(path)
 }
 
 fn found_path() -> Result<PathBuf, String> {
@@ -129,17 +124,14 @@ fn found_path() -> Result<PathBuf, String> {
     let entry = device.entry();
     // The environment did not name this directory, and the compiled-in path may belong to another user by now. Code
     // loaded from it must be as trustworthy as the program.
-    let up_to_home = entry
-        .ancestors()
-        .take_while(|path| path.starts_with(built_with));
-    for path in up_to_home {
-        if !is_trusted(path) {
-            return Err(format!(
-                "{missing}; {} is ignored because other users can write to it: set {HOME_VARIABLE} to use it anyway, \
-                 or run `{INSTALL_COMMAND}`",
-                path.display()
-            ));
-        }
+    let up_to_home = entry.ancestors();
+    let mut up_to_home = up_to_home.take_while(|path| path.starts_with(built_with));
+    if let Some(path) = up_to_home.find(|path| !is_trusted(path)) {
+        return Err(format!(
+            "{missing}; {} is ignored because other users can write to it: set {HOME_VARIABLE} to use it anyway, or \
+             run `{INSTALL_COMMAND}`",
+            path.display()
+        ));
     }
     Ok(entry)
 }

@@ -14,10 +14,9 @@ use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
 use crate::backend::facts::{DeviceKind, Facts};
-use crate::backend::{Device as DriverDevice, Failure};
+use crate::backend::{Context, Device as DriverDevice, Failure};
 use crate::device::discovery::Discovery;
-use crate::device::selector::Selector;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The environment variable that overrides [`Device::best`].
 const VARIABLE: &str = "SYCLBIN_DEVICE";
@@ -31,29 +30,13 @@ pub struct Device(DriverDevice);
 /// A device and the reason why it was chosen.
 #[derive(Clone, Debug)]
 pub struct DeviceChoice {
-    pub(crate) device: Device,
-    pub(crate) reason: String,
-    pub(crate) skipped: Vec<String>,
-}
-
-impl DeviceChoice {
-    /// Returns the chosen device.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Returns the request that selected this device, or why no other device was preferred.
-    #[must_use]
-    pub fn reason(&self) -> &str {
-        &self.reason
-    }
-
-    /// Returns the devices that would have been preferred if they could run as much of the file as the chosen device,
-    /// each with the reason why they cannot. Empty if `SYCLBIN_DEVICE` selected the device.
-    pub fn skipped(&self) -> impl Iterator<Item = &str> {
-        self.skipped.iter().map(String::as_str)
-    }
+    /// The chosen device.
+    pub device: Device,
+    /// The request that selected this device, or why no other device was preferred.
+    pub reason: String,
+    /// The devices that would have been preferred if they could run as much of the file as the chosen device, each
+    /// with the reason why they cannot. Empty if `SYCLBIN_DEVICE` selected the device.
+    pub skipped: Vec<String>,
 }
 
 impl Device {
@@ -172,8 +155,8 @@ impl Device {
     /// kernels from SYCLBIN files or does not have the requested part. Except for a grammar error, the error lists the
     /// available devices.
     pub fn select(selector: &str) -> Result<Self> {
-        let parsed = Selector::parse(selector).map_err(|error| invalid(selector, &error))?;
-        Discovery::of_system().select(selector, &parsed)
+        let terms = selector::parse(selector).map_err(|error| invalid(selector, &error))?;
+        Discovery::of_system().select(selector, &terms)
     }
 
     /// Returns the device name that the driver reports. A part has the same name as the whole device.
@@ -342,16 +325,21 @@ impl Device {
         self.0.facts()
     }
 
+    /// Returns the context that the queues of this device share.
+    pub(crate) fn context(&self) -> Result<Context> {
+        let context = self.0.shared_context();
+        context.map_err(self.failed("creating a context"))
+    }
+
     pub(crate) fn driver_device(&self) -> DriverDevice {
         self.0
     }
 }
 
 fn invalid(selector: &str, reason: &impl fmt::Display) -> Error {
-    let message = format_args!(
+    Error::invalid(format_args!(
         "invalid device selector {selector:?} (from {VARIABLE} or Device::select): {reason}"
-    );
-    Error::new(ErrorKind::InvalidArgument, message)
+    ))
 }
 
 impl PartialEq for Device {
@@ -370,17 +358,13 @@ impl Hash for Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let facts = self.facts();
         if let Some(part) = self.driver_device().part() {
             write!(f, "part {} of {} of ", part.index, part.of)?;
             // For a nested part, the recursion names every enclosing device.
             return Self::new(part.parent).fmt(f);
         }
-        write!(
-            f,
-            "{} ({}, {})",
-            facts.name, facts.kind, facts.driver_version
-        )
+        let (name, kind, driver) = (self.name(), self.kind(), self.driver_version());
+        write!(f, "{name} ({kind}, {driver})")
     }
 }
 

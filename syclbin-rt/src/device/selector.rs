@@ -23,18 +23,14 @@ mod tests;
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::device::best::first_of_best_rank;
 
-/// A parsed selector, which is never empty.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Selector(Vec<Term>);
-
 /// One alternative of a selector.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Term {
-    backend: Option<&'static str>,
+    pub(crate) backend: Option<&'static str>,
     kind: Option<DeviceKind>,
     pick: Pick,
     /// The number of the part to select, if any.
-    part: Option<usize>,
+    pub(crate) part: Option<usize>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -50,23 +46,13 @@ const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 /// SYCL's names for backends that this crate does not support.
 const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
-impl Selector {
-    /// Parses a selector.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a term does not follow the grammar.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        text.split(',')
-            .map(Term::parse)
-            .collect::<Result<_, _>>()
-            .map(Self)
-    }
-
-    /// Returns the alternatives in order of preference.
-    pub(crate) fn terms(&self) -> &[Term] {
-        &self.0
-    }
+/// Parses a selector. Returns its alternatives in order of preference, at least one.
+///
+/// # Errors
+///
+/// Fails if a term does not follow the grammar.
+pub(crate) fn parse(text: &str) -> Result<Vec<Term>, String> {
+    text.split(',').map(Term::parse).collect()
 }
 
 impl Term {
@@ -96,14 +82,12 @@ impl Term {
                 None => (None, name),
             },
             ["*", pick] => (None, pick),
-            [name, pick] => match kind(name) {
-                Some(kind) => (Some(kind), pick),
-                None => {
-                    return Err(format!(
-                        "{name:?} is not a device kind; use gpu, cpu or accelerator before the colon"
-                    ));
-                }
-            },
+            [name, pick] => {
+                let kind = kind(name).ok_or_else(|| {
+                    format!("{name:?} is not a device kind; use gpu, cpu or accelerator before the colon")
+                })?;
+                (Some(kind), pick)
+            }
             _ => {
                 return Err(format!(
                     "{text:?} has too many colons; the longest form is opencl:gpu:0"
@@ -137,14 +121,6 @@ impl Term {
         })
     }
 
-    pub(crate) fn part(&self) -> Option<usize> {
-        self.part
-    }
-
-    pub(crate) fn is_cuda(&self) -> bool {
-        self.backend == Some("cuda")
-    }
-
     /// Returns whether a CPU device can match. If not, the installed CPU driver need not be loaded.
     pub(crate) fn may_be_cpu(&self) -> bool {
         self.kind.is_none_or(|kind| kind == DeviceKind::Cpu)
@@ -174,10 +150,6 @@ impl Term {
 }
 
 fn kind(name: &str) -> Option<DeviceKind> {
-    match name {
-        "gpu" => Some(DeviceKind::Gpu),
-        "cpu" => Some(DeviceKind::Cpu),
-        "accelerator" => Some(DeviceKind::Accelerator),
-        _ => None,
-    }
+    let mut kinds = [DeviceKind::Gpu, DeviceKind::Cpu, DeviceKind::Accelerator].into_iter();
+    kinds.find(|kind| kind.to_string() == name)
 }

@@ -5,11 +5,8 @@ use crate::device::best::tests::{device, machine};
 
 fn chosen(selector: &str, devices: &[Facts]) -> Option<String> {
     let devices: Vec<&Facts> = devices.iter().collect();
-    let selector = Selector::parse(selector).unwrap();
-    let index = selector
-        .terms()
-        .iter()
-        .find_map(|term| term.choose(&devices));
+    let selector = parse(selector).unwrap();
+    let index = selector.iter().find_map(|term| term.choose(&devices));
     index.map(|index| devices[index].name.clone())
 }
 
@@ -53,8 +50,8 @@ fn match_without_spirv_is_the_last_choice() {
 
 #[test]
 fn only_possible_cpu_terms_load_installed_driver() {
-    let selector = Selector::parse("gpu:arc,accelerator,cpu,intel,0").unwrap();
-    let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
+    let selector = parse("gpu:arc,accelerator,cpu,intel,0").unwrap();
+    let may: Vec<bool> = selector.iter().map(Term::may_be_cpu).collect();
     assert_eq!(may, [false, false, true, true, true]);
 }
 
@@ -77,12 +74,12 @@ fn a_backend_may_stand_in_front() {
         assert_eq!(chosen(selector, &machine).unwrap(), name, "{selector}");
     }
     assert_eq!(
-        Selector::parse("hip:gpu:0").unwrap_err().to_string(),
+        parse("hip:gpu:0").unwrap_err().to_string(),
         "this version does not support hip devices; use opencl:gpu:0"
     );
-    let message = Selector::parse("opencl:gpu:0:1").unwrap_err().to_string();
+    let message = parse("opencl:gpu:0:1").unwrap_err().to_string();
     assert!(message.contains("too many colons"), "{message}");
-    assert!(Selector::parse("opencl:").is_err());
+    assert!(parse("opencl:").is_err());
 }
 
 #[test]
@@ -115,16 +112,16 @@ fn backend_limits_the_choice_and_the_index() {
     }
     assert_eq!(chosen("cuda:cpu", &machine), None);
     assert_eq!(chosen("opencl:gpu:3", &machine), None);
-    let selector = Selector::parse("cuda,cuda:0,cpu").unwrap();
-    let may: Vec<bool> = selector.terms().iter().map(Term::may_be_cpu).collect();
+    let selector = parse("cuda,cuda:0,cpu").unwrap();
+    let may: Vec<bool> = selector.iter().map(Term::may_be_cpu).collect();
     assert_eq!(may, [false, false, true]);
 }
 
 #[test]
 fn part_number_follows_the_device_index() {
     let part = |selector| {
-        let selector = Selector::parse(selector).unwrap();
-        (selector.terms()[0].part(), selector.terms()[0].may_be_cpu())
+        let selector = parse(selector).unwrap();
+        (selector[0].part, selector[0].may_be_cpu())
     };
     assert_eq!(part("opencl:cpu:0.1"), (Some(1), true));
     assert_eq!(part("gpu:1.12"), (Some(12), false));
@@ -135,18 +132,18 @@ fn part_number_follows_the_device_index() {
         chosen("opencl:gpu:1.0", &machine()).unwrap(),
         "Arc A750".to_owned()
     );
-    let message = Selector::parse("cpu:0.1.2").unwrap_err().to_string();
+    let message = parse("cpu:0.1.2").unwrap_err().to_string();
     assert!(message.contains("a part of a part"), "{message}");
 }
 
 #[test]
 fn mistakes_are_told_in_words() {
     assert_eq!(
-        Selector::parse("tpu:0").unwrap_err().to_string(),
+        parse("tpu:0").unwrap_err().to_string(),
         "\"tpu\" is not a device kind; use gpu, cpu or accelerator before the colon"
     );
     for empty in ["", "gpu,,cpu", "gpu:", ","] {
-        let message = Selector::parse(empty).unwrap_err().to_string();
+        let message = parse(empty).unwrap_err().to_string();
         assert!(message.starts_with("a term is empty"), "{message}");
     }
 }

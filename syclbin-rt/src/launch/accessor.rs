@@ -43,15 +43,10 @@ impl AccessorRange {
     /// Restricts access to `range` elements, starting at `offset`, like a ranged accessor in C++. The device receives
     /// these values but does not enforce them: the kernel must stay inside the range.
     #[must_use]
-    pub fn part(self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
-        let [_, memory, _] = self.ids;
-        let (offset, offset_dimensions) = words(offset.into());
-        let (access, access_dimensions) = words(range.into());
-        let [_, dimensions, _] = self.dimensions;
-        Self {
-            ids: [access, memory, offset],
-            dimensions: [access_dimensions, dimensions, offset_dimensions],
-        }
+    pub fn part(mut self, offset: impl Into<Extent>, range: impl Into<Extent>) -> Self {
+        (self.ids[0], self.dimensions[0]) = words(range.into());
+        (self.ids[2], self.dimensions[2]) = words(offset.into());
+        self
     }
 
     /// Checks that the range fits into a buffer with this many elements.
@@ -85,24 +80,19 @@ impl AccessorRange {
     }
 
     pub(crate) fn items(&self) -> i128 {
-        let sizes = self.id(0).iter();
-        sizes.fold(1, |items: i128, size| {
-            items.saturating_mul(i128::from(*size))
-        })
+        let sizes = self.id(0).iter().map(|size| i128::from(*size));
+        sizes.fold(1, i128::saturating_mul)
     }
 
     /// Returns the number of accessible elements in a dimension; 0 beyond the last dimension.
     pub(crate) fn size(&self, dimension: usize) -> i128 {
-        self.id(0)
-            .get(dimension)
-            .map_or(0, |size| i128::from(*size))
+        let size = self.id(0).get(dimension);
+        size.map_or(0, |size| i128::from(*size))
     }
 
-    /// Returns value number `id`, as passed to the device, or an empty slice if `id` is past the last value.
+    /// Returns value number `id`, as passed to the device.
     fn id(&self, id: usize) -> &[u64] {
-        let dimensions = self.dimensions.get(id).copied().unwrap_or(0);
-        let id = self.ids.get(id).map_or(&[][..], |id| id);
-        id.get(..dimensions.into()).unwrap_or_default()
+        &self.ids[id][..usize::from(self.dimensions[id])]
     }
 
     pub(crate) fn bytes(&self, id: usize) -> &[u8] {
@@ -125,13 +115,9 @@ impl<E: Into<Extent>> From<E> for AccessorRange {
 
 /// Returns sizes in SYCL's order, padded with 0, and the number of dimensions.
 fn words(extent: Extent) -> ([u64; 3], u8) {
-    let mut words = [0; 3];
-    let mut dimensions = 0;
-    let sizes = extent.driver_order().iter().rev();
-    for (word, size) in words.iter_mut().zip(sizes) {
-        *word = *size as u64;
-        dimensions += 1;
-    }
+    let mut sizes = extent.driver_order().iter().rev();
+    let words = std::array::from_fn(|_| sizes.next().map_or(0, |size| *size as u64));
+    let dimensions = u8::try_from(extent.dimensions()).unwrap_or(3);
     (words, dimensions)
 }
 

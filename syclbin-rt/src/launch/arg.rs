@@ -2,14 +2,14 @@
 //! Arguments: values for the parameters of a kernel. An argument can expand to several device arguments.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
 
+use crate::backend::DevicePointer;
 use crate::backend::kernel::Argument;
 use crate::backend::slice::{DeviceSlice, Region};
-use crate::backend::{self, DevicePointer};
 use crate::launch::accessor::AccessorRange;
+use crate::launch::parameter_kinds;
 use crate::memory::image::format::Format;
 use crate::memory::image::{Image, Sampler};
 
@@ -49,30 +49,18 @@ enum Value<'a> {
         size: usize,
     },
     Boxed(Box<[u8]>),
-    Borrowed(&'a [u8]),
-    Slice {
-        region: &'a Region<[()]>,
-        written: bool,
-    },
-    Accessor {
-        region: &'a Region<[()]>,
-        written: bool,
-        range: AccessorRange,
-    },
-    /// This many bytes of work-group memory.
-    Local(usize),
-    LocalAccessor {
-        bytes: usize,
-        range: AccessorRange,
-    },
-    Sampler(&'a Sampler),
-    Image {
-        image: &'a Arc<backend::Image>,
-        written: bool,
-    },
-    Pointer(u64),
-    /// The `kernel_handler`.
-    Null,
+    Accessor(&'a Region, bool, AccessorRange),
+    /// The number of bytes, and the range.
+    LocalAccessor(usize, AccessorRange),
+    /// An argument that the device receives as it is.
+    Device(Argument<'a>),
+}
+
+/// Returns the bytes of a value, padded with 0, or `None` if it is longer.
+fn padded<const N: usize>(value: &[u8]) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    bytes.get_mut(..value.len())?.copy_from_slice(value);
+    Some(bytes)
 }
 
 /// A number that is passed to a kernel by value.
@@ -119,17 +107,11 @@ impl<'a> Arg<'a> {
     pub fn value<T: NoUninit>(value: T) -> Self {
         let value = bytemuck::bytes_of(&value);
         let size = value.len();
-        let mut bytes = [0; WORD];
-        if let Some(start) = bytes.get_mut(..size) {
-            start.copy_from_slice(value);
+        if let Some(bytes) = padded(value) {
             return Self(Value::Word { bytes, size });
         }
-        let mut bytes = [0; INLINE];
-        match bytes.get_mut(..size) {
-            Some(start) => {
-                start.copy_from_slice(value);
-                Self(Value::Inline { bytes, size })
-            }
+        match padded(value) {
+            Some(bytes) => Self(Value::Inline { bytes, size }),
             None => Self(Value::Boxed(value.into())),
         }
     }
@@ -137,35 +119,33 @@ impl<'a> Arg<'a> {
     /// Passes a value by reference, without moving it. Otherwise it works like [`Arg::value`].
     #[must_use]
     pub fn value_ref<T: NoUninit>(value: &'a T) -> Self {
-        Self(Value::Borrowed(bytemuck::bytes_of(value)))
+        Self(Value::Device(Argument::Bytes(bytemuck::bytes_of(value))))
     }
 
     /// Passes a pointer to elements that the kernel only reads. They may belong to a [`Buffer`](crate::Buffer), to an
     /// array such as a [`DeviceArray`](crate::DeviceArray), or to a part of either.
     #[must_use]
     pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
-        let (region, written) = (slice.region(), false);
-        Self(Value::Slice { region, written })
+        Self(Value::Device(Argument::Memory(slice.region(), false)))
     }
 
     /// Passes a pointer to elements that the kernel writes, as [`Arg::read`] does.
     #[must_use]
     pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
-        let (region, written) = (slice.region(), true);
-        Self(Value::Slice { region, written })
+        Self(Value::Device(Argument::Memory(slice.region(), true)))
     }
 
     /// Passes a pointer to device memory that has an address, such as a [`DeviceArray`](crate::DeviceArray).
     #[must_use]
     pub fn pointer<T>(pointer: DevicePointer<T>) -> Self {
-        Self(Value::Pointer(pointer.address()))
+        Self(Value::Device(Argument::Pointer(pointer.address())))
     }
 
     /// Passes a null pointer, for a kernel that checks for null. [`Arg::read_or_null`] and [`Arg::write_or_null`] pass
     /// null for `None`.
     #[must_use]
     pub fn null() -> Self {
-        Self(Value::Pointer(0))
+        Self(Value::Device(Argument::Pointer(0)))
     }
 
     /// Passes a pointer as [`Arg::read`] does, or a null pointer.
@@ -189,11 +169,7 @@ impl<'a> Arg<'a> {
         slice: &'a DeviceSlice<T>,
         range: impl Into<AccessorRange>,
     ) -> Self {
-        Self(Value::Accessor {
-            region: slice.region(),
-            written: false,
-            range: range.into(),
-        })
+        Self(Value::Accessor(slice.region(), false, range.into()))
     }
 
     /// Passes an `accessor` to elements that the kernel writes, as [`Arg::read_accessor`] does.
@@ -202,11 +178,7 @@ impl<'a> Arg<'a> {
         slice: &'a mut DeviceSlice<T>,
         range: impl Into<AccessorRange>,
     ) -> Self {
-        Self(Value::Accessor {
-            region: slice.region(),
-            written: true,
-            range: range.into(),
-        })
+        Self(Value::Accessor(slice.region(), true, range.into()))
     }
 
     /// Passes a `work_group_memory` or a `dynamic_work_group_memory`: memory of `bytes` bytes for each work-group. If
@@ -215,7 +187,7 @@ impl<'a> Arg<'a> {
     /// For a kernel that uses work-group scratch memory, pass this argument after the others.
     #[must_use]
     pub fn local(bytes: usize) -> Self {
-        Self(Value::Local(bytes))
+        Self(Value::Device(Argument::Local(bytes)))
     }
 
     /// Passes a `local_accessor` over `range`: memory for each work-group, with elements of type `T` in one to three
@@ -229,77 +201,55 @@ impl<'a> Arg<'a> {
     #[must_use]
     pub fn local_accessor<T>(range: impl Into<crate::Extent>) -> Self {
         let range = range.into();
-        Self(Value::LocalAccessor {
-            bytes: LocalMemory::<T>::of(range.items()).bytes(),
-            range: AccessorRange::new(range),
-        })
+        let bytes = LocalMemory::<T>::of(range.items()).bytes();
+        Self(Value::LocalAccessor(bytes, AccessorRange::new(range)))
     }
 
     /// Passes an image that the kernel only reads, for an `accessor` with `sycl::target::image`. The kernel must read
     /// components of the type [`Format::Element`].
     #[must_use]
     pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
-        let (image, written) = (image.raw(), false);
-        Self(Value::Image { image, written })
+        Self(Value::Device(Argument::Image(image.raw(), false)))
     }
 
     /// Passes an image that the kernel writes, as [`Arg::read_image`] does.
     #[must_use]
     pub fn write_image<const D: usize, F: Format>(image: &'a mut Image<D, F>) -> Self {
-        let (image, written) = (image.raw(), true);
-        Self(Value::Image { image, written })
+        Self(Value::Device(Argument::Image(image.raw(), true)))
     }
 
     /// Passes a `sampler`.
     #[must_use]
     pub fn sampler(sampler: &'a Sampler) -> Self {
-        Self(Value::Sampler(sampler))
+        Self(Value::Device(Argument::Sampler(sampler.raw())))
     }
 
     /// Passes a `kernel_handler`, through which C++ reads specialization constants. The device receives a pointer to
     /// their values, or null if the values are compiled into the program.
     #[must_use]
     pub fn kernel_handler() -> Self {
-        Self(Value::Null)
+        Self(Value::Device(Argument::Null))
     }
 
     /// Returns the number of device arguments that this argument expands to, including those that the compiler removed.
     #[inline]
     pub(crate) fn lowered(&self) -> usize {
-        match self.0 {
-            Value::Accessor { .. } | Value::LocalAccessor { .. } => 1 + AccessorRange::IDS,
-            _ => 1,
-        }
+        self.range().map_or(1, |_| 1 + AccessorRange::IDS)
     }
 
     /// Returns the device argument with index `part` among those that this argument expands to.
     pub(crate) fn raw(&self, part: usize) -> Argument<'_> {
-        if let Some(bytes) = self.value_bytes() {
-            return Argument::Bytes(bytes);
+        // The compiler lowers an accessor to a pointer followed by two ranges and an offset.
+        if let (Some(range), Some(id)) = (self.range(), part.checked_sub(1)) {
+            return Argument::Bytes(range.bytes(id));
         }
         match &self.0 {
-            // The compiler lowers an accessor to a pointer followed by two ranges and an offset.
-            Value::Accessor {
-                region,
-                written,
-                range,
-            } => match part.checked_sub(1) {
-                None => Argument::Memory(region, *written),
-                Some(id) => Argument::Bytes(range.bytes(id)),
-            },
-            Value::LocalAccessor { bytes, range } => match part.checked_sub(1) {
-                None => Argument::Local(*bytes),
-                Some(id) => Argument::Bytes(range.bytes(id)),
-            },
-            Value::Slice { region, written } => Argument::Memory(region, *written),
-            Value::Local(bytes) => Argument::Local(*bytes),
-            Value::Sampler(sampler) => Argument::Sampler(sampler.raw()),
-            Value::Image { image, written } => Argument::Image(image, *written),
-            Value::Pointer(address) => Argument::Pointer(*address),
-            Value::Null => Argument::Null,
-            Value::Word { .. } | Value::Inline { .. } | Value::Boxed(_) | Value::Borrowed(_) => {
-                Argument::Bytes(&[])
-            }
+            Value::Word { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
+            Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
+            Value::Boxed(bytes) => Argument::Bytes(bytes),
+            Value::Accessor(region, written, _) => Argument::Memory(region, *written),
+            Value::LocalAccessor(bytes, _) => Argument::Local(*bytes),
+            Value::Device(argument) => *argument,
         }
     }
 
@@ -310,7 +260,7 @@ impl<'a> Arg<'a> {
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
             Some(Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)))
-        } else if let Value::Slice { region, written } = &self.0 {
+        } else if let Value::Device(Argument::Memory(region, written)) = &self.0 {
             Some(Argument::Memory(region, *written))
         } else {
             None
@@ -320,10 +270,10 @@ impl<'a> Arg<'a> {
     /// Returns the number of elements, each `element_bytes` bytes long, that the kernel can reach: in a buffer, in the
     /// accessible part of a buffer, or in work-group memory. Returns 0 for other arguments.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
-        let bytes = match &self.0 {
-            Value::Slice { region, .. } => region.bytes(),
-            Value::Local(bytes) | Value::LocalAccessor { bytes, .. } => *bytes,
-            Value::Accessor { range, .. } => return range.items(),
+        let bytes = match (self.raw(0), self.range()) {
+            (Argument::Memory(..), Some(range)) => return range.items(),
+            (Argument::Memory(region, _), None) => region.bytes(),
+            (Argument::Local(bytes), _) => bytes,
             _ => 0,
         };
         bytes.checked_div(element_bytes).unwrap_or(0) as i128
@@ -331,17 +281,19 @@ impl<'a> Arg<'a> {
 
     /// Returns the size of a dimension of an accessor; 0 beyond its dimensions and for other arguments.
     pub(crate) fn extent(&self, dimension: usize) -> i128 {
+        self.range().map_or(0, |range| range.size(dimension))
+    }
+
+    fn range(&self) -> Option<&AccessorRange> {
         match &self.0 {
-            Value::Accessor { range, .. } | Value::LocalAccessor { range, .. } => {
-                range.size(dimension)
-            }
-            _ => 0,
+            Value::Accessor(_, _, range) | Value::LocalAccessor(_, range) => Some(range),
+            _ => None,
         }
     }
 
-    fn memory(&self) -> Option<&Region<[()]>> {
-        match &self.0 {
-            Value::Slice { region, .. } | Value::Accessor { region, .. } => Some(region),
+    fn memory(&self) -> Option<&Region> {
+        match self.raw(0) {
+            Argument::Memory(region, _) => Some(region),
             _ => None,
         }
     }
@@ -364,16 +316,13 @@ impl<'a> Arg<'a> {
     }
 
     pub(crate) fn is_null(&self) -> bool {
-        matches!(self.0, Value::Pointer(0))
+        matches!(self.0, Value::Device(Argument::Pointer(0)))
     }
 
     /// Returns the bytes, if the argument is a value.
     pub(crate) fn value_bytes(&self) -> Option<&[u8]> {
-        match &self.0 {
-            Value::Word { bytes, size } => bytes.get(..*size),
-            Value::Inline { bytes, size } => bytes.get(..*size),
-            Value::Boxed(bytes) => Some(bytes),
-            Value::Borrowed(bytes) => Some(bytes),
+        match self.raw(0) {
+            Argument::Bytes(bytes) => Some(bytes),
             _ => None,
         }
     }
@@ -382,7 +331,7 @@ impl<'a> Arg<'a> {
     /// including local accessors.
     pub(crate) fn accessor_range(&self) -> Option<(&AccessorRange, usize)> {
         match &self.0 {
-            Value::Accessor { region, range, .. } => Some((range, region.len)),
+            Value::Accessor(region, _, range) => Some((range, region.len)),
             _ => None,
         }
     }
@@ -396,20 +345,9 @@ impl<T> From<LocalMemory<T>> for Arg<'_> {
 
 impl std::fmt::Debug for Arg<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
-            Value::Word { .. } | Value::Inline { .. } | Value::Boxed(_) | Value::Borrowed(_) => {
-                write!(f, "Arg({:02x?})", self.value_bytes().unwrap_or_default())
-            }
-            Value::Slice { .. } => f.write_str("Arg(buffer)"),
-            Value::Accessor { range, .. } => write!(f, "Arg(accessor of {range:?})"),
-            Value::Local(bytes) => write!(f, "Arg({bytes} bytes of work-group memory)"),
-            Value::LocalAccessor { bytes, .. } => {
-                write!(f, "Arg(accessor of {bytes} bytes of work-group memory)")
-            }
-            Value::Sampler(_) => f.write_str("Arg(sampler)"),
-            Value::Image { .. } => f.write_str("Arg(image)"),
-            Value::Pointer(address) => write!(f, "Arg({address:#x})"),
-            Value::Null => f.write_str("Arg(kernel handler)"),
+        match self.raw(0) {
+            Argument::Bytes(bytes) => write!(f, "Arg({bytes:02x?})"),
+            argument => write!(f, "Arg({})", parameter_kinds::kind(argument)),
         }
     }
 }

@@ -21,9 +21,7 @@ pub use crate::launch::number::{Integer, Number};
 #[derive(Debug)]
 pub struct LaunchView<'g> {
     args: &'g [Arg<'g>],
-    range: Extent,
-    /// The work-group size, unless the driver chooses it.
-    local: Option<Extent>,
+    range: AnyRange,
     /// The fault in the current condition, if any.
     fault: Cell<Option<Fault>>,
 }
@@ -39,7 +37,7 @@ pub struct Broken {
 #[derive(Clone, Copy, Debug)]
 pub struct Memory<'g> {
     view: &'g LaunchView<'g>,
-    index: usize,
+    arg: Option<&'g Arg<'g>>,
     element_bytes: usize,
 }
 
@@ -58,8 +56,7 @@ impl<'g> LaunchView<'g> {
     pub(crate) fn new(args: &'g [Arg<'g>], range: &AnyRange) -> Self {
         Self {
             args,
-            range: range.global,
-            local: range.local,
+            range: *range,
             fault: Cell::new(None),
         }
     }
@@ -69,7 +66,7 @@ impl<'g> LaunchView<'g> {
     pub fn memory(&'g self, index: usize, element_bytes: usize) -> Memory<'g> {
         Memory {
             view: self,
-            index,
+            arg: self.args.get(index),
             element_bytes,
         }
     }
@@ -83,13 +80,7 @@ impl<'g> LaunchView<'g> {
     /// Returns the integer at byte `offset` of argument `index`, which is passed by value.
     #[must_use]
     pub fn number<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
-        match self.read::<T>(index, offset) {
-            Some(number) => self.natural(number.parts().0),
-            None => {
-                self.fault.set(Some(Fault::Overflow));
-                self.natural(0)
-            }
-        }
+        self.natural(self.value::<T>(index, offset).parts().0)
     }
 
     /// Returns an integer of unknown signedness. Records a fault if the sign matters.
@@ -121,15 +112,12 @@ impl<'g> LaunchView<'g> {
     /// Returns the range.
     #[must_use]
     pub fn range(&'g self) -> LaunchRange<'g> {
-        self.sizes(&self.range)
+        self.sizes(&self.range.global)
     }
 
     fn sizes(&'g self, extent: &Extent) -> LaunchRange<'g> {
-        let size = |dimension| self.natural(extent.size(dimension) as i128);
-        LaunchRange {
-            view: self,
-            sizes: [0, 1, 2].map(size),
-        }
+        let sizes = extent.sizes().map(|size: usize| self.natural(size as i128));
+        LaunchRange { view: self, sizes }
     }
 
     /// Returns whether `condition` is true and was evaluated without a fault, such as an overflow.
@@ -223,11 +211,11 @@ fn unaligned(index: usize, required: u64, known: u64) -> Broken {
          include_syclbin! generates, or allocate more elements and pass an aligned part"
     };
     let s = if known == 1 { "" } else { "s" };
+    let problem =
+        format!("is aligned to {known} byte{s}, but the kernel requires {required}; {remedy}");
     Broken {
         argument: Some(index),
-        problem: format!(
-            "is aligned to {known} byte{s}, but the kernel requires {required}; {remedy}"
-        ),
+        problem,
     }
 }
 
@@ -236,22 +224,21 @@ impl<'g> Memory<'g> {
     /// memory. For a null pointer, this is 0.
     #[must_use]
     pub fn len(self) -> Number<'g> {
-        let arg = self.view.args.get(self.index);
-        self.length(arg.map_or(0, |arg| arg.elements(self.element_bytes)))
+        let elements = |arg: &Arg<'_>| arg.elements(self.element_bytes);
+        self.length(self.arg.map_or(0, elements))
     }
 
     /// Returns the largest known power of two that divides the address. For an empty slice, this is a very large
     /// number; for a null pointer, it is 0.
     #[must_use]
     pub fn align(self) -> Number<'g> {
-        let arg = self.view.args.get(self.index);
-        self.length(arg.and_then(Arg::alignment).map_or(0, i128::from))
+        self.length(self.arg.and_then(Arg::alignment).map_or(0, i128::from))
     }
 
     /// Returns whether the pointer is null.
     #[must_use]
     pub fn is_none(self) -> bool {
-        self.view.args.get(self.index).is_some_and(Arg::is_null)
+        self.arg.is_some_and(Arg::is_null)
     }
 
     /// Returns whether the pointer is not null.
@@ -269,11 +256,9 @@ impl<'g> Accessor<'g> {
     /// Returns the size of a dimension, in SYCL's order; 0 beyond the accessor's dimensions.
     #[must_use]
     pub fn size(self, dimension: impl Integer) -> Number<'g> {
-        let arg = self.0.view.args.get(self.0.index);
-        let dimension = usize::try_from(dimension.parts().0);
-        let size = arg.zip(dimension.ok());
-        self.0
-            .length(size.map_or(0, |(arg, dimension)| arg.extent(dimension)))
+        let dimension = usize::try_from(dimension.parts().0).ok();
+        let size = self.arg.zip(dimension);
+        self.length(size.map_or(0, |(arg, dimension)| arg.extent(dimension)))
     }
 }
 
@@ -296,7 +281,7 @@ impl<'g> LaunchRange<'g> {
     /// Returns the range of a work-group. Records a fault if the driver chooses the size.
     #[must_use]
     pub fn local(self) -> Self {
-        match &self.view.local {
+        match &self.view.range.local {
             Some(local) => self.view.sizes(local),
             None => {
                 self.view.fault.set(Some(Fault::NoLocalSize));
@@ -308,7 +293,8 @@ impl<'g> LaunchRange<'g> {
     /// Returns the number of dimensions.
     #[must_use]
     pub fn dimensions(self) -> Number<'g> {
-        self.view.natural(self.view.range.dimensions() as i128)
+        self.view
+            .natural(self.view.range.global.dimensions() as i128)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Launch types are generic over the number of arguments, but [`Invocation`] is not. So its functions are compiled
 //! only once, in this crate, rather than in each program for each number of arguments.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ use crate::backend::{
     self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Rejection, Values, WaitList,
 };
 use crate::device::Device;
-use crate::error::{Error, Result, join};
+use crate::error::{Error, Result, counted, join};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::kernel::Kernel;
@@ -24,6 +25,8 @@ pub(crate) struct Invocation<'l> {
     pub(crate) names: &'static [&'static str],
     pub(crate) args: &'l [Arg<'l>],
     pub(crate) after: &'l [&'l Event],
+    /// Launching is unsafe without a contract.
+    pub(crate) contract: Option<Contract>,
 }
 
 /// A function that checks the conditions of a contract, which go beyond the standard checks.
@@ -34,15 +37,10 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever `contract` holds.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub(crate) unsafe fn launch(
-        &self,
-        mut range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<Event> {
+    /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever the contract holds.
+    pub(crate) unsafe fn launch(&self, mut range: AnyRange) -> Result<Event> {
         let kernel = self.kernel;
-        self.divide(&mut range, contract)?;
+        self.divide(&mut range)?;
         let list;
         let after = if self.after.is_empty() {
             WaitList::NOTHING
@@ -56,96 +54,48 @@ impl<'l> Invocation<'l> {
         Ok(Event::of_kernel(kernel.command(), event))
     }
 
-    /// Checks `range`, and sets its work-group size unless the driver chooses it. Then checks `contract`. Must be
+    /// Checks `range`, and sets its work-group size unless the driver chooses it. Then checks the contract. Must be
     /// called before the kernel is locked, because the contract's conditions are user code.
     #[inline]
-    fn divide(&self, range: &mut AnyRange, contract: Option<Contract>) -> Result<()> {
-        let kernel = self.kernel;
-        let refused = |problem: String| Error::launch(kernel.name(), problem);
+    pub(crate) fn divide(&self, range: &mut AnyRange) -> Result<()> {
+        let Self { kernel, names, .. } = *self;
         let device = kernel.queue().device();
-        work_group::choose(range, &kernel.checked().limits, device).map_err(refused)?;
-        let Some(holds) = contract else {
+        work_group::choose(range, &kernel.checked().limits, device)
+            .map_err(|problem| kernel.refused(problem))?;
+        let Some(holds) = self.contract else {
             return Ok(());
         };
         if range.offset.is_some() {
-            return Err(refused(
+            return Err(kernel.refused(
                 "its contract assumes ids that start at 0, but the range has an offset; declare the kernel without \
-                 `safe` to launch it with an offset"
-                    .to_owned(),
+                 `safe` to launch it with an offset",
             ));
         }
         holds(&LaunchView::new(self.args, range))
-            .map_err(|broken| refused(broken.describe(self.names)))
-    }
-
-    /// Checks the arguments, `range` and `contract` as a launch does. Returns the range with its work-group size.
-    pub(crate) fn checked(
-        &self,
-        mut range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<AnyRange> {
-        self.check()?;
-        self.divide(&mut range, contract)?;
-        Ok(range)
+            .map_err(|broken| kernel.refused(broken.describe(names)))
     }
 
     /// Checks the number, kinds, sizes and devices of the arguments.
-    #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn check(&self) -> Result<()> {
         // SAFETY: the values are only compared.
-        unsafe { self.pass(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
+        unsafe { self.give(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
     }
 
     /// Creates a kernel object with these arguments, which borrows their memory.
-    #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn object(&self) -> Result<KernelObject> {
         let object = self.kernel.raw().object();
         let mut object = object.map_err(|failure| self.kernel.failed("preparing", failure))?;
         // SAFETY: nothing is launched, and the caller checks the kinds of arguments.
-        unsafe { self.pass(&mut object) }?;
+        unsafe { self.give(&mut object) }?;
         Ok(object)
-    }
-
-    /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
-    /// number of arguments last.
-    ///
-    /// # Safety
-    ///
-    /// Where the code does not contain the parameter types, the arguments must match the kernel's parameters.
-    #[inline(always)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    pub(crate) unsafe fn pass(&self, to: &mut impl Arguments<'l>) -> Result<()> {
-        let mut progress = Progress {
-            number: 0,
-            passed: 0,
-            local: self.kernel.checked().local_memory,
-        };
-        for (index, arg) in self.args.iter().enumerate() {
-            // SAFETY: the caller upholds the same requirements.
-            let passed = unsafe {
-                match arg.plain() {
-                    Some(value) => self.pass_value(index, value, &mut progress, to),
-                    None => self.pass_parts(index, arg, &mut progress, to),
-                }
-            };
-            if let Err(error) = passed {
-                return Err(self.misplaced(error));
-            }
-        }
-        if progress.passed == self.kernel.checked().parameters.len() {
-            return Ok(());
-        }
-        // SAFETY: the caller upholds the same requirements.
-        unsafe { self.pass_hidden(&progress, to) }
     }
 
     /// Passes an argument that may consist of several device arguments.
     ///
     /// # Safety
     ///
-    /// The requirements of [`Invocation::pass`] apply.
+    /// The requirements of [`Invocation::give`](Values::give) apply.
     #[inline(never)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_parts(
         &self,
         index: usize,
@@ -154,9 +104,8 @@ impl<'l> Invocation<'l> {
         to: &mut impl Arguments<'l>,
     ) -> Result<()> {
         if let Some((range, elements)) = arg.accessor_range() {
-            range
-                .check(elements)
-                .map_err(|problem| self.of_argument(index, format_args!("{problem}")))?;
+            let checked = range.check(elements);
+            checked.map_err(|problem| self.of_argument(index, problem))?;
         }
         // SAFETY: the caller upholds the same requirements.
         (0..arg.lowered())
@@ -167,10 +116,9 @@ impl<'l> Invocation<'l> {
     ///
     /// # Safety
     ///
-    /// The requirements of [`Invocation::pass`] apply.
+    /// The requirements of [`Invocation::give`](Values::give) apply.
     // Without the attribute, the compiler does not inline this function, which costs 10 ns for ten arguments.
     #[inline(always)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_value(
         &self,
         index: usize,
@@ -190,8 +138,7 @@ impl<'l> Invocation<'l> {
             return Err(self.wrong_count());
         };
         if !parameter_kinds::accepts(ty, value) {
-            let problem = parameter_kinds::problem(value, ty);
-            return Err(self.of_argument(index, format_args!("{problem}")));
+            return Err(self.of_argument(index, parameter_kinds::problem(value, ty)));
         }
         match value {
             Argument::Memory(region, written) => {
@@ -201,10 +148,8 @@ impl<'l> Invocation<'l> {
                 if region.memory.mapped.some(written) {
                     return Err(self.of_argument(
                         index,
-                        format_args!(
-                            "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
-                             drop the view first (a view of a part maps the whole buffer)"
-                        ),
+                        "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
+                         drop the view first (a view of a part maps the whole buffer)",
                     ));
                 }
             }
@@ -219,19 +164,16 @@ impl<'l> Invocation<'l> {
             _ => {}
         }
         // SAFETY: the kind is checked if the code contains the type; the caller guarantees the rest.
-        match unsafe { to.set(position, value) } {
-            Ok(()) => Ok(()),
-            Err(failure) => Err(self.refused(index, value, failure)),
-        }
+        let set = unsafe { to.set(position, value) };
+        set.map_err(|failure| self.refused(index, value, failure))
     }
 
     /// Passes the address of the specialization constants, if the kernel expects it after the launch's arguments.
     ///
     /// # Safety
     ///
-    /// The requirements of [`Invocation::pass`] apply.
+    /// The requirements of [`Invocation::give`](Values::give) apply.
     #[cold]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_hidden(&self, progress: &Progress, to: &mut impl Arguments<'l>) -> Result<()> {
         let (kernel, position) = (self.kernel, progress.passed);
         let rest = kernel.checked().parameters.get(position..);
@@ -254,10 +196,8 @@ impl<'l> Invocation<'l> {
             && let Some(place) = value.device()
         {
             let place = Device::new(place);
-            return self.of_argument(
-                index,
-                format_args!("is on {place}, but the queue is on {queue}"),
-            );
+            let problem = format_args!("is on {place}, but the queue is on {queue}");
+            return self.of_argument(index, problem);
         }
         let argument = if index < self.args.len() {
             argument(self.names, index)
@@ -283,17 +223,13 @@ impl<'l> Invocation<'l> {
             }
             _ => None,
         });
-        match found.min() {
-            Some((_, index, byte, size)) => {
-                let argument = argument(self.names, index);
-                let verb = access.verb();
-                Error::launch(
-                    self.kernel.name(),
-                    format_args!("{verb} byte {byte} of {argument}, which is {size} bytes long"),
-                )
-            }
-            None => Error::launch(self.kernel.name(), access),
-        }
+        let Some((_, index, byte, size)) = found.min() else {
+            return self.kernel.refused(access);
+        };
+        let (verb, argument) = (access.verb(), argument(self.names, index));
+        self.kernel.refused(format_args!(
+            "{verb} byte {byte} of {argument}, which is {size} bytes long"
+        ))
     }
 
     /// Chooses the error to report for a mismatched argument. If the number of arguments is wrong, that is the real
@@ -317,18 +253,17 @@ impl<'l> Invocation<'l> {
             return Ok(());
         }
         let alignment = region.memory.part_alignment();
-        match alignment.filter(|alignment| !region.offset.is_multiple_of(*alignment)) {
-            None => Ok(()),
-            Some(alignment) => Err(self.of_argument(
-                index,
-                format_args!(
-                    "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; \
-                     use an array with an address, such as a DeviceArray, for other offsets",
-                    region.offset,
-                    self.kernel.queue().device()
-                ),
-            )),
-        }
+        let Some(alignment) = alignment.filter(|bytes| !region.offset.is_multiple_of(*bytes))
+        else {
+            return Ok(());
+        };
+        let problem = format_args!(
+            "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; use an \
+             array with an address, such as a DeviceArray, for other offsets",
+            region.offset,
+            self.kernel.queue().device()
+        );
+        Err(self.of_argument(index, problem))
     }
 
     /// Checks the work-group memory of an argument, and returns the total so far, including `bytes`.
@@ -340,19 +275,17 @@ impl<'l> Invocation<'l> {
         if total <= max {
             return Ok(total);
         }
-        Err(self.of_argument(
-            index,
-            format_args!(
-                "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
-                 uses, but {device} has only {max}"
-            ),
-        ))
+        let problem = format_args!(
+            "requests {requested} bytes of work-group memory in addition to {used} bytes that the kernel already \
+             uses, but {device} has only {max}"
+        );
+        Err(self.of_argument(index, problem))
     }
 
     #[cold]
-    fn of_argument(&self, index: usize, problem: fmt::Arguments<'_>) -> Error {
+    fn of_argument(&self, index: usize, problem: impl fmt::Display) -> Error {
         let problem = format_args!("{} {problem}", argument(self.names, index));
-        Error::launch(self.kernel.name(), problem)
+        self.kernel.refused(problem)
     }
 
     #[cold]
@@ -367,21 +300,43 @@ impl<'l> Invocation<'l> {
             [] => String::new(),
             names => format!(" ({})", join(names)),
         };
-        let takes = self.kernel.takes();
-        let s = if takes == 1 { "" } else { "s" };
-        let problem = format_args!("expected {takes} argument{s}, found {given}{names}{note}");
-        Error::launch(self.kernel.name(), problem)
+        let takes = counted(self.kernel.takes(), "argument");
+        let problem = format_args!("expected {takes}, found {given}{names}{note}");
+        self.kernel.refused(problem)
     }
 }
 
 impl<'l> Values<'l> for Invocation<'l> {
     type Error = Error;
 
+    /// Checks each argument and passes it to `to`, except for arguments and parts that the compiler removed. Checks the
+    /// number of arguments last.
+    ///
+    /// # Safety
+    ///
+    /// Where the code does not contain the parameter types, the arguments must match the kernel's parameters.
     #[inline(always)]
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn give(&self, to: &mut impl Arguments<'l>) -> Result<()> {
+        let mut progress = Progress {
+            number: 0,
+            passed: 0,
+            local: self.kernel.checked().local_memory,
+        };
+        for (index, arg) in self.args.iter().enumerate() {
+            // SAFETY: the caller upholds the same requirements.
+            let passed = unsafe {
+                match arg.plain() {
+                    Some(value) => self.pass_value(index, value, &mut progress, to),
+                    None => self.pass_parts(index, arg, &mut progress, to),
+                }
+            };
+            passed.map_err(|error| self.misplaced(error))?;
+        }
+        if progress.passed == self.kernel.checked().parameters.len() {
+            return Ok(());
+        }
         // SAFETY: the caller upholds the same requirements.
-        unsafe { self.pass(to) }
+        unsafe { self.pass_hidden(&progress, to) }
     }
 
     #[cold]
@@ -410,7 +365,6 @@ struct Progress {
 struct CheckOnly<'k>(&'k backend::Queue);
 
 impl<'a> Arguments<'a> for CheckOnly<'_> {
-    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
         let fits = match value {
             Argument::Memory(region, _) => region.memory.is_for(self.0),

@@ -30,9 +30,11 @@ use crate::queue::{Asserting, Queue};
 pub struct Kernel(Arc<Inner>);
 
 struct Inner {
-    symbol: Symbol,
+    symbol: String,
     name: String,
     checked: Checked,
+    /// Whether the last argument is scratch memory, declared as a parameter or not.
+    last_is_local: bool,
     /// The required work-group size, in SYCL's order.
     required_local: Option<Vec<usize>>,
     queue: Queue,
@@ -57,10 +59,9 @@ pub(crate) struct Checked {
 }
 
 /// Metadata that a file records about a kernel.
-#[derive(Clone, Default)]
 pub(crate) struct Symbol {
     pub(crate) name: String,
-    /// `true` for each argument that the compiler removed.
+    /// `true` for each argument that the compiler removed; empty if it removed none.
     pub(crate) eliminated: Vec<bool>,
     /// The types of the parameters, without the removed ones; empty if the code does not contain them.
     pub(crate) parameters: Vec<KnownType>,
@@ -81,38 +82,36 @@ impl Kernel {
     pub(crate) fn new(
         queue: &Queue,
         program: &Program,
-        symbol: &Symbol,
-        constants: Option<&ConstantsBuffer>,
+        symbol: Symbol,
+        constants: Option<ConstantsBuffer>,
     ) -> Result<Self> {
-        if let Some(reason) = &symbol.unfit {
-            return Err(unavailable(
-                &symbol.name,
-                queue.device(),
-                vec![reason.clone()],
-            ));
+        let device = queue.device();
+        if let Some(reason) = symbol.unfit {
+            return Err(unavailable(&symbol.name, device, vec![reason]));
         }
         // A name that contains a NUL cannot be a symbol.
         let name = CString::new(symbol.name.as_str())
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
-        let sizes = &symbol.sizes;
+        let sizes = symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let max_declared = sizes.maximum.map(|size| driver_order(size.xyz()));
         let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
         let declared = Declared {
-            slots: symbol.slots.clone(),
+            slots: symbol.slots,
             max_items: max_linear,
             max_sizes: max_declared.unwrap_or([usize::MAX; 3]),
         };
         let raw = Arc::clone(program).kernel(name, declared);
-        let raw = raw.map_err(
-            queue
-                .device()
-                .failed(format_args!("creating kernel {}", symbol.name)),
-        )?;
+        let raw = raw.map_err(device.failed(format_args!("creating kernel {}", symbol.name)))?;
         let bounds = raw.bounds();
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
         if let Some(size) = sizes.required_sub_group {
-            check_sub_group(symbol, size as usize, queue.device())?;
+            let checked = requirements::check_sub_group(size as usize, device.sub_group_sizes());
+            checked.map_err(|problem| {
+                let reason =
+                    format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
+                unavailable(&symbol.name, device, vec![reason])
+            })?;
         }
         let limits = Limits {
             max_range: max_range(symbol.id_range),
@@ -120,7 +119,7 @@ impl Kernel {
             required: bounds.required_local.or(declared),
             max_declared,
             max_items: bounds.max_local.min(max_linear),
-            max_sizes: queue.device().facts().max_work_item_sizes,
+            max_sizes: device.max_work_item_sizes(),
         };
         let required_local = limits.required.map(|required| {
             // The driver pads the size to three dimensions; the file records the actual number of dimensions.
@@ -131,21 +130,17 @@ impl Kernel {
             };
             Extent::from_driver(required, dimensions).sycl_order()
         });
-        let known = symbol.parameters.iter().copied().map(Some);
-        let parameters = known.chain(std::iter::repeat(None));
-        let parameters = parameters.take(bounds.arguments + usize::from(symbol.scratch));
+        let mut parameters: Vec<_> = symbol.parameters.into_iter().map(Some).collect();
+        parameters.resize(bounds.arguments + usize::from(symbol.scratch), None);
         Ok(Self(Arc::new(Inner {
-            symbol: symbol.clone(),
             name: mangled::parse(&symbol.name)
                 .map_or_else(|| symbol.name.clone(), |name| name.qualified()),
+            symbol: symbol.name,
+            last_is_local: symbol.last_is_local,
             checked: Checked {
-                parameters: parameters.collect(),
-                eliminated: if symbol.eliminated.contains(&true) {
-                    symbol.eliminated.clone()
-                } else {
-                    Vec::new()
-                },
-                constants: constants.cloned(),
+                parameters,
+                eliminated: symbol.eliminated,
+                constants,
                 local_memory: bounds.local_memory,
                 raw_queue: queue.raw().clone(),
                 limits,
@@ -180,7 +175,7 @@ impl Kernel {
     /// Returns the kernel's symbol, such as `__sycl_kernel_saxpy`.
     #[must_use]
     pub fn symbol(&self) -> &str {
-        &self.0.symbol.name
+        &self.0.symbol
     }
 
     /// Returns the queue on which the kernel is launched.
@@ -237,20 +232,16 @@ impl Kernel {
     /// Returns whether the compiler removed device argument `index`. A removed argument must not be passed.
     #[inline]
     pub(crate) fn is_eliminated(&self, index: usize) -> bool {
-        let eliminated = self.0.checked.eliminated.get(index);
-        eliminated.copied().unwrap_or(false)
+        self.checked().eliminated.get(index) == Some(&true)
     }
 
     /// Returns the specialization constants, if the kernel may expect their address as argument `number`, after the
     /// launch's arguments. Lambdas and functors have this hidden argument; free functions declare a `kernel_handler`
     /// instead.
     pub(crate) fn constants_behind(&self, number: usize) -> Option<&ConstantsBuffer> {
-        let Symbol {
-            name,
-            last_is_local,
-            ..
-        } = &self.0.symbol;
-        let may = !name.contains(KERNEL_PREFIX) && !last_is_local && !self.is_eliminated(number);
+        let may = !self.symbol().contains(KERNEL_PREFIX)
+            && !self.0.last_is_local
+            && !self.is_eliminated(number);
         self.checked().constants.as_ref().filter(|_| may)
     }
 
@@ -258,7 +249,13 @@ impl Kernel {
     /// could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
         let mut parameters = self.checked().parameters.iter();
-        parameters.all(|ty| ty.is_some_and(KnownType::is_known))
+        parameters.all(|ty| !matches!(ty, None | Some(KnownType::Unknown | KnownType::Anything)))
+    }
+
+    /// Creates the error for an invalid launch of this kernel.
+    #[cold]
+    pub(crate) fn refused(&self, problem: impl fmt::Display) -> Error {
+        Error::launch(self.name(), problem)
     }
 
     /// Creates the error for `action`, such as "launching", which failed in the driver.
@@ -279,8 +276,8 @@ impl Kernel {
 
     /// Returns the number of device arguments, including the removed ones.
     pub(crate) fn takes(&self) -> usize {
-        let removed = self.0.symbol.eliminated.iter().filter(|removed| **removed);
-        self.0.checked.parameters.len() + removed.count()
+        let removed = self.checked().eliminated.iter().filter(|removed| **removed);
+        self.checked().parameters.len() + removed.count()
     }
 
     /// Returns whether both handles refer to the same kernel of the same module.
@@ -307,14 +304,6 @@ impl Command for Inner {
             asserting.note_launch();
         }
     }
-}
-
-fn check_sub_group(symbol: &Symbol, size: usize, device: &Device) -> Result<()> {
-    let checked = requirements::check_sub_group(size, device.sub_group_sizes());
-    checked.map_err(|problem| {
-        let reason = format!("it requires sub-groups of {size} (reqd_sub_group_size), {problem}");
-        unavailable(&symbol.name, device, vec![reason])
-    })
 }
 
 pub(crate) fn no_kernel(

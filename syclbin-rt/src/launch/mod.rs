@@ -42,38 +42,18 @@ pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
     names: &'static [&'static str],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
-    terms: T,
-    range: PhantomData<fn(R)>,
-}
-
-/// Whether a launch has a contract (`Checked`) or not (`Unchecked`).
-pub trait Terms: Copy {
-    /// Returns the contract, if the launch has one.
-    #[doc(hidden)]
-    fn contract(self) -> Option<Contract>;
+    /// Present if `T` is [`Checked`].
+    contract: Option<Contract>,
+    types: PhantomData<fn(R, T)>,
 }
 
 /// Marks a launch without a contract: launching is unsafe.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Unchecked;
 
 /// Marks a launch with a contract: launching is safe.
-#[derive(Clone, Copy, Debug)]
-pub struct Checked(Contract);
-
-impl Terms for Unchecked {
-    #[inline]
-    fn contract(self) -> Option<Contract> {
-        None
-    }
-}
-
-impl Terms for Checked {
-    #[inline]
-    fn contract(self) -> Option<Contract> {
-        Some(self.0)
-    }
-}
+#[derive(Debug)]
+pub struct Checked;
 
 impl<'a, const N: usize> Launch<'a, N> {
     /// Creates a launch of `kernel` with `args`, whose `names` appear in messages. Generated code calls this. `kernel`
@@ -97,8 +77,8 @@ impl<'a, const N: usize> Launch<'a, N> {
             names,
             args,
             after: &[],
-            terms: Unchecked,
-            range: PhantomData,
+            contract: None,
+            types: PhantomData,
         }
     }
 
@@ -113,18 +93,22 @@ impl<'a, const N: usize> Launch<'a, N> {
     /// # }
     /// ```
     pub fn with_range<R: Into<AnyRange>>(self) -> Launch<'a, N, R> {
+        self.retyped(None)
+    }
+}
+
+impl<'a, const N: usize, R, T> Launch<'a, N, R, T> {
+    fn retyped<S, U>(self, contract: Option<Contract>) -> Launch<'a, N, S, U> {
         Launch {
             kernel: self.kernel,
             names: self.names,
             args: self.args,
             after: self.after,
-            terms: self.terms,
-            range: PhantomData,
+            contract,
+            types: PhantomData,
         }
     }
-}
 
-impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
     /// Makes the kernel wait for all of `events`, which may belong to any queue of the device. A later call replaces
     /// the list.
     ///
@@ -177,6 +161,7 @@ impl<'a, const N: usize, R, T: Terms> Launch<'a, N, R, T> {
             names: self.names,
             args: &self.args,
             after: self.after,
+            contract: self.contract,
         })
     }
 }
@@ -219,7 +204,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(self, range: impl Into<R>) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
-        unsafe { self.call()?.launch(range.into().into(), None) }
+        unsafe { self.call()?.launch(range.into().into()) }
     }
 }
 
@@ -281,14 +266,7 @@ impl<'a, const N: usize, R> SafeLaunch<'a, N, R> {
         launch: Launch<'a, N, R>,
         contract: fn(&LaunchView<'_>) -> Result<(), Broken>,
     ) -> Self {
-        Self {
-            kernel: launch.kernel,
-            names: launch.names,
-            args: launch.args,
-            after: launch.after,
-            terms: Checked(contract),
-            range: PhantomData,
-        }
+        launch.retyped(Some(contract))
     }
 }
 
@@ -301,9 +279,8 @@ impl<const N: usize, R: Into<AnyRange>> SafeLaunch<'_, N, R> {
     /// Fails if the contract does not hold. Also fails for the same reasons as [`Launch::launch`].
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch(self, range: impl Into<R>) -> Result<Event> {
-        let contract = self.terms.contract();
         // SAFETY: the caller of `with_contract` guarantees that the requirements are met whenever the contract holds.
-        unsafe { self.call()?.launch(range.into().into(), contract) }
+        unsafe { self.call()?.launch(range.into().into()) }
     }
 }
 

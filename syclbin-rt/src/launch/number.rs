@@ -128,23 +128,30 @@ impl fmt::Display for Number<'_> {
     }
 }
 
-macro_rules! operators {
-    ($($operator:ident $function:ident $checked:ident)*) => {
-        $(impl<T: Integer> $operator<T> for Number<'_> {
+/// Implements an operator for a number and an integer, and for an integer and a number.
+macro_rules! operator {
+    ($operator:ident $function:ident $checked:ident: $($ty:ty)*) => {
+        impl<T: Integer> $operator<T> for Number<'_> {
             type Output = Self;
 
             fn $function(self, other: T) -> Self {
                 let (value, length) = other.parts();
                 self.with(self.value.$checked(value), length)
             }
-        })*
+        }
 
-        integers! { [$($operator $function)*] i8 u8 i16 u16 i32 u32 i64 u64 isize usize i128 }
+        $(impl<'g> $operator<Number<'g>> for $ty {
+            type Output = Number<'g>;
+
+            fn $function(self, other: Number<'g>) -> Number<'g> {
+                Number::new(self as i128, false, other.fault).$function(other)
+            }
+        })*
     };
 }
 
 macro_rules! integers {
-    ($operators:tt $($ty:ty)*) => {
+    ($($ty:ty)*) => {
         $(
             impl Integer for $ty {
                 fn parts(self) -> (i128, bool) {
@@ -163,31 +170,17 @@ macro_rules! integers {
                     Some(other.compare(*self).reverse())
                 }
             }
-
-            left! { $ty $operators }
         )*
+
+        operator! { Add add checked_add: $($ty)* }
+        operator! { Sub sub checked_sub: $($ty)* }
+        operator! { Mul mul checked_mul: $($ty)* }
+        operator! { Div div checked_div: $($ty)* }
+        operator! { Rem rem checked_rem: $($ty)* }
     };
 }
 
-macro_rules! left {
-    ($ty:ty [$($operator:ident $function:ident)*]) => {
-        $(impl<'g> $operator<Number<'g>> for $ty {
-            type Output = Number<'g>;
-
-            fn $function(self, other: Number<'g>) -> Number<'g> {
-                Number::new(self as i128, false, other.fault).$function(other)
-            }
-        })*
-    };
-}
-
-operators! {
-    Add add checked_add
-    Sub sub checked_sub
-    Mul mul checked_mul
-    Div div checked_div
-    Rem rem checked_rem
-}
+integers! { i8 u8 i16 u16 i32 u32 i64 u64 isize usize i128 }
 
 #[cfg(test)]
 mod tests {

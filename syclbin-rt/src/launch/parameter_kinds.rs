@@ -4,6 +4,7 @@
 use std::num::NonZero;
 
 use crate::backend::kernel::Argument;
+use crate::error::counted;
 use crate::load::code::KnownType;
 
 const NULL_BYTES: usize = 8;
@@ -34,10 +35,9 @@ pub(crate) fn accepts(ty: Option<KnownType>, value: Argument<'_>) -> bool {
         },
         // A kernel that only reads also accepts an image passed for writing.
         Argument::Image(given, writes) => match ty {
-            Image {
-                dimensions,
-                written,
-            } => given.shape().dimensions == dimensions && (writes || !written),
+            Image(dimensions, written) => {
+                given.shape().dimensions == dimensions && (writes || !written)
+            }
             _ => false,
         },
     }
@@ -53,42 +53,35 @@ pub(crate) fn problem(value: Argument<'_>, ty: Option<KnownType>) -> String {
         _ => None,
     };
     if let Some((given, ty)) = sizes {
-        let s = if given == 1 { "" } else { "s" };
-        return format!("is {given} byte{s} long, but the kernel expects {ty}");
+        let given = counted(given, "byte");
+        return format!("is {given} long, but the kernel expects {ty}");
     }
-    let image;
-    let given = match value {
-        Argument::Local(_) => "work-group memory",
-        Argument::Memory(..) => "a buffer",
-        Argument::Bytes(_) => "a value",
-        Argument::Sampler(_) => "a sampler",
-        Argument::Image(given, written) => {
-            image = described(given.shape().dimensions, written);
-            &image
-        }
-        Argument::Pointer(_) => "a pointer",
-        Argument::Null => "a kernel handler",
-    };
-    let taken;
-    let ty = match ty {
+    let ty: &str = match ty {
         Some(KnownType::Number(_)) => "a number",
         Some(KnownType::Buffer) => "a buffer",
         Some(KnownType::LocalMemory) => "work-group memory",
         Some(KnownType::Struct(_)) => "a struct by value",
         Some(KnownType::Sampler) => "a sampler",
-        Some(KnownType::Image {
-            dimensions,
-            written,
-        }) => {
-            taken = described(dimensions, written);
-            &taken
-        }
+        Some(KnownType::Image(dimensions, written)) => &image_kind(dimensions, written),
         _ => "something else",
     };
-    format!("is {given}, but the kernel expects {ty}")
+    format!("is {}, but the kernel expects {ty}", kind(value))
 }
 
-fn described(dimensions: u8, written: bool) -> String {
+pub(crate) fn kind(value: Argument<'_>) -> String {
+    let kind: &str = match value {
+        Argument::Local(_) => "work-group memory",
+        Argument::Memory(..) => "a buffer",
+        Argument::Bytes(_) => "a value",
+        Argument::Sampler(_) => "a sampler",
+        Argument::Image(image, written) => &image_kind(image.shape().dimensions, written),
+        Argument::Pointer(_) => "a pointer",
+        Argument::Null => "a kernel handler",
+    };
+    kind.to_owned()
+}
+
+fn image_kind(dimensions: u8, written: bool) -> String {
     let dimensions = match dimensions {
         1 => "one-dimensional",
         2 => "two-dimensional",
@@ -124,10 +117,7 @@ mod tests {
         assert_eq!(taken(KnownType::Buffer), [false, false, true, true]);
         assert_eq!(taken(KnownType::LocalMemory), [false, true, false, false]);
         assert_eq!(taken(KnownType::Sampler), [false; 4]);
-        let image = KnownType::Image {
-            dimensions: 2,
-            written: true,
-        };
+        let image = KnownType::Image(2, true);
         assert_eq!(taken(image), [false; 4]);
         assert_eq!(taken(KnownType::Unknown), [true, false, true, true]);
         assert_eq!(taken(KnownType::Anything), [true; 4]);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prepared launches, which are checked once and launched repeatedly.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::{AnyRange, Argument, Arguments, Failure, KernelObject, MemoryUse, WaitList};
-use crate::error::{Error, Result};
-use crate::launch::invocation::{Contract, Invocation};
+use crate::backend::{
+    AnyRange, Argument, Arguments, Failure, KernelObject, MemoryUse, Values, WaitList,
+};
+use crate::error::Result;
+use crate::launch::invocation::Invocation;
 use crate::launch::kernel::Kernel;
-use crate::launch::{Checked, Launch, Terms, Unchecked};
+use crate::launch::{Checked, Launch, Unchecked};
 use crate::queue::event::Event;
 
 /// A kernel with arguments and range that were checked in advance, to be launched repeatedly. Created by
@@ -53,7 +56,7 @@ pub struct Prepared<R = AnyRange, T = Unchecked> {
 /// only on the arguments and the range, and [`Prepared::change`] checks it again.
 pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
-impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
+impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     /// Checks the launch over `range`, with its contract, and sets all arguments, so that it can be launched
     /// repeatedly. Later launches skip the checks: [`Prepared::launch`] costs a single driver call.
     ///
@@ -67,10 +70,10 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
     ///   the file contains only native code. This function is safe, so its caller does not guarantee the types.
     ///   [`Launch::record`] accepts such kernels.
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
-        let (call, contract) = (self.call()?, self.terms.contract());
-        check_types(&call, contract)?;
+        let call = self.call()?;
+        check_types(&call)?;
         Ok(Prepared {
-            fixed: BoundKernel::new(&call, range.into().into(), contract)?,
+            fixed: BoundKernel::new(&call, range.into().into())?,
             of: PhantomData,
         })
     }
@@ -78,20 +81,19 @@ impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
 
 /// Rejects kernels for which setting the arguments could be unsound. Without a contract, `prepare` is safe and only
 /// the later launch is `unsafe`, so wrong argument types must be caught here.
-fn check_types(call: &Invocation<'_>, contract: Option<Contract>) -> Result<()> {
+fn check_types(call: &Invocation<'_>) -> Result<()> {
     // Reports a wrong number of arguments first.
     call.check()?;
-    if contract.is_some() || call.kernel.types_are_known() {
+    if call.contract.is_some() || call.kernel.types_are_known() {
         return Ok(());
     }
-    Err(Error::launch(
-        call.kernel.name(),
+    Err(call.kernel.refused(
         "the file does not contain the types of all parameters, so a wrong argument could crash the driver; launch \
          the kernel without `prepare`, record it with `Launch::record`, or give it a contract",
     ))
 }
 
-impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
+impl<R: Into<AnyRange>, T> Prepared<R, T> {
     /// Replaces the arguments and the range with those of `launch`, which must launch the same kernel. Repeats all
     /// checks, including the contract.
     ///
@@ -121,9 +123,9 @@ impl<R: Into<AnyRange>, T: Terms> Prepared<R, T> {
         launch: Launch<'_, N, R, T>,
         range: impl Into<R>,
     ) -> Result<()> {
-        let (call, contract) = (launch.call()?, launch.terms.contract());
-        check_types(&call, contract)?;
-        self.fixed.change(&call, range.into().into(), contract)
+        let call = launch.call()?;
+        check_types(&call)?;
+        self.fixed.change(&call, range.into().into())
     }
 }
 
@@ -137,7 +139,6 @@ impl<R> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.fixed.launch(&[]) }
@@ -153,7 +154,6 @@ impl<R> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.fixed.launch(events) }
@@ -177,7 +177,6 @@ impl<R> Prepared<R, Checked> {
     /// # Errors
     ///
     /// Fails for the same reasons as [`SafePrepared::launch`], or if an event belongs to another device.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held for the arguments and the range, which have not changed since.
         unsafe { self.fixed.launch(events) }
@@ -197,17 +196,14 @@ pub(crate) struct BoundKernel {
     pub(crate) object: KernelObject,
     kept: Vec<Option<Box<dyn Send + Sync>>>,
     pub(crate) range: AnyRange,
+    /// Whether all arguments are set. If not, the driver rejected one.
     complete: bool,
 }
 
 impl BoundKernel {
-    /// Binds `call` over `range`, if the call is valid and `contract` holds.
-    pub(crate) fn new(
-        call: &Invocation<'_>,
-        range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<Self> {
-        let (kernel, range) = (call.kernel, checked(call, range, contract)?);
+    /// Binds `call` over `range`, if the call is valid and its contract holds.
+    pub(crate) fn new(call: &Invocation<'_>, range: AnyRange) -> Result<Self> {
+        let (kernel, range) = (call.kernel, checked(call, range)?);
         let object = kernel.raw().object();
         let mut fixed = Self {
             kernel: kernel.clone(),
@@ -220,42 +216,31 @@ impl BoundKernel {
         Ok(fixed)
     }
 
-    /// Switches to `call` over `range`, if the call is valid, launches the same kernel, and satisfies `contract`.
+    /// Switches to `call` over `range`, if the call is valid, launches the same kernel, and satisfies its contract.
     ///
     /// # Errors
     ///
     /// On failure, the bound kernel is unchanged, unless the driver rejected an argument. In that case, it is no longer
-    /// [complete](BoundKernel::check_complete).
-    fn change(
-        &mut self,
-        call: &Invocation<'_>,
-        range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<()> {
-        let (kernel, range) = (call.kernel, checked(call, range, contract)?);
+    /// complete.
+    fn change(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
+        let (kernel, range) = (call.kernel, checked(call, range)?);
         if !kernel.is(&self.kernel) {
-            let problem = format_args!(
+            return Err(kernel.refused(format_args!(
                 "this launch was prepared for a different kernel ({}), or for the same kernel of another module or \
                  queue; prepare a new launch for this kernel",
                 self.kernel.name()
-            );
-            return Err(Error::launch(kernel.name(), problem));
+            )));
         }
         self.set(call)?;
         self.range = range;
         Ok(())
     }
 
-    #[allow(
-        unsafe_code,
-        reason = "argument kinds are checked if the code contains them; otherwise, the caller or the author of the \
-            contract guarantees them"
-    )]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
         // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise, the caller of an
         // unsafe function or the author of the contract guarantees it.
-        unsafe { call.pass(self) }?;
+        unsafe { call.give(self) }?;
         self.complete = true;
         Ok(())
     }
@@ -265,10 +250,14 @@ impl BoundKernel {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn launch(&self, events: &[&Event]) -> Result<Event> {
-        self.check_complete()?;
         let (kernel, raw_queue) = (&self.kernel, &self.kernel.checked().raw_queue);
+        if !self.complete {
+            return Err(kernel.refused(
+                "the driver rejected an argument when this prepared launch was changed; change it again before you \
+                 launch it",
+            ));
+        }
         let list;
         let after = if events.is_empty() {
             WaitList::NOTHING
@@ -284,22 +273,9 @@ impl BoundKernel {
         let _ = raw_queue.flush();
         Ok(Event::of_kernel(kernel.command(), event))
     }
-
-    /// Fails if an argument is not set, because the driver rejected it.
-    fn check_complete(&self) -> Result<()> {
-        if self.complete {
-            return Ok(());
-        }
-        Err(Error::launch(
-            self.kernel.name(),
-            "the driver rejected an argument when this prepared launch was changed; change it again before you launch \
-             it",
-        ))
-    }
 }
 
 impl<'a> Arguments<'a> for BoundKernel {
-    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<(), Failure> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.object.set(position, value) }?;
@@ -308,13 +284,14 @@ impl<'a> Arguments<'a> for BoundKernel {
     }
 }
 
-fn checked(call: &Invocation<'_>, range: AnyRange, contract: Option<Contract>) -> Result<AnyRange> {
-    let range = call.checked(range, contract)?;
+/// Checks everything that a launch checks. Returns the range with its work-group size.
+fn checked(call: &Invocation<'_>, mut range: AnyRange) -> Result<AnyRange> {
+    call.check()?;
+    call.divide(&mut range)?;
     if call.after.is_empty() {
         return Ok(range);
     }
-    Err(Error::launch(
-        call.kernel.name(),
+    Err(call.kernel.refused(
         "`after` does not work for a prepared launch or a recording; pass the events to wait for at each launch \
          (`launch_after`, `replay_after`)",
     ))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings: launches and copies that are enqueued together and can be replayed.
+#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +11,10 @@ use crate::backend::failure::Failure;
 use crate::backend::gate::CallGuard;
 use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
 use crate::backend::{self, AnyRange, Graph, MemoryUse, WaitList};
-use crate::error::{Error, ErrorKind, Result};
-use crate::launch::invocation::{Contract, Invocation};
+use crate::error::{Error, Result};
+use crate::launch::invocation::Invocation;
 use crate::launch::prepared::BoundKernel;
-use crate::launch::{Checked, Launch, Terms};
+use crate::launch::{Checked, Launch};
 use crate::memory::copy::same_elements;
 use crate::queue::Queue;
 use crate::queue::event::Event;
@@ -50,9 +51,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply to each replay of the recording.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self.call()?, range.into().into(), None)
+        recorder.add(&self.call()?, range.into().into())
     }
 }
 
@@ -63,23 +63,16 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R, Checked> {
     ///
     /// Fails for the same reasons as [`Launch::record`] and [`SafeLaunch::launch`](crate::SafeLaunch::launch).
     pub fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
-        recorder.add(&self.call()?, range.into().into(), self.terms.contract())
+        recorder.add(&self.call()?, range.into().into())
     }
 }
 
 impl Recorder {
-    fn add(
-        &mut self,
-        call: &Invocation<'_>,
-        range: AnyRange,
-        contract: Option<Contract>,
-    ) -> Result<()> {
-        let fixed = BoundKernel::new(call, range, contract)?;
+    fn add(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
+        let fixed = BoundKernel::new(call, range)?;
         if !fixed.kernel.queue().is(&self.queue) {
-            return Err(Error::launch(
-                fixed.kernel.name(),
-                "its module was loaded on a different queue from the recorder's",
-            ));
+            let problem = "its module was loaded on a different queue from the recorder's";
+            return Err(fixed.kernel.refused(problem));
         }
         self.steps.push(Step::Launch(Box::new(fixed)));
         Ok(())
@@ -97,9 +90,8 @@ impl Recorder {
         same_elements(from.len(), to.len())?;
         let (from, to) = (from.region(), to.region());
         if from.memory.address().is_some() != to.memory.address().is_some() {
-            return Err(unrecordable(
-                "a copy between a `Buffer` and unified shared memory",
-            ));
+            let what = "a copy between a `Buffer` and unified shared memory";
+            return Err(unrecordable(what));
         }
         // Drivers reject empty copies.
         if from.bytes() > 0 {
@@ -160,14 +152,12 @@ impl Recorder {
 
 /// Returns the error for an operation that needs more than one command.
 fn unrecordable(what: &str) -> Error {
-    let message = format_args!(
+    Error::invalid(format_args!(
         "{what} needs more than one command and cannot be recorded; enqueue it between two recordings"
-    );
-    Error::new(ErrorKind::InvalidArgument, message)
+    ))
 }
 
 /// Records the steps as a graph. Returns `None` if there are no steps, or if the driver does not support graphs.
-#[allow(unsafe_code, reason = "launching a kernel is unsafe")]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
         return Ok(None);
@@ -192,12 +182,8 @@ fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failur
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Recorder({} steps for {:?})",
-            self.steps.len(),
-            self.queue
-        )
+        let Self { queue, steps } = self;
+        write!(f, "Recorder({} steps for {queue:?})", steps.len())
     }
 }
 
@@ -276,7 +262,6 @@ impl Recording {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Recording::replay`], or if an event belongs to another device.
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
@@ -296,20 +281,14 @@ impl Recording {
                 fixed.kernel.command().note_launch();
             }
         }
-        Ok(Event::of_any(
-            &self.queue,
-            Class::Kernel,
-            REPLAY,
-            0,
-            replayed?,
-        ))
+        let class = Class::Kernel;
+        Ok(Event::of_any(&self.queue, class, REPLAY, 0, replayed?))
     }
 
     fn failed(&self) -> impl FnOnce(Failure) -> Error + '_ {
         self.queue.device().failed(REPLAY)
     }
 
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
@@ -335,7 +314,6 @@ impl Recording {
         Ok(last)
     }
 
-    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let started = match step {

@@ -5,9 +5,9 @@ use std::fmt;
 
 use crate::backend::NdRange;
 use crate::backend::{AnyRange, Extent, KernelObject};
-use crate::error::{Error, Result, join};
+use crate::error::{Result, counted, join};
+use crate::launch::Launch;
 use crate::launch::kernel::Kernel;
-use crate::launch::{Launch, Terms};
 
 /// The limits on a kernel's ranges and work-groups on a device. Sizes are in the driver's order.
 #[derive(Clone, Copy)]
@@ -38,17 +38,15 @@ pub(crate) fn choose(
     device: &impl fmt::Display,
 ) -> Result<(), String> {
     let global = range.global;
-    let items = global.checked_items();
-    // The multiplication may overflow before it reaches a factor of 0.
-    if items == Some(0) || items.is_none() && global.items() == 0 {
+    if global.items() == 0 {
         return Err(format!(
             "the range {global} is empty; skip the launch when there is nothing to do"
         ));
     }
-    let mut reach = items;
-    if let Some(offset) = range.offset {
-        reach = global.checked_reach(offset);
-    }
+    let reach = match range.offset {
+        Some(offset) => global.checked_reach(offset),
+        None => global.checked_items(),
+    };
     // Ids beyond the limit are undefined behavior, because the compiler assumes that they do not occur.
     if reach.is_none_or(|items| items > limits.max_range) {
         let remedy = if limits.max_range == usize::MAX {
@@ -65,10 +63,9 @@ pub(crate) fn choose(
     if let Some(dimensions) = limits.dimensions
         && dimensions != global.dimensions()
     {
-        let plural = if dimensions == 1 { "" } else { "s" };
         return Err(format!(
-            "it was compiled for ranges of {dimensions} dimension{plural} (work_group_num_dim in the file), not for \
-             {global}"
+            "it was compiled for ranges of {} (work_group_num_dim in the file), not for {global}",
+            counted(dimensions, "dimension")
         ));
     }
     if let Some(sizes) = limits.required {
@@ -183,8 +180,7 @@ impl Kernel {
     fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
-        choose(&mut range, limits, queue.device())
-            .map_err(|problem| Error::launch(self.name(), problem))?;
+        choose(&mut range, limits, queue.device()).map_err(|problem| self.refused(problem))?;
         if let Some(local) = range.local {
             return Ok(local);
         }
@@ -200,17 +196,12 @@ impl Kernel {
             }
         }
         let multiple = self.raw().preferred_multiple().map_err(failed)?;
-        let units = queue.device().compute_units();
-        Ok(largest_fitting_size(
-            global,
-            limits,
-            multiple,
-            units as usize,
-        ))
+        let units = queue.device().compute_units() as usize;
+        Ok(largest_fitting_size(global, limits, multiple, units))
     }
 }
 
-impl<const N: usize, R: Into<AnyRange>, T: Terms> Launch<'_, N, R, T> {
+impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
     /// (`cl_khr_suggested_local_work_size`). Does not check a contract.
     ///

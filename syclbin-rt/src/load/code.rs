@@ -59,43 +59,34 @@ impl Code {
     pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<KnownType>> {
         match self {
             Self::SpirV(module) => {
-                let parameters = module.parameters(kernel)?;
-                Some(
-                    parameters
-                        .iter()
-                        .map(|parameter| KnownType::of_spirv(module, parameter.ty))
-                        .collect(),
-                )
+                let parameters = module.parameters(kernel)?.into_iter();
+                let types = parameters.map(|parameter| KnownType::of_spirv(module, parameter.ty));
+                Some(types.collect())
             }
             Self::Ptx(module) => {
                 let kernel = module.kernel(kernel)?;
                 let shared = kernel.uses_dynamic_shared_memory;
                 let parameters = kernel.parameters.iter();
-                Some(
-                    parameters
-                        .map(|parameter| KnownType::of_ptx(parameter.ty, shared))
-                        .collect(),
-                )
+                let types = parameters.map(|parameter| KnownType::of_ptx(parameter.ty, shared));
+                Some(types.collect())
             }
         }
     }
 
     /// Returns the offsets and sizes of a kernel's parameters, if the language specifies them.
     pub(crate) fn slots(&self, kernel: &str) -> Option<Vec<Slot>> {
-        match self {
-            Self::SpirV(_) => None,
-            Self::Ptx(module) => {
-                let parameters = module.kernel(kernel)?.parameters.iter();
-                let slots = parameters.map(|parameter| {
-                    let place = parameter.layout?;
-                    Some(Slot {
-                        offset: usize::try_from(place.offset).ok()?,
-                        size: usize::try_from(place.size).ok()?,
-                    })
-                });
-                slots.collect()
-            }
-        }
+        let Self::Ptx(module) = self else {
+            return None;
+        };
+        let parameters = module.kernel(kernel)?.parameters.iter();
+        let slots = parameters.map(|parameter| {
+            let place = parameter.layout?;
+            Some(Slot {
+                offset: usize::try_from(place.offset).ok()?,
+                size: usize::try_from(place.size).ok()?,
+            })
+        });
+        slots.collect()
     }
 }
 
@@ -109,11 +100,8 @@ pub(crate) enum KnownType {
     Buffer,
     LocalMemory,
     Sampler,
-    Image {
-        /// From 1 to 3.
-        dimensions: u8,
-        written: bool,
-    },
+    /// An image with this many dimensions, and whether the kernel writes it.
+    Image(u8, bool),
     /// A type that the code does not specify, so only the driver can check the argument's size.
     Unknown,
     /// Like `Unknown`, but possibly work-group memory, because CUDA passes the address of such memory as a number.
@@ -134,41 +122,29 @@ impl KnownType {
             ParameterType::Image {
                 dimensions,
                 written,
-            } => Self::Image {
-                dimensions,
-                written,
-            },
+            } => Self::Image(dimensions, written),
             ParameterType::Other => Self::Unknown,
         }
-    }
-
-    pub(crate) fn is_known(self) -> bool {
-        !matches!(self, Self::Unknown | Self::Anything)
     }
 
     /// Returns the type of a PTX parameter. A 64-bit integer may be an address. With `shared`, a 32-bit integer may be
     /// an address in work-group memory.
     pub(crate) fn of_ptx(parameter: Passed, shared: bool) -> Self {
         match parameter {
-            Passed::Number {
-                kind: Kind::Float,
-                bits,
-            } => Self::Number(NonZero::new(bits / 8)),
-            Passed::Number { bits: 64, .. } => Self::Anything,
-            Passed::Number { bits: 32, .. } if shared => Self::Anything,
-            Passed::Number { bits, .. } => Self::Number(NonZero::new(bits / 8)),
-            Passed::Pointer {
-                space: None | Some(Space::Global),
-                ..
-            } => Self::Buffer,
-            Passed::Pointer {
-                space: Some(Space::Shared),
-                ..
-            } => Self::LocalMemory,
+            Passed::Number { kind, bits } => match bits {
+                64 if kind != Kind::Float => Self::Anything,
+                32 if kind != Kind::Float && shared => Self::Anything,
+                _ => Self::Number(NonZero::new(bits / 8)),
+            },
+            Passed::Pointer { space, .. } => match space {
+                None | Some(Space::Global) => Self::Buffer,
+                Some(Space::Shared) => Self::LocalMemory,
+                Some(_) => Self::Anything,
+            },
             Passed::Bytes { size, .. } => {
                 Self::Struct(u32::try_from(size).ok().and_then(NonZero::new))
             }
-            Passed::Pointer { .. } | Passed::Other => Self::Anything,
+            Passed::Other => Self::Anything,
         }
     }
 }
@@ -179,10 +155,10 @@ impl KnownType {
 ///
 /// Returns the reason why the device does not accept the image.
 pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
-    if let Some(takes) = facts.ptx {
-        return read_ptx(image, takes).map(Code::Ptx);
+    match facts.ptx {
+        Some(takes) => read_ptx(image, takes).map(Code::Ptx),
+        None => read_spirv(image, facts).map(Box::new).map(Code::SpirV),
     }
-    read_spirv(image, facts).map(Box::new).map(Code::SpirV)
 }
 
 /// Reads `image` if it is SPIR-V, whether or not the device accepts it.
@@ -204,9 +180,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
         ImageKind::Native { .. } => {
             return Err("it is native code, which cannot be linked with other code".to_owned());
         }
-        ImageKind::Ir {
-            ty: IrType::Ptx, ..
-        } => {}
+        ImageKind::Ir { ty, .. } if ty == IrType::Ptx => {}
         ImageKind::Ir { ty, .. } => {
             return Err(format!(
                 "CUDA devices do not support {}; run `cargo syclbin toolchain install --component nvidia` so that \
@@ -251,10 +225,7 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
         ImageKind::Native { .. } => {
             return Err("it is native code, which OpenCL cannot link with other code".to_owned());
         }
-        ImageKind::Ir {
-            ty: IrType::SpirV,
-            target,
-        } => target,
+        ImageKind::Ir { ty, target } if ty == IrType::SpirV => target,
         ImageKind::Ir { ty, .. } => {
             return Err(format!("OpenCL devices do not support {}", language(ty)));
         }
@@ -454,7 +425,7 @@ mod tests {
         let native = Image::native("intel_a10gx_pac:pac_a10", target, aocx);
         let metadata = ModuleMetadata::default();
         let sets = PropertySets::default();
-        let result = native::check(&native, &metadata, &sets, &[], &able());
+        let result = native::check(&native, &metadata, &sets, &BTreeMap::new(), &able());
         assert_eq!(result.unwrap_err(), expected);
     }
 

@@ -3,15 +3,18 @@
 //! either contains the values or reads them from memory.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::portable::specialize;
 use syclbin::metadata::{ModuleMetadata, SpecConstantLayout, SpecializationConstants, Target};
 use syclbin::{Image, ImageKind, ptx};
 
 use crate::backend::facts::Facts;
-use crate::error::{Error, ErrorKind, join};
+use crate::error::{Error, ErrorKind, counted, join};
 use crate::load::native;
+
+/// The values that were given for specialization constants, by name.
+pub(crate) type Values = BTreeMap<String, Vec<u8>>;
 
 /// Checks the names and sizes of `values` against the modules of a file.
 ///
@@ -19,7 +22,7 @@ use crate::load::native;
 ///
 /// Fails if no module contains a constant with one of these names, or if a module declares it with a different size.
 pub(crate) fn check_given<'m>(
-    values: &[(String, Vec<u8>)],
+    values: &Values,
     modules: impl Iterator<Item = &'m ModuleMetadata> + Clone,
 ) -> crate::error::Result<()> {
     for (name, value) in values {
@@ -32,13 +35,11 @@ pub(crate) fn check_given<'m>(
             };
             found = true;
             if !takes(place, value.len()) {
-                let s = if place.size == 1 { "" } else { "s" };
-                let message = format_args!(
-                    "specialization constant {name} is {} byte{s} long, but the value is {}",
-                    place.size,
+                return Err(Error::invalid(format_args!(
+                    "specialization constant {name} is {} long, but the value is {}",
+                    counted(place.size, "byte"),
                     value.len()
-                );
-                return Err(Error::new(ErrorKind::InvalidArgument, message));
+                )));
             }
         }
         if !found {
@@ -67,10 +68,7 @@ fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
 
 /// Returns the values of all constants, in the layout of the file. Constants that are not set keep the value from the
 /// file. Returns `None` if the file contains no values.
-pub(crate) fn blob(
-    values: &[(String, Vec<u8>)],
-    constants: &SpecializationConstants,
-) -> Option<Vec<u8>> {
+pub(crate) fn blob(values: &Values, constants: &SpecializationConstants) -> Option<Vec<u8>> {
     let of_file = constants.set_values.as_ref();
     let mut blob = of_file.or(constants.defaults.as_ref())?.clone();
     // Malformed metadata was rejected earlier.
@@ -95,63 +93,62 @@ pub(crate) fn blob(
 ///
 /// Returns the reason as text.
 pub(crate) fn as_defaults<'c>(
-    values: &[(String, Vec<u8>)],
+    values: &Values,
     constants: &SpecializationConstants,
     spirv: Cow<'c, [u8]>,
 ) -> Result<Cow<'c, [u8]>, String> {
     let layout = constants.layout().map_err(|error| error.to_string())?;
-    let mut scalars = Vec::new();
+    let mut scalars = BTreeMap::new();
     for (name, place) in layout.iter() {
         let Some(value) = overridden_value(values, constants, name, place) else {
             continue;
         };
         for leaf in &place.leaves {
-            if let Some(bytes) = part(&value, leaf.start - place.start, leaf.size) {
-                scalars.push((leaf.id, bytes));
+            if let Some(bytes) = part(value, leaf.start - place.start, leaf.size) {
+                scalars.insert(leaf.id, bytes);
             }
         }
     }
     if scalars.is_empty() {
         return Ok(spirv);
     }
-    let scalars = scalars.iter().map(|(id, bytes)| (*id, bytes.as_slice()));
-    let specialized = specialize(&spirv, &scalars.collect());
+    let specialized = specialize(&spirv, &scalars);
     specialized
         .map(Cow::Owned)
         .map_err(|error| error.to_string())
 }
 
-fn part(blob: &[u8], start: usize, size: usize) -> Option<Vec<u8>> {
-    Some(blob.get(start..)?.get(..size)?.to_vec())
+pub(crate) fn part(blob: &[u8], start: usize, size: usize) -> Option<&[u8]> {
+    blob.get(start..)?.get(..size)
 }
 
 /// Returns the variables that hold specialization constants in PTX, and in native code compiled from it, with their
 /// values. Skips constants that keep their default values.
 pub(crate) fn variables(
-    values: &[(String, Vec<u8>)],
+    values: &Values,
     constants: &SpecializationConstants,
 ) -> Result<Vec<(String, Vec<u8>)>, String> {
     let layout = constants.layout().map_err(|error| error.to_string())?;
     let variable = |(name, place): (&str, &SpecConstantLayout)| {
         let value = overridden_value(values, constants, name, place)?;
-        Some((ptx::constant_variable(name), value))
+        Some((ptx::constant_variable(name), value.to_vec()))
     };
     Ok(layout.iter().filter_map(variable).collect())
 }
 
 /// Returns the value of a constant, if a value was given, or if the file sets a value other than the default.
-fn overridden_value(
-    values: &[(String, Vec<u8>)],
-    constants: &SpecializationConstants,
+fn overridden_value<'v>(
+    values: &'v Values,
+    constants: &'v SpecializationConstants,
     name: &str,
     place: &SpecConstantLayout,
-) -> Option<Vec<u8>> {
-    if let Some((_, value)) = values.iter().find(|(other, _)| other == name) {
-        return Some(value.clone());
+) -> Option<&'v [u8]> {
+    if let Some(value) = values.get(name) {
+        return Some(value);
     }
-    let file = |blob: &Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
+    let file = |blob: &'v Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
     let set = file(&constants.set_values)?;
-    (file(&constants.defaults).as_ref() != Some(&set)).then_some(set)
+    (file(&constants.defaults) != Some(set)).then_some(set)
 }
 
 /// Returns whether the kernels of an image receive the address of their specialization constants as an argument.
@@ -187,7 +184,7 @@ fn are_folded(metadata: &ModuleMetadata) -> bool {
 pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
-    values: &[(String, Vec<u8>)],
+    values: &Values,
     facts: &Facts,
 ) -> Result<(), String> {
     let held = &metadata.specialization;
@@ -203,17 +200,16 @@ pub(crate) fn check(
         // The constants are variables that are set after loading.
         return Ok(());
     }
-    let compiled_in = if are_folded(metadata) {
-        held.defaults.clone()
-    } else {
-        blob(&[], held)
-    };
+    let set_values = held.set_values.as_ref();
+    let compiled_in = set_values
+        .filter(|_| !are_folded(metadata))
+        .or(held.defaults.as_ref());
     let layout = held.layout().map_err(|error| error.to_string())?;
     for (name, place) in layout.iter() {
-        let is_given = values.iter().any(|(given, _)| given == name);
-        let of = |blob: &Option<Vec<u8>>| part(blob.as_ref()?, place.start, place.size);
-        let compiled_in = of(&compiled_in);
-        if compiled_in != of(&overridden_value) || is_given && compiled_in.is_none() {
+        let [compiled_in, current] = [compiled_in, overridden_value.as_ref()]
+            .map(|blob| part(blob?, place.start, place.size));
+        let is_given = values.contains_key(name);
+        if compiled_in != current || is_given && compiled_in.is_none() {
             return Err(format!(
                 "it was compiled with a different value of specialization constant {name}; to change the value, \
                 compile for spir64 as well"
@@ -268,7 +264,7 @@ mod tests {
             let values = values
                 .iter()
                 .map(|value| ("radius".to_owned(), vec![*value]));
-            let values: Vec<_> = values.collect();
+            let values = values.collect();
             check(&native("spir64"), metadata, &values, &Facts::default())
         };
         assert_eq!(with(&metadata, &[5]), Ok(()));
@@ -285,10 +281,13 @@ mod tests {
             refused.contains("of specialization constant radius; "),
             "{refused}"
         );
-        assert!(check(&native("nvptx64"), &metadata, &[], &cuda).is_err());
+        assert!(check(&native("nvptx64"), &metadata, &Values::new(), &cuda).is_err());
         metadata.specialization.set_values = Some(vec![3]);
         assert_eq!(with(&metadata, &[]), Ok(()));
-        assert_eq!(check(&native("nvptx64"), &metadata, &[], &cuda), Ok(()));
+        assert_eq!(
+            check(&native("nvptx64"), &metadata, &Values::new(), &cuda),
+            Ok(())
+        );
     }
 
     #[test]
@@ -297,7 +296,7 @@ mod tests {
         let facts = Facts::default();
         let image = native("spir64_x86_64-unknown-unknown");
         assert!(are_emulated(&image, &metadata, &facts));
-        let values = [("radius".to_owned(), vec![7])];
+        let values = Values::from([("radius".to_owned(), vec![7])]);
         assert_eq!(check(&image, &metadata, &values, &facts), Ok(()));
         metadata.specialization.set_values = None;
         assert_eq!(check(&image, &metadata, &values, &facts), Ok(()));
@@ -332,7 +331,7 @@ mod specialization_tests {
         let blob = |values: [u32; 3]| Some(values.map(u32::to_le_bytes).concat());
         constants.defaults = blob([1, 2, 3]);
         constants.set_values = blob([1, 5, 6]);
-        let given = [("third".to_owned(), 7u32.to_le_bytes().to_vec())];
+        let given = Values::from([("third".to_owned(), 7u32.to_le_bytes().to_vec())]);
         let expected = [("second", 5u32), ("third", 7)]
             .map(|(name, value)| (ptx::constant_variable(name), value.to_le_bytes().to_vec()));
         assert_eq!(variables(&given, &constants), Ok(expected.to_vec()));

@@ -45,7 +45,7 @@ pub(crate) struct MalformedModule<'a> {
     pub(crate) reason: Malformed,
 }
 
-/// The position of an image among the files.
+/// The position of an image of a valid module among the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ImageIndex {
     /// 0 is the loaded file.
@@ -61,7 +61,7 @@ impl ImageIndex {
 }
 
 impl<'a> Files<'a> {
-    /// Creates the set of `files` for a device. The loaded file comes first.
+    /// Creates the set of `files` for a device. The loaded file comes first, and must exist.
     pub(crate) fn new(files: Vec<Syclbin<'a>>, facts: &'a Facts) -> Self {
         let file = |mut head: Syclbin<'a>| {
             let modules = std::mem::take(&mut head.modules);
@@ -82,12 +82,12 @@ impl<'a> Files<'a> {
 
     /// Returns the modules of the loaded file.
     pub(crate) fn loaded(&self) -> &[Result<Unit<'a>, Box<MalformedModule<'a>>>] {
-        self.files.first().map_or(&[], |file| &file.units)
+        &self.files[0].units
     }
 
     /// Returns the loaded file without its modules.
-    pub(crate) fn head(&self) -> Option<&Syclbin<'a>> {
-        Some(&self.files.first()?.head)
+    pub(crate) fn head(&self) -> &Syclbin<'a> {
+        &self.files[0].head
     }
 
     /// Returns the files in their original form.
@@ -109,28 +109,22 @@ impl<'a> Files<'a> {
         self.files.len().saturating_sub(1)
     }
 
-    /// Returns an image's module, if the module is valid.
-    pub(crate) fn unit(&self, index: ImageIndex) -> Option<&Unit<'a>> {
-        let file = self.files.get(index.file)?;
-        file.units.get(index.module)?.as_ref().ok()
+    /// Returns an image's module.
+    pub(crate) fn unit(&self, index: ImageIndex) -> &Unit<'a> {
+        match &self.files[index.file].units[index.module] {
+            Ok(unit) => unit,
+            Err(_) => unreachable!("only images of valid modules have an index"),
+        }
     }
 
-    pub(crate) fn image(&self, index: ImageIndex) -> Result<(&Unit<'a>, &Image<'a>), String> {
-        let unit = self.unit(index);
-        let image = unit.and_then(|unit| Some((unit, unit.module.images.get(index.image)?)));
-        image.ok_or_else(|| "there is no such image".to_owned())
-    }
-
-    pub(crate) fn bytes(&self, index: ImageIndex) -> Option<&[u8]> {
-        Some(&self.image(index).ok()?.1.bytes)
+    pub(crate) fn image(&self, index: ImageIndex) -> &Image<'a> {
+        &self.unit(index).module.images[index.image]
     }
 
     /// Returns an image's code, or the reason why the device does not accept the image.
     pub(crate) fn code(&self, index: ImageIndex) -> Result<&Code, String> {
-        let (unit, _) = self.image(index)?;
-        unit.codes(self.facts)[index.image]
-            .as_ref()
-            .map_err(Clone::clone)
+        let code = &self.unit(index).codes(self.facts)[index.image];
+        code.as_ref().map_err(Clone::clone)
     }
 
     /// Returns a kernel's code from any module in the loaded file that records the same argument mask for the kernel.
@@ -146,10 +140,8 @@ impl<'a> Files<'a> {
             }
             kernels
         });
-        let takes_the_same = |index: &&ImageIndex| {
-            self.unit(**index)
-                .is_some_and(|unit| unit.metadata.argument_masks.get(kernel) == mask)
-        };
+        let takes_the_same =
+            |index: &&ImageIndex| self.unit(**index).metadata.argument_masks.get(kernel) == mask;
         let index = kernels.get(kernel)?.iter().find(takes_the_same)?;
         self.code(*index).ok()
     }
@@ -177,10 +169,7 @@ impl<'a> Files<'a> {
     /// Returns the name of an image's module, for messages.
     pub(crate) fn name(&self, index: ImageIndex) -> String {
         let ImageIndex { file, module, .. } = index;
-        let names = self
-            .unit(index)
-            .map(|unit| list_of_kernels(unit.module.kernel_names()));
-        let names = names.unwrap_or_default();
+        let names = list_of_kernels(self.unit(index).module.kernel_names());
         match file {
             0 => format!("module {module} ({names})"),
             _ => format!("module {module} ({names}) of linked file {file}"),
@@ -189,8 +178,7 @@ impl<'a> Files<'a> {
 
     /// Returns whether an image belongs to a device library that requires dedicated `bfloat16` instructions.
     pub(crate) fn has_bfloat16_instructions(&self, index: ImageIndex) -> bool {
-        let unit = self.unit(index);
-        unit.and_then(|unit| unit.metadata.device_libraries.bfloat16) == Some(Bfloat16::Native)
+        self.unit(index).metadata.device_libraries.bfloat16 == Some(Bfloat16::Native)
     }
 }
 
@@ -219,10 +207,10 @@ impl<'a> Unit<'a> {
     /// Returns the module's SPIR-V, which may specify more about parameters than an image's own code. Both were
     /// compiled from the same source, so the parameters are the same.
     pub(crate) fn described(&self) -> Option<&Code> {
-        let described = self.described.get_or_init(|| {
-            let mut images = self.module.images.iter();
-            images.find_map(code::described)
-        });
+        let mut images = self.module.images.iter();
+        let described = self
+            .described
+            .get_or_init(|| images.find_map(code::described));
         described.as_ref()
     }
 

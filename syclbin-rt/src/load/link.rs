@@ -109,7 +109,7 @@ impl<'f> Closure<'f> {
         };
         // All images of a module are interchangeable.
         let differs = |other: &&ImageIndex| {
-            !other.is_same_module(*first) && files.bytes(**other) != files.bytes(*first)
+            !other.is_same_module(*first) && files.image(**other).bytes != files.image(*first).bytes
         };
         match others.iter().find(differs) {
             None => Ok(Some(*first)),
@@ -126,12 +126,11 @@ impl<'f> Closure<'f> {
     /// pointers, so the code does not name their targets.
     fn add_virtual_functions(&mut self, index: ImageIndex) -> Result<(), String> {
         let files = self.files;
-        let sets = |index| Some(&files.unit(index)?.metadata.virtual_functions);
-        let called = sets(index).map_or(&[][..], |sets| &sets.uses.0);
-        for set in called {
+        let sets = |index| &files.unit(index).metadata.virtual_functions;
+        for set in &sets(index).uses.0 {
             let defines = |other: &ImageIndex| {
                 other.file == index.file
-                    && sets(*other).is_some_and(|sets| sets.defines.0.contains(set))
+                    && sets(*other).defines.0.contains(set)
                     && files.code(*other).is_ok()
             };
             let definers: Vec<ImageIndex> = files.images().filter(defines).collect();
@@ -191,8 +190,7 @@ impl<'f> Closure<'f> {
 
 /// Describes an image that exports `symbol` according to its file, but cannot be used.
 fn unusable(files: &Files<'_>, index: ImageIndex, symbol: &str) -> String {
-    let image = files.image(index);
-    let format = image.map_or_else(|_| String::new(), |(_, image)| code::describe(image));
+    let format = code::describe(files.image(index));
     let reason = files.code(index).err();
     let reason = reason.as_deref().unwrap_or("the code does not define it");
     format!(
@@ -242,9 +240,7 @@ impl SymbolIndex {
             if let Ok(code) = files.code(index) {
                 symbols.add(files, index, code);
             }
-            let unit = files.unit(index);
-            let exported = unit.map(|unit| unit.metadata.exported_symbols.names());
-            for symbol in exported.into_iter().flatten() {
+            for symbol in files.unit(index).metadata.exported_symbols.names() {
                 push(&mut symbols.claimed, symbol, index);
             }
         }

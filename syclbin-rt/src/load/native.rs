@@ -15,7 +15,8 @@ use syclbin::property::{PropertySets, set};
 use syclbin::{Image, ImageKind, Value, ptx};
 
 use crate::backend::facts::{DeviceKind, Facts, PtxFacts};
-use crate::load::{code, constants, requirements};
+use crate::load::constants::{self, Values};
+use crate::load::{code, requirements};
 
 /// The name prefix of the variables that hold specialization constants in CUDA code.
 const CONSTANT: &str = "__syclbin_constant_";
@@ -46,7 +47,7 @@ pub(crate) fn check(
     image: &Image<'_>,
     metadata: &ModuleMetadata,
     sets: &PropertySets<'_>,
-    values: &[(String, Vec<u8>)],
+    values: &Values,
     facts: &Facts,
 ) -> Result<(), String> {
     let ImageKind::Native { arch, target } = image.kind() else {
@@ -74,21 +75,16 @@ pub(crate) fn check(
             "it is CPU code for x86-64 Linux, but this program runs on {system}"
         ));
     }
-    match (saved_on, SavedOn::device(facts)) {
+    let (device, is_elf) = (SavedOn::device(facts), image.bytes.starts_with(ELF));
+    match saved_on {
         // If the code is not an ELF file, only the driver can check it.
-        (Some(saved_on), device) if saved_on == device => match elf_machine(&image.bytes) {
-            Err(damaged) if image.bytes.starts_with(ELF) => Err(damaged),
-            _ => Ok(()),
-        },
+        Some(saved_on) if saved_on == device && !is_elf => Ok(()),
+        Some(saved_on) if saved_on == device => elf_machine(&image.bytes).map(drop),
         // Drivers recognize their own ELF files, even from other driver versions or for a less capable device. So only
         // code from other platforms and code in other formats is rejected here.
-        (Some(saved_on), device)
-            if saved_on.platform != device.platform || !image.bytes.starts_with(ELF) =>
-        {
-            Err(format!(
-                "it was saved on {saved_on}, but the device is {device}"
-            ))
-        }
+        Some(saved_on) if saved_on.platform != device.platform || !is_elf => Err(format!(
+            "it was saved on {saved_on}, but the device is {device}"
+        )),
         _ => check_binary(&image.bytes, facts),
     }
 }
@@ -110,13 +106,10 @@ fn check_target(target: &str, facts: &Facts) -> Result<(), String> {
         _ => false,
     };
     if fits {
-        Ok(())
-    } else {
-        Err(format!(
-            "{target} code does not run on an OpenCL {}",
-            facts.kind
-        ))
+        return Ok(());
     }
+    let kind = facts.kind;
+    Err(format!("{target} code does not run on an OpenCL {kind}"))
 }
 
 fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
@@ -124,9 +117,6 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
     // that this crate does not know.
     let named = arch.split([',', ' ']).filter(|name| !name.is_empty());
     let known: Vec<Architecture> = named.flat_map(Architecture::members).collect();
-    if known.is_empty() || arch.contains('*') {
-        return Ok(());
-    }
     let fits = |architecture: &Architecture| match architecture.family() {
         // The driver detects code that needs a newer CPU.
         Family::Cpu => facts.kind == DeviceKind::Cpu,
@@ -137,14 +127,11 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
         Family::Unknown | Family::Other(_) => true,
         _ => false,
     };
-    if known.iter().any(fits) {
-        Ok(())
-    } else {
-        Err(format!(
-            "it is for {arch}, but the device is {}",
-            requirements::architecture(facts)
-        ))
+    if known.is_empty() || arch.contains('*') || known.iter().any(fits) {
+        return Ok(());
     }
+    let device = requirements::architecture(facts);
+    Err(format!("it is for {arch}, but the device is {device}"))
 }
 
 fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
@@ -164,38 +151,33 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
 
 /// Returns the machine of an ELF file, after checking that all sections lie inside the file.
 fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
-    let damaged = |what: &str| format!("it is a damaged ELF file: {what}");
+    const SHT_NOBITS: u32 = 8;
+    let damaged = |what: &str| Err(format!("it is a damaged ELF file: {what}"));
     let Some(rest) = bytes.strip_prefix(ELF) else {
         return Err("it is stored as native code, but is not an ELF file".to_owned());
     };
     if !rest.starts_with(&[2, 1]) {
         return Err("it is a 32-bit or big-endian ELF file".to_owned());
     }
-    let short = || damaged("its header is truncated");
-    let half = |at| read::<2>(bytes, at).map(u16::from_le_bytes);
-    let word = |at| read::<8>(bytes, at).map(u64::from_le_bytes);
-    let machine = half(18).ok_or_else(short)?;
-    let table = word(40).ok_or_else(short)?;
-    let (size, count) = (half(58).ok_or_else(short)?, half(60).ok_or_else(short)?);
-    let len = bytes.len() as u64;
-    let beyond = || damaged("a section extends beyond the end of the file");
-    for index in 0..u64::from(count) {
-        const SHT_NOBITS: u32 = 8;
-        let at = table
-            .checked_add(index * u64::from(size))
-            .ok_or_else(beyond)?;
-        let at = usize::try_from(at).map_err(|_| beyond())?;
-        let field = |offset: usize| word(at.checked_add(offset)?);
-        let kind = at.checked_add(4).and_then(|at| read::<4>(bytes, at));
-        let kind = kind.map(u32::from_le_bytes).ok_or_else(beyond)?;
-        let (offset, size) = (field(24).ok_or_else(beyond)?, field(32).ok_or_else(beyond)?);
-        let end = offset.checked_add(size).ok_or_else(beyond)?;
-        if kind != SHT_NOBITS && end > len {
-            return Err(beyond());
-        }
+    let half = |at| read(bytes, at).map(u16::from_le_bytes);
+    let word = |at| read(bytes, at).map(u64::from_le_bytes);
+    let (Some(machine), Some(table), Some(size), Some(count)) =
+        (half(18), word(40), half(58), half(60))
+    else {
+        return damaged("its header is truncated");
+    };
+    let is_inside = |index: u16| {
+        let at = table.checked_add(u64::from(index) * u64::from(size))?;
+        let field = |offset| usize::try_from(at.checked_add(offset)?).ok();
+        let kind = read(bytes, field(4)?).map(u32::from_le_bytes)?;
+        let end = word(field(24)?)?.checked_add(word(field(32)?)?)?;
+        Some(kind == SHT_NOBITS || end <= bytes.len() as u64)
+    };
+    if !(0..count).all(|index| is_inside(index) == Some(true)) {
+        return damaged("a section extends beyond the end of the file");
     }
     match count {
-        0 => Err(damaged("it has no sections")),
+        0 => damaged("it has no sections"),
         _ => Ok(machine),
     }
 }
@@ -215,17 +197,16 @@ pub(crate) fn has_constants(code: &[u8]) -> bool {
 fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> {
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
     let device = format!("the device is sm_{}", takes.sm);
-    if bytes.starts_with(b"\x7fELF") {
+    if bytes.starts_with(ELF) {
         // The flags of a cubin do not distinguish `sm_90a` from `sm_90`, so use the architecture that the file records
         // if its number matches.
         let found = cubin::target(bytes).map_err(|error| error.to_string())?;
         let said = ptx::Target::parse(arch).filter(|said| said.number == found.number);
         let target = said.unwrap_or(found);
-        return if target.native_runs_on(major, minor) {
-            Ok(())
-        } else {
-            Err(format!("it is for {target}, but {device}"))
-        };
+        if target.native_runs_on(major, minor) {
+            return Ok(());
+        }
+        return Err(format!("it is for {target}, but {device}"));
     }
     let entries = cubin::entries(bytes).map_err(|error| error.to_string())?;
     let mut held = Vec::new();
@@ -306,11 +287,7 @@ impl SavedOn {
 
 impl fmt::Display for SavedOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            platform,
-            device,
-            driver,
-        } = self;
+        let (platform, device, driver) = (&self.platform, &self.device, &self.driver);
         write!(f, "{device} ({platform}, driver {driver})")
     }
 }
@@ -339,7 +316,7 @@ mod tests {
             image,
             &ModuleMetadata::default(),
             &PropertySets::default(),
-            &[],
+            &Values::new(),
             facts,
         )
     }
@@ -409,8 +386,14 @@ mod tests {
     fn imports_of_native_code_are_not_linked() {
         let mut metadata = ModuleMetadata::default();
         metadata.imported_symbols.add("_Z5shapef");
-        let message =
-            check(&image(), &metadata, &PropertySets::default(), &[], &cpu()).unwrap_err();
+        let message = check(
+            &image(),
+            &metadata,
+            &PropertySets::default(),
+            &Values::new(),
+            &cpu(),
+        )
+        .unwrap_err();
         assert!(message.starts_with("it imports _Z5shapef"), "{message}");
     }
 
@@ -425,7 +408,15 @@ mod tests {
         for (saver, other) in [(cpu(), windows.clone()), (windows, cpu())] {
             let mut sets = PropertySets::default();
             SavedOn::device(&saver).write(&mut sets);
-            let taken = |facts| check(&image(), &ModuleMetadata::default(), &sets, &[], facts);
+            let taken = |facts| {
+                check(
+                    &image(),
+                    &ModuleMetadata::default(),
+                    &sets,
+                    &Values::new(),
+                    facts,
+                )
+            };
             assert_eq!(taken(&saver), Ok(()));
             assert!(taken(&other).unwrap_err().contains("on x86_64 windows"));
         }
@@ -444,7 +435,13 @@ mod tests {
         SavedOn::device(&own).write(&mut sets);
         let taken = |code: &[u8], facts: &Facts| {
             let image = Image::native("x86_64", "spir64-unknown-unknown", code.to_vec());
-            check(&image, &ModuleMetadata::default(), &sets, &[], facts)
+            check(
+                &image,
+                &ModuleMetadata::default(),
+                &sets,
+                &Values::new(),
+                facts,
+            )
         };
         assert_eq!(taken(b"pocl", &own), Ok(()));
         assert_eq!(taken(&image().bytes, &own), Ok(()));
@@ -482,7 +479,13 @@ mod cubin_tests {
             }),
             ..Facts::default()
         };
-        check(image, metadata, &PropertySets::default(), &[], &facts)
+        check(
+            image,
+            metadata,
+            &PropertySets::default(),
+            &Values::new(),
+            &facts,
+        )
     }
 
     fn judged(arch: &str, target: &str, bytes: Vec<u8>, sm: u32) -> Result<(), String> {

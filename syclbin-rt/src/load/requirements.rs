@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use syclbin::__private::listed;
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
-use syclbin::metadata::{
-    Bfloat16, DeviceRequirements, ModuleMetadata, Records, Target, VirtualFunctions,
-};
+use syclbin::metadata::{Bfloat16, DeviceRequirements, ModuleMetadata, Target, VirtualFunctions};
 
 use crate::backend::facts::{DeviceKind, Facts, lacking};
 
@@ -30,14 +29,10 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
     check_fixed_targets(&wanted.fixed_targets, facts)?;
     let lacking = lacking(&wanted.aspects, &facts.aspects);
     if !lacking.is_empty() {
-        let names: Vec<String> = lacking.iter().map(ToString::to_string).collect();
-        let aspects = match names.len() {
-            1 => "aspect",
-            _ => "aspects",
-        };
+        let s = if lacking.len() == 1 { "" } else { "s" };
         return Err(format!(
-            "it requires {aspects} {}, which the device does not support",
-            names.join(", ")
+            "it requires aspect{s} {}, which the device does not support",
+            listed(lacking)
         ));
     }
     if let Some(size) = wanted.work_group {
@@ -105,11 +100,10 @@ fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
              -fsanitize={option}"
         ));
     }
-    let pipes: Vec<&str> = metadata.host_pipes.names().collect();
+    let pipes = listed(metadata.host_pipes.names());
     if !pipes.is_empty() {
         return Err(format!(
-            "it uses host pipes, which syclbin-rt does not support: {}; pass the data in buffers",
-            pipes.join(", ")
+            "it uses host pipes, which syclbin-rt does not support: {pipes}; pass the data in buffers"
         ));
     }
     Ok(())
@@ -132,8 +126,8 @@ fn check_fixed_targets(targets: &[u32], facts: &Facts) -> Result<(), String> {
 /// Checks that the device has matrix instructions, if the module uses matrices. Drivers do not report the supported
 /// sizes and types of matrices, but reject unsupported ones when they build the code.
 fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), String> {
-    let Records(mut matrices) = wanted.matrices.clone();
-    matrices.extend(wanted.matrix_products.0.iter().cloned());
+    let matrices = wanted.matrices.0.iter().chain(&wanted.matrix_products.0);
+    let matrices: Vec<String> = matrices.map(|fields| fields.join(" ")).collect();
     let has_instructions = match facts.ptx {
         Some(ptx) => ptx.sm >= FIRST_TENSOR_CORES,
         None => facts.aspects.contains(&Aspect::EXT_INTEL_MATRIX),
@@ -141,7 +135,6 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
     if matrices.is_empty() || has_instructions {
         return Ok(());
     }
-    let matrices: Vec<String> = matrices.iter().map(|fields| fields.join(" ")).collect();
     Err(format!(
         "it uses joint_matrix ({}), but the device has no matrix instructions",
         matrices.join("; ")
@@ -151,17 +144,14 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
 /// Checks that the device supports virtual functions, if the module uses or defines them. Without support, drivers
 /// crash or fail at launch.
 fn check_virtual_functions(sets: &VirtualFunctions, facts: &Facts) -> Result<(), String> {
-    let sets: BTreeSet<&str> = (sets.uses.0.iter().chain(&sets.defines.0))
-        .map(String::as_str)
-        .collect();
+    let sets: BTreeSet<&String> = sets.uses.0.iter().chain(&sets.defines.0).collect();
     let aspect = Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS;
     if sets.is_empty() || facts.ptx.is_some() || facts.aspects.contains(&aspect) {
         return Ok(());
     }
-    let sets: Vec<&str> = sets.into_iter().collect();
     Err(format!(
         "it uses or defines virtual functions of {}, but the device lacks aspect {aspect}",
-        sets.join(", ")
+        listed(sets)
     ))
 }
 
@@ -317,7 +307,7 @@ mod tests {
     fn matrices_need_matrix_instructions() {
         let fields = ["matrix_type::fp16", "use::a", "8", "16"].map(str::to_owned);
         let mut metadata = ModuleMetadata::default();
-        metadata.requirements.matrices = Records(vec![fields.to_vec()]);
+        metadata.requirements.matrices = syclbin::metadata::Records(vec![fields.to_vec()]);
         assert_eq!(
             check(&metadata, &cpu()).unwrap_err(),
             "it uses joint_matrix (matrix_type::fp16 use::a 8 16), but the device has no matrix instructions"

@@ -68,10 +68,8 @@ impl Queue {
         }
         let before = self.barrier(&[])?;
         // Zero-sized elements form a single chunk, because there is nothing to copy.
-        let step = CHUNK
-            .checked_div(size_of::<T>())
-            .unwrap_or(usize::MAX)
-            .max(1);
+        let step = CHUNK.checked_div(size_of::<T>());
+        let step = step.unwrap_or(usize::MAX).max(1);
         // While one chunk is written, the next one is read.
         let mut write: Option<Transfer<T>> = None;
         let mut spare = None;

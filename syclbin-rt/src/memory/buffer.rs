@@ -29,12 +29,8 @@ pub struct Buffer<T: Pod> {
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(crate) fn new(memory: Arc<Memory>, len: usize) -> Self {
-        Self::in_memory(memory, 0, len)
-    }
-
     /// Creates a buffer of `len` elements that starts at byte `offset` of the memory.
-    pub(crate) fn in_memory(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
+    pub(crate) fn new(memory: Arc<Memory>, offset: usize, len: usize) -> Self {
         Self {
             region: OwnedRegion::new(memory, offset, len, size_of::<T>()),
             element: PhantomData,

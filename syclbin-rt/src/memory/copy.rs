@@ -33,7 +33,7 @@ impl Queue {
         let memory = queue.and_then(|queue| queue.upload(bytemuck::cast_slice(data)));
         let memory =
             memory.map_err(|failure| self.failed(failure, "uploading to", size_of_val(data)))?;
-        Ok(Buffer::new(memory, data.len()))
+        Ok(Buffer::new(memory, 0, data.len()))
     }
 
     /// Creates a buffer of `len` zeroed elements. `len` may be 0. Does not wait for earlier commands.
@@ -47,7 +47,7 @@ impl Queue {
         let queue = self.for_new_memory();
         let memory = queue.and_then(|queue| queue.zeroed(None, size));
         let memory = memory.map_err(|failure| self.failed(failure, "zeroing", size))?;
-        Ok(Buffer::new(memory, len))
+        Ok(Buffer::new(memory, 0, len))
     }
 
     /// Waits for all commands enqueued earlier on this queue, then returns the elements of `slice`.
@@ -152,7 +152,7 @@ impl Queue {
         }
         let (buffer, queue) = (slice.device(), self.device());
         let message = format_args!("the buffer is on {buffer}, but the queue is on {queue}");
-        Err(Error::new(ErrorKind::InvalidArgument, message))
+        Err(Error::invalid(message))
     }
 
     pub(crate) fn failed(&self, failure: Failure, action: &str, size: usize) -> Error {
@@ -172,19 +172,12 @@ impl After<'_> {
         queue.same_device(from)?;
         queue.same_device(to)?;
         same_elements(from.len(), to.len())?;
-        let after = self.wait_list()?;
-        let (from, to) = (from.region(), to.region());
-        let size = from.bytes();
-        let copied = if size == 0 {
-            queue.raw().barrier(&after)
-        } else if from.memory.address().is_some() == to.memory.address().is_some() {
-            queue.raw().start_copy(from, to, &after)
-        } else {
-            self.through_host(&after, size, to, |bytes| {
-                queue.raw().read(&from.memory, from.offset, bytes)
-            })
-        };
-        self.started("copying a buffer", "copying", size, copied)
+        let (raw, from, to) = (queue.raw(), from.region(), to.region());
+        let is_direct = from.memory.address().is_some() == to.memory.address().is_some();
+        let direct = is_direct.then_some(|after: &WaitList<'_>| raw.start_copy(from, to, after));
+        self.change(to, ("copying", "copying a buffer"), direct, |bytes| {
+            raw.read(&from.memory, from.offset, bytes)
+        })
     }
 
     /// Enqueues a fill as [`Queue::fill`] does, after the events.
@@ -193,57 +186,47 @@ impl After<'_> {
     ///
     /// Fails for the same reasons as [`Queue::fill`], or if an event belongs to another device.
     pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
-        let queue = self.queue;
-        queue.same_device(slice)?;
-        let after = self.wait_list()?;
-        let element = bytemuck::bytes_of(&value);
-        let region = slice.region();
-        let size = region.bytes();
-        let filled = if size == 0 {
-            queue.raw().barrier(&after)
-        } else if let Some(pattern) = pattern(element) {
-            queue.raw().start_fill(region, pattern, &after)
-        } else {
-            self.through_host(&after, size, region, |bytes| {
-                for copy in bytes.chunks_exact_mut(element.len()) {
-                    copy.copy_from_slice(element);
-                }
-                Ok(())
-            })
-        };
-        self.started("filling a buffer", "filling", size, filled)
+        self.queue.same_device(slice)?;
+        let (raw, region, element) = (self.queue.raw(), slice.region(), bytemuck::bytes_of(&value));
+        let direct = pattern(element)
+            .map(|pattern| move |after: &WaitList<'_>| raw.start_fill(region, pattern, after));
+        self.change(region, ("filling", "filling a buffer"), direct, |bytes| {
+            for copy in bytes.chunks_exact_mut(element.len()) {
+                copy.copy_from_slice(element);
+            }
+            Ok(())
+        })
     }
 
     pub(crate) fn wait_list(&self) -> Result<WaitList<'_>> {
         self.queue.wait_list(self.events, None)
     }
 
-    /// Waits for all earlier commands and for the events in `after`, calls `make` to fill a host buffer of `size`
-    /// bytes, then copies that buffer to the device.
-    fn through_host(
-        &self,
-        after: &WaitList<'_>,
-        size: usize,
-        to: &Region<[()]>,
+    /// Enqueues a command that changes `region`, if the driver has one for it (`direct`). Otherwise waits for all earlier
+    /// commands and for the events, calls `make` to fill a host buffer, then copies that buffer to the device.
+    fn change(
+        self,
+        region: &Region,
+        (action, what): (&str, &'static str),
+        direct: Option<impl FnOnce(&WaitList<'_>) -> Result<backend::Event, Failure>>,
         make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
-    ) -> Result<backend::Event, Failure> {
-        let raw = self.queue.raw();
-        let mut bytes = vec![0; size];
-        raw.barrier(after)?.wait()?;
-        make(&mut bytes)?;
-        raw.write(&to.memory, to.offset, &bytes)?;
-        raw.barrier(WaitList::NOTHING)
-    }
-
-    fn started(
-        &self,
-        what: &'static str,
-        action: &str,
-        size: usize,
-        started: Result<backend::Event, Failure>,
     ) -> Result<Event> {
-        let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
-        Ok(Event::of_any(self.queue, Class::Memory, what, size, raw))
+        let (queue, raw, size) = (self.queue, self.queue.raw(), region.bytes());
+        let after = self.wait_list()?;
+        let through_host = || {
+            let mut bytes = vec![0; size];
+            raw.barrier(&after)?.wait()?;
+            make(&mut bytes)?;
+            raw.write(&region.memory, region.offset, &bytes)?;
+            raw.barrier(WaitList::NOTHING)
+        };
+        let started = match direct {
+            _ if size == 0 => raw.barrier(&after),
+            Some(start) => start(&after),
+            None => through_host(),
+        };
+        let raw = started.map_err(|failure| queue.failed(failure, action, size))?;
+        Ok(Event::of_any(queue, Class::Memory, what, size, raw))
     }
 }
 
@@ -274,22 +257,27 @@ pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     })
 }
 
+/// Returns the number of elements of a shape, unless it exceeds the address space.
+pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
+    let mut sizes = shape.iter();
+    sizes.try_fold(1usize, |product, size| product.checked_mul(*size))
+}
+
 pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
     if from == to {
         return Ok(());
     }
     let message = format_args!("cannot copy {from} elements into a slice of {to}: lengths differ");
-    Err(Error::new(ErrorKind::InvalidArgument, message))
+    Err(Error::invalid(message))
 }
 
 fn same_length(slice: usize, data: usize) -> Result<()> {
     if slice == data {
         return Ok(());
     }
-    let message = format_args!(
+    Err(Error::invalid(format_args!(
         "the buffer has {slice} elements, but the slice has {data}; the lengths must be equal"
-    );
-    Err(Error::new(ErrorKind::InvalidArgument, message))
+    )))
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use ::ndarray::{Array, ArrayRef, Dimension, ShapeBuilder, ShapeError};
 use bytemuck::Pod;
 
 use crate::backend::slice::DeviceSlice;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
-use crate::memory::copy::host_memory;
+use crate::memory::copy::{elements, host_memory};
 use crate::queue::Queue;
 
 /// Arrays of the `ndarray` crate (feature `ndarray`).
@@ -29,8 +29,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::upload`]. Returns [`ErrorKind::OutOfMemory`] if the host does not have
-    /// enough memory for the copy.
+    /// Fails for the same reasons as [`Queue::upload`]. Returns
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the host does not have enough memory for the copy.
     pub fn upload_array<T: Pod, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<Buffer<T>> {
         match array.as_slice() {
             Some(elements) => self.upload(elements),
@@ -51,8 +51,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and `slice` have different numbers of elements. Also
-    /// fails for the same reasons as [`Queue::download`].
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shape` and `slice` have different
+    /// numbers of elements. Also fails for the same reasons as [`Queue::download`].
     pub fn download_array<T: Pod, S: ShapeBuilder>(
         &self,
         slice: &DeviceSlice<T>,
@@ -60,18 +60,13 @@ impl Queue {
     ) -> Result<Array<T, S::Dim>> {
         let shape = shape.into_shape_with_order();
         let expected = shape.raw_dim().clone();
-        let elements = expected
-            .slice()
-            .iter()
-            .try_fold(1usize, |all, &n| all.checked_mul(n));
         let wrong = || {
             let (len, shape) = (slice.len(), expected.slice());
-            let message = format_args!(
+            Error::invalid(format_args!(
                 "cannot download {len} elements as an array of shape {shape:?}: element counts differ"
-            );
-            Error::new(ErrorKind::InvalidArgument, message)
+            ))
         };
-        if elements != Some(slice.len()) {
+        if elements(expected.slice()) != Some(slice.len()) {
             return Err(wrong());
         }
         let data = self.download(slice)?;

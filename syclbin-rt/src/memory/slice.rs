@@ -71,11 +71,8 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// Returns [`ErrorKind::InvalidArgument`] if `range` does not lie inside the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<SliceRef<'_, T>> {
-        let (first, len) = self.checked(&range)?;
-        Ok(SliceRef {
-            region: self.region().part(first, len),
-            whole: PhantomData,
-        })
+        let (region, whole) = (self.part(range)?, PhantomData);
+        Ok(SliceRef { region, whole })
     }
 
     /// Returns the elements of `range` for reading and writing.
@@ -84,11 +81,8 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// Fails for the same reasons as [`DeviceSlice::slice`].
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
-        let (first, len) = self.checked(&range)?;
-        Ok(SliceMut {
-            region: self.region().part(first, len),
-            whole: PhantomData,
-        })
+        let (region, whole) = (self.part(range)?, PhantomData);
+        Ok(SliceMut { region, whole })
     }
 
     /// Splits the slice into the first `mid` elements and the rest.
@@ -100,15 +94,15 @@ impl<T: Pod> DeviceSlice<T> {
     ///
     /// Returns [`ErrorKind::InvalidArgument`] if the slice has fewer than `mid` elements.
     pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
-        self.checked(&(..mid))?;
-        let part = |first, len| SliceMut {
-            region: self.region().part(first, len),
+        let (first, rest) = (self.part(..mid)?, self.part(mid..)?);
+        let mutable = |region| SliceMut {
+            region,
             whole: PhantomData,
         };
-        Ok((part(0, mid), part(mid, self.len() - mid)))
+        Ok((mutable(first), mutable(rest)))
     }
 
-    fn checked(&self, range: &impl RangeBounds<usize>) -> Result<(usize, usize)> {
+    fn part(&self, range: impl RangeBounds<usize>) -> Result<OwnedRegion> {
         let start = match range.start_bound() {
             Bound::Included(first) => Some(*first),
             Bound::Excluded(before) => before.checked_add(1),
@@ -123,14 +117,13 @@ impl<T: Pod> DeviceSlice<T> {
             && start <= end
             && end <= self.len()
         {
-            return Ok((start, end - start));
+            return Ok(self.region().part(start, end - start));
         }
         let [start, end] = [start, end].map(|bound| bound.unwrap_or(usize::MAX));
-        let message = format_args!(
+        Err(Error::invalid(format_args!(
             "the range {start}..{end} is invalid for a slice of {} elements",
             self.len()
-        );
-        Err(Error::new(ErrorKind::InvalidArgument, message))
+        )))
     }
 
     pub(crate) fn describe(&self, what: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -190,19 +190,14 @@ impl<T: Pod> Future for TransferFuture<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         // Polling again after completion, which no executor does, never completes.
-        let Some(transfer) = &this.transfer else {
+        let Some(transfer) = this.transfer.take() else {
             return Poll::Pending;
         };
-        let ended = transfer.event().poll(&mut this.end, context.waker());
-        match (ended, this.transfer.take()) {
+        match transfer.event().poll(&mut this.end, context.waker()) {
             // The copy has finished, so neither `drop` nor `wait` blocks. Some drivers report a failure only to `poll`.
-            (Poll::Ready(Err(error)), Some(transfer)) => {
-                drop(transfer);
-                Poll::Ready(Err(error))
-            }
-            (Poll::Ready(Ok(())), Some(transfer)) => Poll::Ready(transfer.wait()),
-            (_, transfer) => {
-                this.transfer = transfer;
+            Poll::Ready(ended) => Poll::Ready(ended.and_then(|()| transfer.wait())),
+            Poll::Pending => {
+                this.transfer = Some(transfer);
                 Poll::Pending
             }
         }
@@ -223,8 +218,6 @@ impl<T: Pod> IntoFuture for Transfer<T> {
 
 impl<T: Pod> fmt::Debug for TransferFuture<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TransferFuture")
-            .field(&self.transfer)
-            .finish()
+        write!(f, "TransferFuture({:?})", self.transfer)
     }
 }

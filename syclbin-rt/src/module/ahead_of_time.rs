@@ -23,23 +23,19 @@ use crate::module::unloadable;
 /// Fails if no such device is found; the error lists the available devices.
 pub fn native_cpu() -> Result<Device> {
     let devices = Device::all()?;
-    let mut found = devices.iter().filter(|device| {
+    let found = devices.iter().find(|device| {
         device.kind() == DeviceKind::Cpu
             && device.takes_spirv()
             && device.platform().starts_with("Intel")
     });
-    match found.next() {
-        Some(device) => Ok(device.clone()),
-        None => {
-            let reason = format!(
-                "found no Intel CPU device, which is needed to build native code for x86-64; run `{}` to install its \
-                 driver",
-                syclbin_toolchain::INSTALL_COMMAND
-            );
-            let available = devices.iter().map(Device::described).collect();
-            Err(not_selected("cpu:intel", &reason, available))
-        }
-    }
+    found.cloned().ok_or_else(|| {
+        let reason = format!(
+            "found no Intel CPU device, which is needed to build native code for x86-64; run `{}` to install its driver",
+            syclbin_toolchain::INSTALL_COMMAND
+        );
+        let available = devices.iter().map(Device::described).collect();
+        not_selected("cpu:intel", &reason, available)
+    })
 }
 
 /// Compiles a SPIR-V module for `device` with `clBuildProgram` options, and returns the code in the driver's format.
@@ -62,10 +58,6 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     if !imports.is_empty() {
         return Err(refused(format!("it uses undefined symbols: {imports}")));
     }
-    let context = device
-        .driver_device()
-        .shared_context()
-        .map_err(device.failed("creating a context"))?;
     let codes = code::portable(vec![spirv.into()], device.facts()).map_err(refused)?;
     let sources = codes.into_iter().map(|code| Source {
         code,
@@ -76,7 +68,8 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         },
     });
     let sources: Vec<Source<'_>> = sources.collect();
-    let program = context
+    let program = device
+        .context()?
         .build(&sources)
         .map_err(|error| refused(error.to_string()))?;
     program

@@ -8,28 +8,28 @@ use std::sync::{Mutex, PoisonError};
 use syclbin::__private::spirv::portable::has_debug_info;
 use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::__private::{failed_assert, listed, spirv};
-use syclbin::Image;
 use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
 use crate::backend::BuildOptions;
 use crate::backend::{Program, Source};
 use crate::launch::kernel::{ConstantsBuffer, max_range};
+use crate::load::constants::{self, Values};
 use crate::load::files::{Files, ImageIndex, Unit};
 use crate::load::native::{self, SavedOn};
-use crate::load::{code, constants, link, requirements};
+use crate::load::{code, link, requirements};
 use crate::log;
-use crate::module::global::{self, Variable};
+use crate::module::global::{self, Variable, Variables};
 use crate::module::save;
-use crate::program_cache::{self, Cache, Origin, Sharing};
+use crate::program_cache::{self, Origin};
 use crate::queue::Queue;
 
 pub(crate) struct Builder {
     pub(crate) queue: Queue,
     pub(crate) files: Files<'static>,
     /// The given values of specialization constants.
-    pub(crate) constants: Vec<(String, Vec<u8>)>,
+    pub(crate) constants: Values,
     /// The device globals of all programs.
-    variables: Mutex<Vec<Variable>>,
+    pub(crate) variables: Mutex<Variables>,
 }
 
 /// A part of a module that is built as one program.
@@ -79,23 +79,12 @@ struct Codes<'l> {
 }
 
 impl Builder {
-    pub(crate) fn new(
-        queue: &Queue,
-        files: Files<'static>,
-        constants: &[(String, Vec<u8>)],
-    ) -> Self {
-        Self {
-            queue: queue.clone(),
-            files,
-            constants: constants.to_vec(),
-            variables: Mutex::default(),
-        }
-    }
-
-    /// Returns the device globals of all programs built so far.
-    pub(crate) fn variables(&self) -> Vec<Variable> {
+    /// Returns the device global called `name`, if a program that has been built contains it.
+    pub(crate) fn variable(&self, name: &str) -> Option<Variable> {
         let variables = self.variables.lock();
-        variables.unwrap_or_else(PoisonError::into_inner).clone()
+        let variables = variables.unwrap_or_else(PoisonError::into_inner);
+        let mut variables = variables.values();
+        variables.find(|variable| variable.is_called(name)).cloned()
     }
 
     /// Returns a module of the loaded file, if it is valid.
@@ -126,19 +115,18 @@ impl Builder {
     }
 
     fn describe(&self, index: ImageIndex, origin: Origin, built: &BuiltProgram) -> String {
-        let native = self.files.image(index).is_ok_and(|(_, image)| image.native);
         let how = match origin {
-            Origin::Built if native => "the driver accepts this native code",
+            Origin::Built if self.files.image(index).native => {
+                "the driver accepts this native code"
+            }
             Origin::Built => "the driver compiles it",
             Origin::Cache => "the driver compiled it in an earlier run",
             Origin::Process => "the driver compiled it earlier",
         };
-        match built.members.get(1..) {
-            None | Some([]) => how.to_owned(),
-            Some(linked) => {
-                let linked = linked.iter().map(|index| self.files.name(*index));
-                format!("{how}, linked with {}", listed(linked))
-            }
+        let linked = built.members.iter().skip(1);
+        match listed(linked.map(|index| self.files.name(*index))) {
+            linked if linked.is_empty() => how.to_owned(),
+            linked => format!("{how}, linked with {linked}"),
         }
     }
 
@@ -162,7 +150,7 @@ impl Builder {
         let mut candidates = self.candidates(module, &Part::Code).into_iter();
         let is_alone = |index| match self.members(index) {
             Ok(members) if members.len() == 1 => {
-                Some(!self.files.bytes(index).is_some_and(has_debug_info))
+                Some(!has_debug_info(&self.files.image(index).bytes))
             }
             Ok(_) => Some(false),
             Err(_) => None,
@@ -206,28 +194,15 @@ impl Builder {
 
     /// Returns the image at `index` and the images that are linked into its program, if the device accepts them.
     fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
-        if self.is_native(index)? {
-            Ok(vec![index])
-        } else {
-            link::closure(&self.files, index)
-        }
-    }
-
-    /// Returns whether an image contains native code, which the driver does not compile.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the image is native code that the device does not accept.
-    fn is_native(&self, index: ImageIndex) -> Result<bool, String> {
         let facts = self.files.facts();
-        let (unit, image) = self.files.image(index)?;
+        let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !native::is_native(image, facts) {
-            return Ok(false);
+            return link::closure(&self.files, index);
         }
         let (metadata, sets) = (&unit.metadata, &unit.module.metadata);
         requirements::check(metadata, facts)?;
         native::check(image, metadata, sets, &self.constants, facts)?;
-        Ok(true)
+        Ok(vec![index])
     }
 
     fn build_image(
@@ -235,15 +210,10 @@ impl Builder {
         index: ImageIndex,
         part: &Part,
     ) -> Result<(BuiltProgram, Origin), String> {
-        let (unit, image) = self.files.image(index)?;
-        let native = self.is_native(index)?;
+        let (unit, image) = (self.files.unit(index), self.files.image(index));
         let members = self.members(index)?;
-        let Codes {
-            codes,
-            hidden,
-            unreached,
-            unfit,
-        } = if native {
+        let native = native::is_native(image, self.files.facts());
+        let code = if native {
             Codes {
                 codes: vec![Cow::Borrowed(&image.bytes)],
                 hidden: save::hidden_arguments(&unit.module.metadata),
@@ -252,39 +222,35 @@ impl Builder {
         } else {
             self.codes(&members, part)?
         };
-        let sources = members.iter().zip(codes);
+        let sources = members.iter().zip(code.codes);
         let sources = sources.map(|(index, code)| self.source(*index, code, native));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let context = self.queue.raw().context();
-        let built = match sources.as_slice() {
-            [source] if native => context.build_native(source).map(|p| (p, Origin::Built)),
-            _ => {
-                // Each module has its own variables, like a kernel bundle in SYCL, so programs with variables are not
-                // shared.
-                let mut globals = self.globals(&members);
-                let sharing = if globals.any(|(id, _)| !unreached.contains(id)) {
-                    Sharing::None
-                } else {
-                    Sharing::All
-                };
-                let cache = Cache::of_environment();
-                program_cache::get(&context, &sources, sharing, cache.as_ref())
-            }
+        let built = if native {
+            let built = context.build_native(&sources[0]);
+            built.map(|program| (program, Origin::Built))
+        } else {
+            // Each module has its own variables, like a kernel bundle in SYCL, so programs with variables are not
+            // shared.
+            let mut globals = self.globals(&members);
+            let shared = globals.all(|(id, _)| code.unreached.contains(id));
+            let cache = program_cache::of_environment();
+            program_cache::get(&context, &sources, shared, cache.as_ref())
         };
         let (program, origin) = built.map_err(|error| error.to_string())?;
-        if let Some(layout) = &hidden {
+        if let Some(layout) = &code.hidden {
             let queue = self.queue.raw();
             let added = queue.add_hidden_arguments(&program, layout.clone());
             added.map_err(|failure| failure.to_string())?;
         }
-        self.connect_variables(&program, &members, &unreached)?;
+        self.connect_variables(&program, &members, &code.unreached)?;
         let ranges = self.units(&members).map(|unit| unit.metadata.misc.id_range);
         let built = BuiltProgram {
             program,
-            constants: self.emulated_constants(image, unit)?,
-            unfit,
+            constants: self.emulated_constants(index)?,
+            unfit: code.unfit,
             id_range: ranges.min_by_key(|range| max_range(*range)).flatten(),
-            hidden,
+            hidden: code.hidden,
             members,
         };
         Ok((built, origin))
@@ -308,11 +274,8 @@ impl Builder {
     }
 
     /// Uploads the specialization constants of `image`, if its kernels read them from memory.
-    fn emulated_constants(
-        &self,
-        image: &Image<'_>,
-        unit: &Unit<'_>,
-    ) -> Result<Option<ConstantsBuffer>, String> {
+    fn emulated_constants(&self, index: ImageIndex) -> Result<Option<ConstantsBuffer>, String> {
+        let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !constants::are_emulated(image, &unit.metadata, self.files.facts()) {
             return Ok(None);
         }
@@ -321,10 +284,7 @@ impl Builder {
         buffer.transpose().map_err(|failure| failure.to_string())
     }
 
-    fn globals<'m>(
-        &'m self,
-        members: &'m [ImageIndex],
-    ) -> impl Iterator<Item = (&'m str, DeviceGlobal)> {
+    fn globals(&self, members: &[ImageIndex]) -> impl Iterator<Item = (&str, DeviceGlobal)> {
         let units = self.units(members);
         let globals = units.flat_map(|unit| unit.metadata.device_globals.iter());
         globals.map(|(name, global)| (without_run_prefix(name), *global))
@@ -333,14 +293,13 @@ impl Builder {
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
         let facts = self.files.facts();
         let codes = members.iter().map(|index| {
-            let (_, image) = self.files.image(*index)?;
-            let code: &[u8] = &image.bytes;
-            Ok(match part {
+            let code: &[u8] = &self.files.image(*index).bytes;
+            match part {
                 Part::Kernel(kernel) => trimmed(code, kernel),
                 Part::Native | Part::Code => Cow::Borrowed(code),
-            })
+            }
         });
-        let mut codes = codes.collect::<Result<Vec<Cow<'_, [u8]>>, String>>()?;
+        let mut codes: Vec<Cow<'_, [u8]>> = codes.collect();
         if facts.ptx.is_some() {
             return Ok(Codes {
                 codes,
@@ -377,11 +336,8 @@ impl Builder {
         })
     }
 
-    pub(crate) fn units<'m>(
-        &'m self,
-        members: &'m [ImageIndex],
-    ) -> impl Iterator<Item = &'m Unit<'static>> {
-        members.iter().filter_map(|index| self.files.unit(*index))
+    pub(crate) fn units(&self, members: &[ImageIndex]) -> impl Iterator<Item = &Unit<'static>> {
+        members.iter().map(|index| self.files.unit(*index))
     }
 
     /// Combines an image's `code`, in a form that the driver accepts, with its constants and build options. Native
@@ -392,7 +348,7 @@ impl Builder {
         mut code: Cow<'c, [u8]>,
         native: bool,
     ) -> Result<Source<'c>, String> {
-        let (unit, _) = self.files.image(index)?;
+        let unit = self.files.unit(index);
         let facts = self.files.facts();
         let held = &unit.metadata.specialization;
         let mut variables = Vec::new();

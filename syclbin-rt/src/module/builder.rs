@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options for loading a module: values of specialization constants, and files to link with it.
+#![allow(unsafe_code, reason = "loading code is unsafe")]
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -10,6 +12,7 @@ use syclbin::{State, Syclbin};
 use syclbin_toolchain::file;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::load::constants::Values;
 use crate::load::files::list_of_kernels;
 use crate::module::Module;
 use crate::module::stub::KernelInfo;
@@ -21,9 +24,9 @@ use crate::queue::Queue;
 #[must_use = "nothing is loaded until `load` is called"]
 pub struct ModuleBuilder<'q> {
     queue: &'q Queue,
-    values: Vec<(String, Vec<u8>)>,
+    values: Values,
     /// For each constant, by name: the byte offsets of the `bool`s in its value.
-    bools: Vec<(String, &'static [usize])>,
+    bools: BTreeMap<String, &'static [usize]>,
     linked: Vec<SourceFile<'q>>,
 }
 
@@ -40,7 +43,6 @@ impl Embedded {
     /// compiler output.
     #[doc(hidden)]
     #[must_use]
-    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self(bytes)
     }
@@ -62,8 +64,8 @@ impl<'q> ModuleBuilder<'q> {
     pub(crate) fn new(queue: &'q Queue) -> Self {
         Self {
             queue,
-            values: Vec::new(),
-            bools: Vec::new(),
+            values: Values::new(),
+            bools: BTreeMap::new(),
             linked: Vec::new(),
         }
     }
@@ -77,10 +79,8 @@ impl<'q> ModuleBuilder<'q> {
         name: impl Into<String>,
         value: T,
     ) -> Self {
-        let name = name.into();
-        self.values.retain(|(other, _)| *other != name);
         let bytes = bytemuck::bytes_of(&value).to_vec();
-        self.values.push((name, bytes));
+        self.values.insert(name.into(), bytes);
         self
     }
 
@@ -93,8 +93,7 @@ impl<'q> ModuleBuilder<'q> {
         value: T,
         bools: &'static [usize],
     ) -> Self {
-        self.bools.retain(|(other, _)| other != name);
-        self.bools.push((name.to_owned(), bools));
+        self.bools.insert(name.to_owned(), bools);
         self.specialization_constant(name, value)
     }
 
@@ -143,7 +142,6 @@ impl<'q> ModuleBuilder<'q> {
     /// # Safety
     ///
     /// The requirements of [`Module::load`] apply, for the linked files as well.
-    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
         self.read(SourceFile::Given(bytes))
     }
@@ -155,7 +153,6 @@ impl<'q> ModuleBuilder<'q> {
     /// The requirements of [`Module::load`] apply to each file that [`link`](Self::link) has added. Generated code adds
     /// only embedded files, for which [`Embedded::new`] guarantees them.
     #[doc(hidden)]
-    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(SourceFile::Embedded(file.0))
     }
@@ -167,7 +164,6 @@ impl<'q> ModuleBuilder<'q> {
     /// The requirements of [`load`](Self::load) apply. The kernels of the file must satisfy the contracts of safe
     /// stubs.
     #[doc(hidden)]
-    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_file_for(
         self,
         path: &Path,
@@ -188,7 +184,6 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// The requirements of [`load_file_for`](Self::load_file_for) apply.
     #[doc(hidden)]
-    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_bytes_for(
         self,
         bytes: &[u8],
@@ -201,15 +196,13 @@ impl<'q> ModuleBuilder<'q> {
 
     fn read(&self, file: SourceFile<'_>) -> Result<Module> {
         for (name, bools) in &self.bools {
-            let given = self.values.iter().find(|(other, _)| other == name);
-            let value = given.map_or(&[][..], |(_, value)| value);
+            let value = self.values.get(name).map_or(&[][..], Vec::as_slice);
             for &offset in *bools {
                 if let Some(&byte @ 2..) = value.get(offset) {
-                    let message = format_args!(
+                    return Err(Error::invalid(format_args!(
                         "byte {offset} of the value for specialization constant {name} is {byte}, but this byte is a \
                          `bool`; use 0 or 1"
-                    );
-                    return Err(Error::new(ErrorKind::InvalidArgument, message));
+                    )));
                 }
             }
         }
@@ -245,15 +238,10 @@ impl SourceFile<'_> {
 ///
 /// Fails if one of several files is an executable.
 pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
-    let (Some(file), [_, linked @ ..]) = (files.first(), files) else {
+    let is_executable = |file: &Syclbin<'_>| file.state() == Some(State::Executable);
+    let executable = files.iter().position(is_executable);
+    let Some(index) = executable.filter(|_| files.len() > 1) else {
         return Ok(());
-    };
-    let executable = |file: &Syclbin<'_>| file.state() == Some(State::Executable);
-    let is_executable = executable(file);
-    let index = match linked.iter().position(executable) {
-        _ if is_executable && !linked.is_empty() => 0,
-        Some(position) => position + 1,
-        None => return Ok(()),
     };
     let name = |(index, file): (usize, &Syclbin<'_>)| {
         let kernels = list_of_kernels(file.kernel_names());
@@ -263,14 +251,13 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
         }
     };
     let names: Vec<String> = files.iter().enumerate().map(name).collect();
-    let message = format_args!(
+    Err(Error::invalid(format_args!(
         "cannot link {} with {}: {} is an executable, which is already linked; load it without other files, or \
          compile its sources to an object (`Build::link_at_load`, `-fsyclbin=object`)",
         names[0],
         names[1..].join(" and "),
         names[index]
-    );
-    Err(Error::new(ErrorKind::InvalidArgument, message))
+    )))
 }
 
 /// Checks that `bytes` contains everything that the stubs `kernels`, which were generated from `embedded`, need.
@@ -281,12 +268,10 @@ fn check_stubs(
     embedded: Embedded,
     kernels: &[KernelInfo],
 ) -> Result<()> {
-    let file = signatures(bytes).map_err(|error| match path {
-        Some(path) => {
-            let message = format_args!("cannot read the SYCLBIN file {}", path.display());
-            Error::caused_by(ErrorKind::InvalidFile, message, error)
-        }
-        None => Error::file(error),
+    let name = path.map_or(String::new(), |path| format!(" {}", path.display()));
+    let file = signatures(bytes).map_err(|error| {
+        let message = format_args!("cannot read the SYCLBIN file{name}");
+        Error::caused_by(ErrorKind::InvalidFile, message, error)
     })?;
     let mut stubs = signatures(embedded.as_ref()).map_err(Error::file)?;
     let has_stub = |symbol: &str| kernels.iter().any(|kernel| kernel.symbol == symbol);
@@ -296,15 +281,11 @@ fn check_stubs(
         return Ok(());
     }
     let file = path.map_or("this SYCLBIN file".into(), Path::to_string_lossy);
-    let differences = differences.iter().map(ToString::to_string).collect();
+    let reasons = differences.iter().map(ToString::to_string).collect();
     let message = format_args!(
         "{file} does not match the kernels that this program was built with (compile both from the same sources)"
     );
-    Err(Error::listing(
-        ErrorKind::StubMismatch,
-        message,
-        differences,
-    ))
+    Err(Error::listing(ErrorKind::StubMismatch, message, reasons))
 }
 
 fn signatures(bytes: &[u8]) -> Result<Signatures, syclbin::Error> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device globals: variables of a module that keep their values between launches.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -12,7 +13,7 @@ use syclbin::__private::failed_assert;
 use syclbin::metadata::{DeviceGlobal, ModuleMetadata, without_run_prefix};
 
 use crate::backend::{Failure, HostSlice, Memory, Program, UsmKind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 use crate::queue::Queue;
 
 /// The maximum size of a value that [`Global::read`] returns, in bytes. Larger values might overflow the stack.
@@ -34,7 +35,7 @@ pub struct Global<T> {
 #[derive(Clone)]
 pub(crate) struct Variable {
     /// The unique identifier: the mangled name.
-    id: CString,
+    id: String,
     /// The name that the code uses for the variable, if the file records it. For a variable that is neither static nor
     /// in a namespace, this is the unmangled name.
     code_name: Option<String>,
@@ -43,6 +44,9 @@ pub(crate) struct Variable {
     size: usize,
     storage: Storage,
 }
+
+/// Device globals by their unique identifiers.
+pub(crate) type Variables = BTreeMap<String, Variable>;
 
 #[derive(Clone)]
 enum Storage {
@@ -54,20 +58,18 @@ enum Storage {
 }
 
 impl<T: Pod> Global<T> {
-    pub(crate) fn new(queue: &Queue, variable: &Variable) -> Result<Self> {
+    pub(crate) fn new(queue: &Queue, variable: Variable) -> Result<Self> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
-            let s = if variable.size == 1 { "" } else { "s" };
-            let message = format_args!(
-                "device global {} is {} byte{s} long, but the Rust type is {bytes}",
-                variable.name(),
-                variable.size
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            return Err(Error::invalid(format_args!(
+                "device global {} is {} long, but the Rust type is {bytes}",
+                variable.id,
+                counted(variable.size, "byte")
+            )));
         }
         Ok(Self {
             queue: queue.clone(),
-            variable: variable.clone(),
+            variable,
             value: PhantomData,
         })
     }
@@ -75,7 +77,7 @@ impl<T: Pod> Global<T> {
     /// Returns the unique identifier, which is the mangled name.
     #[must_use]
     pub fn name(&self) -> String {
-        self.variable.name()
+        self.variable.id.clone()
     }
 
     /// Reads the value, after all commands enqueued earlier on the module's queue.
@@ -153,7 +155,7 @@ impl<T: Pod> Global<T> {
     }
 
     fn failed(&self, failure: Failure, action: &str) -> Error {
-        let action = format!("{action} device global {}", self.name());
+        let action = format!("{action} device global {}", self.variable.id);
         Error::driver(failure, action, self.queue.device())
     }
 }
@@ -173,11 +175,7 @@ pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
 
 impl Variable {
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.id.as_bytes() == name.as_bytes() || self.code_name.as_deref() == Some(name)
-    }
-
-    pub(crate) fn name(&self) -> String {
-        self.id.to_string_lossy().into_owned()
+        self.id == name || self.code_name.as_deref() == Some(name)
     }
 }
 
@@ -192,13 +190,9 @@ pub(crate) fn connect(
     program: &Program,
     metadata: &ModuleMetadata,
     unreached: &BTreeSet<String>,
-    variables: &mut Vec<Variable>,
+    variables: &mut Variables,
 ) -> Result<(), String> {
     // Uses maps, because a hostile file may contain a hundred thousand variables.
-    let indices = variables.iter().enumerate();
-    let mut indices: BTreeMap<CString, usize> = indices
-        .map(|(index, variable)| (variable.id.clone(), index))
-        .collect();
     let code_names: BTreeMap<&str, &String> = (metadata.program.global_names.iter())
         .map(|(name, code_name)| (without_run_prefix(name), code_name))
         .collect();
@@ -208,30 +202,29 @@ pub(crate) fn connect(
             continue;
         }
         let fail = |reason: &dyn fmt::Display| format!("device global {id}: {reason}");
-        let with_nul = |_| fail(&"its name contains a NUL");
-        let c_id = CString::new(id).map_err(with_nul)?;
         let DeviceGlobal { size, image_scope } = *global;
         let size = size as usize;
         let code_name = code_names.get(id).copied();
-        let symbol = match code_name {
+        let name = match code_name {
             // CUDA looks up variables by their name in the code, and OpenCL by their unique identifier.
-            Some(name) if queue.device().facts().ptx.is_some() => CString::new(name.as_str()),
-            _ => Ok(c_id.clone()),
+            Some(name) if queue.device().facts().ptx.is_some() => name,
+            _ => id,
         };
-        let symbol = symbol.map_err(with_nul)?;
+        let symbol = CString::new(name).map_err(|_| fail(&"its name contains a NUL"))?;
         if id == failed_assert::VARIABLE {
             queue.watch_asserts(program, symbol);
             continue;
         }
-        let known = indices.get(&c_id);
-        let variable = match known.and_then(|index| variables.get_mut(*index)) {
-            Some(known) => {
-                if known.size != size || known.is_in_programs() != image_scope {
+        let variable = match variables.entry(id.to_owned()) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                let is_in_programs = matches!(known.storage, Storage::Programs(_));
+                if known.size != size || is_in_programs != image_scope {
                     return Err(fail(&"its descriptions in two modules differ"));
                 }
                 known
             }
-            None => {
+            Entry::Vacant(new) => {
                 let storage = if image_scope {
                     Storage::Programs(Vec::new())
                 } else {
@@ -250,18 +243,13 @@ pub(crate) fn connect(
                     initialized.map_err(|failure| fail(&failure))?;
                     Storage::Memory(memory)
                 };
-                indices.insert(c_id.clone(), variables.len());
-                variables.push(Variable {
-                    id: c_id.clone(),
+                new.insert(Variable {
+                    id: id.to_owned(),
                     code_name: code_name.cloned(),
                     symbol: symbol.clone(),
                     size,
                     storage,
-                });
-                let Some(last) = variables.last_mut() else {
-                    continue;
-                };
-                last
+                })
             }
         };
         match &mut variable.storage {
@@ -302,20 +290,13 @@ fn initialize(
     let start = 1 << rest.ilog2();
     let mut chunk = vec![0; size.min(CHUNK)];
     for offset in (0..size).step_by(CHUNK) {
-        let part = chunk.get_mut(..size.saturating_sub(offset).min(CHUNK));
-        let part = part.unwrap_or_default();
+        let part = &mut chunk[..CHUNK.min(size - offset)];
         raw.transfer_variable(program, symbol, start + offset, HostSlice::To(&mut *part))?;
         if part.iter().any(|byte| *byte != 0) {
             raw.write(memory, offset, part)?;
         }
     }
     Ok(())
-}
-
-impl Variable {
-    fn is_in_programs(&self) -> bool {
-        matches!(self.storage, Storage::Programs(_))
-    }
 }
 
 impl<T> Clone for Global<T> {
@@ -331,6 +312,6 @@ impl<T> Clone for Global<T> {
 impl<T> fmt::Debug for Global<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = std::any::type_name::<T>();
-        write!(f, "Global({}: {value})", self.variable.name())
+        write!(f, "Global({}: {value})", self.variable.id)
     }
 }

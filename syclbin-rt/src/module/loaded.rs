@@ -14,10 +14,11 @@ use crate::error::Result;
 use crate::launch::kernel::{Kernel, Symbol};
 use crate::load::code::{self, Code};
 use crate::load::files::{self, Unit, list_of_kernels};
-use crate::module::build::{Build, Builder, BuiltProgram, Part};
+use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
 
 /// An abstract module of the loaded file.
 pub(crate) struct LoadedModule {
+    builder: Arc<Builder>,
     pub(crate) index: usize,
     builds: Mutex<BTreeMap<Part, Slot>>,
     /// Whether each kernel is built separately; filled on demand.
@@ -30,8 +31,9 @@ pub(crate) struct LoadedModule {
 type Slot = Arc<OnceLock<Arc<Build>>>;
 
 impl LoadedModule {
-    pub(crate) fn new(index: usize) -> Self {
+    pub(crate) fn new(builder: &Arc<Builder>, index: usize) -> Self {
         Self {
+            builder: Arc::clone(builder),
             index,
             builds: Mutex::default(),
             divides: OnceLock::new(),
@@ -40,12 +42,12 @@ impl LoadedModule {
     }
 
     /// Returns the build of a part, building it first if necessary.
-    pub(crate) fn build(&self, builder: &Builder, part: &Part) -> Arc<Build> {
+    pub(crate) fn build(&self, part: &Part) -> Arc<Build> {
         // Created before the initialization, so that this thread does not sleep at the closed gate while it builds
         // a part that the exiting thread may need.
         let _guard = CallGuard::new();
         let slot = self.slot(part);
-        let build = slot.get_or_init(|| Arc::new(builder.build(self.index, part)));
+        let build = slot.get_or_init(|| Arc::new(self.builder.build(self.index, part)));
         Arc::clone(build)
     }
 
@@ -55,15 +57,16 @@ impl LoadedModule {
 
     fn slot(&self, part: &Part) -> Slot {
         let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
-        match builds.get(part) {
-            Some(slot) => Arc::clone(slot),
-            None => Arc::clone(builds.entry(part.clone()).or_default()),
-        }
+        Arc::clone(builds.entry(part.clone()).or_default())
     }
 
     /// Returns the part that contains a kernel's code.
-    fn part_of(&self, builder: &Builder, kernel: &str) -> Part {
-        let divides = || *self.divides.get_or_init(|| builder.divides(self.index));
+    fn part_of(&self, kernel: &str) -> Part {
+        let divides = || {
+            *self
+                .divides
+                .get_or_init(|| self.builder.divides(self.index))
+        };
         if self.built(&Part::Code).is_none() && divides() {
             Part::Kernel(kernel.to_owned())
         } else {
@@ -73,22 +76,17 @@ impl LoadedModule {
 
     /// Returns a kernel, built from native code if `native`, or else from other code. Returns `None` if no image of
     /// this kind can be built.
-    pub(crate) fn kernel(
-        &self,
-        builder: &Builder,
-        name: &str,
-        native: bool,
-    ) -> Option<Result<Kernel>> {
+    pub(crate) fn kernel(&self, name: &str, native: bool) -> Option<Result<Kernel>> {
         let part = if native {
             Part::Native
         } else {
-            self.part_of(builder, name)
+            self.part_of(name)
         };
-        let build = self.build(builder, &part);
-        let (unit, built) = (builder.unit(self.index)?, build.program.as_ref()?);
-        let symbol = symbol(builder, unit, built, name);
-        let (queue, constants) = (&builder.queue, built.constants.as_ref());
-        Some(Kernel::new(queue, &built.program, &symbol, constants))
+        let build = self.build(&part);
+        let (unit, built) = (self.builder.unit(self.index)?, build.program.as_ref()?);
+        let symbol = symbol(&self.builder, unit, built, name);
+        let (queue, constants) = (&self.builder.queue, built.constants.clone());
+        Some(Kernel::new(queue, &built.program, symbol, constants))
     }
 
     /// Returns the build of the complete program, if the driver has built it.
@@ -99,43 +97,52 @@ impl LoadedModule {
     }
 
     /// Returns whether the driver has accepted native code of this module, or might still accept it.
-    pub(crate) fn has_native(&self, builder: &Builder) -> bool {
-        match self.built(&Part::Native) {
-            Some(build) => build.program.is_some(),
-            None => (builder.preview(self.index, &Part::Native).iter())
-                .any(|(_, verdict)| verdict.is_ok()),
+    pub(crate) fn has_native(&self) -> bool {
+        let verdicts = self.verdicts(&Part::Native);
+        verdicts.iter().any(|(_, verdict)| verdict.is_ok())
+    }
+
+    /// Returns the verdicts on the images of a part, or predicts them if the part is not built yet.
+    fn verdicts(&self, part: &Part) -> Vec<Verdict> {
+        match self.built(part) {
+            Some(build) => build.verdicts.clone(),
+            None => self.builder.preview(self.index, part),
         }
     }
 
-    fn listed<'m>(&self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
-        let unit = builder.files.loaded().get(self.index);
+    fn listed(&self) -> impl Iterator<Item = &str> {
+        let unit = self.builder.files.loaded().get(self.index);
         unit.map(files::module)
             .into_iter()
             .flat_map(AbstractModule::kernel_names)
     }
 
-    pub(crate) fn kernels<'m>(&'m self, builder: &'m Builder) -> impl Iterator<Item = &'m str> {
-        let unlisted = match self.listed(builder).next() {
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = &str> {
+        let unlisted = match self.listed().next() {
             Some(_) => &[][..],
-            None => self.unlisted.get_or_init(|| self.find_kernels(builder)),
+            None => self.unlisted.get_or_init(|| self.find_kernels()),
         };
         let unlisted = unlisted.iter().map(String::as_str);
-        self.listed(builder).chain(unlisted)
+        self.listed().chain(unlisted)
     }
 
     /// Finds the kernels of a module if the file does not list them; DPC++ from before June 2025 does not write the
     /// list (intel/llvm#18970). If the module contains only native code, asks the driver.
-    fn find_kernels(&self, builder: &Builder) -> Vec<String> {
-        let Some(unit) = builder.unit(self.index) else {
+    fn find_kernels(&self) -> Vec<String> {
+        let Some(unit) = self.builder.unit(self.index) else {
             return Vec::new();
         };
-        let code = unit.codes(builder.files.facts()).iter().flatten().next();
+        let code = unit
+            .codes(self.builder.files.facts())
+            .iter()
+            .flatten()
+            .next();
         let mut names: Vec<String> = match code {
             Some(code) => code.kernels().into_iter().map(str::to_owned).collect(),
             None => {
-                let build = self.build(builder, &Part::Native);
+                let build = self.build(&Part::Native);
                 let program = build.program.as_ref();
-                let names = program.map(|built| built.program.kernel_names().unwrap_or_default());
+                let names = program.and_then(|built| built.program.kernel_names().ok());
                 names.unwrap_or_default()
             }
         };
@@ -144,35 +151,31 @@ impl LoadedModule {
     }
 
     /// Returns the current choice among the module's images. `native` is the file's native code.
-    pub(crate) fn choice(&self, builder: &Builder, native: &NativeCode<'_>) -> ImageChoice {
-        let other = native.module_of(builder, self);
-        self.choice_for(builder, &Part::Code, other)
+    pub(crate) fn choice(&self, native: &NativeCode<'_>) -> ImageChoice {
+        let other = native.module_of(self);
+        self.choice_for(&Part::Code, other)
     }
 
     /// Returns why none of the images can be used to run a kernel.
-    pub(crate) fn reasons(&self, builder: &Builder, kernel: &str) -> Vec<String> {
-        let part = self.part_of(builder, kernel);
-        self.explain(builder, &self.choice_for(builder, &part, None))
+    pub(crate) fn reasons(&self, kernel: &str) -> Vec<String> {
+        let part = self.part_of(kernel);
+        self.explain(&self.choice_for(&part, None))
     }
 
     /// Returns the known reasons why no image fits; empty if an image may still fit.
-    pub(crate) fn misfits(&self, builder: &Builder) -> Vec<String> {
-        let choice = self.choice_for(builder, &Part::Code, None);
+    pub(crate) fn misfits(&self) -> Vec<String> {
+        let choice = self.choice_for(&Part::Code, None);
         match choice.chosen {
             Some(_) => Vec::new(),
-            None => self.explain(builder, &choice),
+            None => self.explain(&choice),
         }
     }
 
-    fn choice_for(&self, builder: &Builder, code: &Part, other: Option<usize>) -> ImageChoice {
+    fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
         let mut verdicts = BTreeMap::new();
         let mut chosen = None;
         for part in [&Part::Native, code] {
-            let of_part = match self.built(part) {
-                Some(build) => build.verdicts.clone(),
-                None => builder.preview(self.index, part),
-            };
-            for (image, verdict) in of_part {
+            for (image, verdict) in self.verdicts(part) {
                 let verdict = match (verdict, other) {
                     (Err(reason), _) => reason,
                     (Ok(_), _) if chosen.is_some() => continue,
@@ -187,7 +190,7 @@ impl LoadedModule {
                 verdicts.insert(image, verdict);
             }
         }
-        let unit = builder.unit(self.index);
+        let unit = self.builder.unit(self.index);
         let images = unit.map_or(&[][..], |unit| &unit.module.images);
         let described = images.iter().enumerate().map(|(index, image)| {
             let needless = || {
@@ -199,7 +202,7 @@ impl LoadedModule {
         });
         ImageChoice {
             module: self.index,
-            kernels: list_of_kernels(self.listed(builder)),
+            kernels: list_of_kernels(self.listed()),
             chosen,
             images: described.collect(),
         }
@@ -207,10 +210,10 @@ impl LoadedModule {
 
     /// Returns the reason why each image was skipped. If the module is malformed or contains no images, returns this as
     /// the only reason.
-    fn explain(&self, builder: &Builder, choice: &ImageChoice) -> Vec<String> {
+    fn explain(&self, choice: &ImageChoice) -> Vec<String> {
         let module = format!("module {} ({})", choice.module, choice.kernels);
         if choice.images.is_empty() {
-            let reason = match builder.files.loaded().get(self.index) {
+            let reason = match self.builder.files.loaded().get(self.index) {
                 Some(Err(malformed)) => malformed.reason.to_string(),
                 _ => "it contains no images".to_owned(),
             };
@@ -226,6 +229,7 @@ impl LoadedModule {
 }
 
 /// The kernels and variables in native code that the driver accepts.
+#[derive(Default)]
 pub(crate) struct NativeCode<'m> {
     /// The kernels, with the indices of their modules.
     kernels: BTreeMap<&'m str, usize>,
@@ -234,16 +238,13 @@ pub(crate) struct NativeCode<'m> {
 
 impl<'m> NativeCode<'m> {
     /// Collects the native code of `modules`. Code that is not built yet is assumed to be acceptable.
-    pub(crate) fn new(builder: &'m Builder, modules: &'m [LoadedModule]) -> Self {
-        let mut native = Self {
-            kernels: BTreeMap::new(),
-            globals: BTreeSet::new(),
-        };
-        for module in modules.iter().filter(|module| module.has_native(builder)) {
-            for kernel in module.kernels(builder) {
+    pub(crate) fn new(modules: &'m [LoadedModule]) -> Self {
+        let mut native = Self::default();
+        for module in modules.iter().filter(|module| module.has_native()) {
+            for kernel in module.kernels() {
                 native.kernels.entry(kernel).or_insert(module.index);
             }
-            let unit = builder.unit(module.index);
+            let unit = module.builder.unit(module.index);
             let globals = unit.map(|unit| unit.metadata.device_globals.names());
             native.globals.extend(globals.into_iter().flatten());
         }
@@ -252,13 +253,14 @@ impl<'m> NativeCode<'m> {
 
     /// Returns the module that contains native code for a module's kernels, if native code covers all of its kernels
     /// and variables. Compilers put native code for some targets into a separate module.
-    pub(crate) fn module_of(&self, builder: &Builder, module: &LoadedModule) -> Option<usize> {
-        let globals = builder.unit(module.index)?.metadata.device_globals.names();
-        if !{ globals }.all(|name| self.globals.contains(name)) {
+    pub(crate) fn module_of(&self, module: &LoadedModule) -> Option<usize> {
+        let unit = module.builder.unit(module.index)?;
+        let mut globals = unit.metadata.device_globals.names();
+        if !globals.all(|name| self.globals.contains(name)) {
             return None;
         }
         let mut first = None;
-        for kernel in module.listed(builder) {
+        for kernel in module.listed() {
             let module = self.kernels.get(kernel)?;
             first = first.or(Some(*module));
         }
@@ -299,7 +301,10 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         other => unit.described().or(other),
     };
     Symbol {
-        eliminated: mask.map(|mask| mask.removed.clone()).unwrap_or_default(),
+        eliminated: mask
+            .map(|mask| mask.removed.clone())
+            .filter(|removed| removed.contains(&true))
+            .unwrap_or_default(),
         parameters: described
             .and_then(|code| code.takes(name))
             .unwrap_or_default(),

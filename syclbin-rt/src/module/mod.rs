@@ -18,8 +18,8 @@ pub(crate) mod watched_file;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use bytemuck::Pod;
@@ -30,7 +30,7 @@ use syclbin::metadata::without_run_prefix;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join, list};
 use crate::launch::kernel::{Kernel, no_kernel, unavailable};
-use crate::load::constants;
+use crate::load::constants::{self, Values};
 use crate::load::files::{Files, Unit};
 use crate::module::build::{Builder, Part};
 use crate::module::builder::{ModuleBuilder, SourceFile, check_states};
@@ -61,7 +61,7 @@ use crate::queue::Queue;
 pub struct Module(Arc<Inner>);
 
 struct Inner {
-    builder: Builder,
+    builder: Arc<Builder>,
     modules: Vec<LoadedModule>,
 }
 
@@ -82,7 +82,7 @@ impl Module {
     /// rest of the file may be damaged in any way.
     #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load(queue: &Queue, bytes: &[u8]) -> Result<Self> {
-        Self::read(queue, SourceFile::Given(bytes), &[], &[])
+        Self::read(queue, SourceFile::Given(bytes), &[], &Values::new())
     }
 
     /// Creates a builder, to set specialization constants or to link other files.
@@ -105,7 +105,7 @@ impl Module {
         queue: &Queue,
         file: SourceFile<'_>,
         linked: &[SourceFile<'_>],
-        given: &[(String, Vec<u8>)],
+        given: &Values,
     ) -> Result<Self> {
         let mut files = vec![file.parse().map_err(Error::file)?];
         for (index, file) in (1..).zip(linked) {
@@ -118,8 +118,15 @@ impl Module {
         let files = Files::new(files, queue.device().facts());
         let metadata = files.units().map(|unit| &unit.metadata);
         constants::check_given(given, metadata)?;
-        let modules = (0..files.loaded().len()).map(LoadedModule::new).collect();
-        let builder = Builder::new(queue, files, given);
+        let builder = Arc::new(Builder {
+            queue: queue.clone(),
+            files,
+            constants: given.clone(),
+            variables: Mutex::default(),
+        });
+        let modules = 0..builder.files.loaded().len();
+        let modules = modules.map(|index| LoadedModule::new(&builder, index));
+        let modules = modules.collect();
         let module = Self(Arc::new(Inner { builder, modules }));
         module.check_fit()?;
         Ok(module)
@@ -129,7 +136,7 @@ impl Module {
     fn check_fit(&self) -> Result<()> {
         let mut reasons = Vec::new();
         for module in &self.0.modules {
-            match module.misfits(&self.0.builder) {
+            match module.misfits() {
                 misfits if misfits.is_empty() => return Ok(()),
                 misfits => reasons.extend(misfits),
             }
@@ -154,29 +161,21 @@ impl Module {
     /// Fails if the file does not contain the kernel, if no image that contains the kernel can run on this device, or
     /// if the driver cannot build the kernel.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let builder = &self.0.builder;
         let Some((symbol, holders)) = self.find(name) else {
             let registered = self.registered().map(|(name, _)| name);
             return Err(no_kernel(name, self.kernel_names().chain(registered)));
         };
         // Compilers write a separate abstract module for each target, so several modules may contain the same
         // kernel. Native code is preferred, because it was compiled ahead of time for this device.
-        for native in [true, false] {
-            let mut kernels = holders
-                .iter()
-                .filter_map(|module| module.kernel(builder, &symbol, native));
-            if let Some(kernel) = kernels.next() {
-                return kernel;
-            }
-        }
-        let reasons = holders
-            .iter()
-            .map(|module| module.reasons(builder, &symbol));
-        Err(unavailable(
-            name,
-            self.queue().device(),
-            reasons.flatten().collect(),
-        ))
+        let kernel = [true, false].into_iter().find_map(|native| {
+            let mut holders = holders.iter();
+            holders.find_map(|module| module.kernel(&symbol, native))
+        });
+        kernel.unwrap_or_else(|| {
+            let reasons = holders.iter().flat_map(|module| module.reasons(&symbol));
+            let device = self.queue().device();
+            Err(unavailable(name, device, reasons.collect()))
+        })
     }
 
     /// Returns the device global called `name`. The name is either the unique identifier (the mangled name) or the
@@ -196,11 +195,10 @@ impl Module {
             .filter(|module| exists && builder.may_have(module.index, &is_global))
             .collect();
         self.build_modules(&modules);
-        let mut variables = builder.variables().into_iter();
-        if let Some(variable) = variables.find(|variable| variable.is_called(name)) {
-            return Global::new(self.queue(), &variable);
+        if let Some(variable) = builder.variable(name) {
+            return Global::new(self.queue(), variable);
         }
-        let reasons = modules.iter().flat_map(|module| module.misfits(builder));
+        let reasons = modules.iter().flat_map(|module| module.misfits());
         self.all_built(reasons.collect())?;
         let units = builder.files.units();
         let globals: BTreeSet<&str> = units
@@ -218,7 +216,7 @@ impl Module {
     /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let modules = self.0.modules.iter();
-        modules.flat_map(|module| module.kernels(&self.0.builder))
+        modules.flat_map(|module| module.kernels())
     }
 
     /// Returns the chosen image for each abstract module, with the reason. Builds nothing: until a module is built,
@@ -235,11 +233,9 @@ impl Module {
     /// # Ok::<(), syclbin_rt::Error>(())
     /// ```
     pub fn images(&self) -> impl Iterator<Item = ImageChoice> {
-        let Inner { builder, modules } = &*self.0;
-        let native = NativeCode::new(builder, modules);
-        modules
-            .iter()
-            .map(move |module| module.choice(builder, &native))
+        let native = NativeCode::new(&self.0.modules);
+        let modules = self.0.modules.iter();
+        modules.map(move |module| module.choice(&native))
     }
 
     /// Returns the state recorded in the file that the module was loaded from, if any.
@@ -249,7 +245,7 @@ impl Module {
     /// linked, so it cannot be linked with other files.
     #[must_use]
     pub fn state(&self) -> Option<State> {
-        self.0.builder.files.head()?.state()
+        self.0.builder.files.head().state()
     }
 
     /// Returns the registered names of kernels, with their symbols.
@@ -267,19 +263,16 @@ impl Module {
 
     /// Returns the symbol of the kernel `name`, and the modules that contain it.
     fn find(&self, name: &str) -> Option<(String, Vec<&LoadedModule>)> {
-        let registered = || {
-            self.registered()
-                .find(|(registered, _)| *registered == name)
-        };
-        let symbols: [&dyn Fn() -> Option<String>; 3] = [
-            &|| Some(name.to_owned()),
-            &|| Some(format!("{KERNEL_PREFIX}{name}")),
-            &|| Some(without_run_prefix(registered()?.1).to_owned()),
+        let mut registered = self.registered();
+        let registered = registered.find(|(registered, _)| *registered == name);
+        let symbols = [
+            Some(name.to_owned()),
+            Some(format!("{KERNEL_PREFIX}{name}")),
+            registered.map(|(_, symbol)| without_run_prefix(symbol).to_owned()),
         ];
-        symbols.iter().find_map(|symbol| {
-            let symbol = symbol()?;
+        symbols.into_iter().flatten().find_map(|symbol| {
             let has = |module: &&LoadedModule| {
-                let mut kernels = module.kernels(&self.0.builder);
+                let mut kernels = module.kernels();
                 kernels.any(|kernel| kernel == symbol)
             };
             let holders: Vec<_> = self.0.modules.iter().filter(has).collect();
@@ -325,19 +318,18 @@ impl Module {
     /// Fails if some kernels cannot run on the device. The error contains all reasons, with the driver's build logs.
     /// All other kernels are built.
     pub fn build(&self) -> Result<()> {
-        let builder = &self.0.builder;
         let modules = self.0.modules.iter();
-        let modules = modules.filter(|module| module.kernels(builder).next().is_some());
+        let modules = modules.filter(|module| module.kernels().next().is_some());
         let modules: Vec<_> = modules.collect();
         self.build_modules(&modules);
-        let native = NativeCode::new(builder, &self.0.modules);
+        let native = NativeCode::new(&self.0.modules);
         let mut reasons = Vec::new();
         for module in modules {
             if module.program().is_some() {
-                let kernels = module.kernels(builder).map(|name| self.kernel(name));
+                let kernels = module.kernels().map(|name| self.kernel(name));
                 reasons.extend(kernels.filter_map(|kernel| Some(kernel.err()?.to_string())));
-            } else if native.module_of(builder, module).is_none() {
-                reasons.extend(module.misfits(builder));
+            } else if native.module_of(module).is_none() {
+                reasons.extend(module.misfits());
             }
         }
         self.all_built(reasons)
@@ -368,38 +360,38 @@ impl Module {
     /// Builds all code of `modules`. Native code comes first, so that other code is built only for kernels without
     /// native code.
     pub(crate) fn build_modules(&self, modules: &[&LoadedModule]) {
-        let builder = &self.0.builder;
-        in_parallel(modules, |module| module.build(builder, &Part::Native));
-        let native = NativeCode::new(builder, &self.0.modules);
+        in_parallel(modules, |module| module.build(&Part::Native));
+        let native = NativeCode::new(&self.0.modules);
         let lacks_native = |module: &&&LoadedModule| {
-            module.program().is_none() && native.module_of(builder, module).is_none()
+            module.program().is_none() && native.module_of(module).is_none()
         };
         let others: Vec<_> = modules.iter().filter(lacks_native).collect();
-        in_parallel(&others, |module| module.build(builder, &Part::Code));
+        in_parallel(&others, |module| module.build(&Part::Code));
     }
 }
 
 /// Calls `run` with each item, on one thread per available processor.
-fn in_parallel<T: Sync, R: Send>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
+    let results: Vec<_> = items.iter().map(|_| OnceLock::new()).collect();
     let work = || {
-        let claimed = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let items = claimed.map_while(|index| Some((index, run(items.get(index)?))));
-        items.collect::<Vec<_>>()
-    };
-    let mut done = thread::scope(|scope| {
-        let others = 1..processors.min(items.len());
-        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for other in others {
-            match other.join() {
-                Ok(items) => done.extend(items),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((item, result)) = items.get(index).zip(results.get(index)) else {
+                break;
+            };
+            let _ = result.set(run(item));
         }
-        done
+    };
+    thread::scope(|scope| {
+        for _ in 1..processors.min(items.len()) {
+            scope.spawn(work);
+        }
+        work();
     });
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
+    results
+        .into_iter()
+        .filter_map(OnceLock::into_inner)
+        .collect()
 }

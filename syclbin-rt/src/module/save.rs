@@ -7,17 +7,16 @@ use std::collections::BTreeSet;
 use syclbin::__private::spirv::portable::lift::Layout;
 use syclbin::metadata::{MiscProperties, ModuleMetadata, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
-use syclbin::{AbstractModule, Container, Image, MergeError, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
-use crate::backend::Program;
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
+use crate::load::code;
+use crate::load::constants::{self, Values};
 use crate::load::files::{Unit, list_of_kernels};
 use crate::load::native::SavedOn;
-use crate::load::{code, constants};
 use crate::module::build::{Builder, BuiltProgram};
 use crate::module::{Inner, Module};
-use crate::queue::Queue;
 
 /// The target of native code that a runtime obtained from a driver. For any other target, the reference runtime would
 /// pass specialization constants in a hidden argument.
@@ -91,8 +90,11 @@ impl Module {
     pub fn to_syclbin_with(&self, others: &[&Self]) -> Result<Vec<u8>> {
         let first = self.executable()?;
         let others = others.iter().map(|other| other.executable());
-        let others = others.collect::<Result<Vec<_>>>()?;
-        to_vec(&syclbin::merge(first, others).map_err(unmergeable)?)
+        let merged = syclbin::merge(first, others.collect::<Result<Vec<_>>>()?);
+        to_vec(&merged.map_err(|error| {
+            let message = "cannot save the modules in one file";
+            Error::caused_by(ErrorKind::InvalidArgument, message, error)
+        })?)
     }
 
     /// Saves the module as a SYCLBIN file in the given state.
@@ -119,13 +121,16 @@ impl Module {
     /// For an executable, fails for the same reasons as [`to_syclbin`](Self::to_syclbin). In other states, fails if a
     /// module contains only native code, or if the file does not record the default of a constant that was set.
     pub fn to_syclbin_in(&self, state: State) -> Result<Vec<u8>> {
-        match state {
-            State::Executable => self.to_syclbin(),
-            _ => {
-                let builder = &self.0.builder;
-                code_to_vec(builder.files.whole(), &builder.constants, state)
-            }
+        if state == State::Executable {
+            return self.to_syclbin();
         }
+        let builder = &self.0.builder;
+        let saved = with_code(builder.files.whole(), &builder.constants, state);
+        let saved = saved.map_err(|reason| {
+            let message = format_args!("cannot save the module in state {state}: {reason}");
+            Error::invalid(message)
+        })?;
+        to_vec(&saved)
     }
 
     /// Returns the module with native code, building it first if necessary.
@@ -133,9 +138,8 @@ impl Module {
         let Inner { builder, modules } = &*self.0;
         self.build_modules(&modules.iter().collect::<Vec<_>>());
         let facts = builder.queue.device().facts();
-        let head = builder.files.head();
         let mut file = Syclbin {
-            global: head.map(|head| head.global.clone()).unwrap_or_default(),
+            global: builder.files.head().global.clone(),
             ..Syclbin::default()
         };
         let state = Value::U32(State::Executable.number());
@@ -143,23 +147,22 @@ impl Module {
         let context = builder.queue.raw().context();
         let mut first = None;
         for module in modules {
-            let Some(build) = module.program() else {
+            let build = module.program();
+            let Some(built) = build.as_ref().and_then(|build| build.program.as_ref()) else {
                 continue;
             };
-            let Some(built) = &build.program else {
-                continue;
-            };
-            let code = binary(&built.program, &builder.queue, module.index)?;
+            let reading = format_args!("reading the native code of module {}", module.index);
+            let failed = builder.queue.device().failed(reading);
+            let code = built.program.binary().map_err(failed)?;
             if let Some(processor) = context.processor_of(&code) {
                 let (first_module, of_first) = *first.get_or_insert((module.index, processor));
                 if processor != of_first {
-                    let message = format_args!(
+                    return Err(Error::invalid(format_args!(
                         "cannot save modules {first_module} and {} together: they are native code for different \
                          processors, because other native code was loaded between them, and Intel's CPU driver \
                          rejects such a file; save them in a process that has not loaded other native code",
                         module.index
-                    );
-                    return Err(Error::new(ErrorKind::InvalidArgument, message));
+                    )));
                 }
             }
             let mut metadata = properties(builder, built);
@@ -253,15 +256,12 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
     let values = other.set_values.as_ref().unwrap_or(defaults);
     // Malformed metadata was rejected earlier.
     for (name, place) in other.layout().unwrap_or_default().iter() {
-        let bytes = |blob: &Vec<u8>| {
-            blob.get(place.start..)?
-                .get(..place.size)
-                .map(<[u8]>::to_vec)
-        };
         let (None, Some(parts)) = (all.constants.get(name), other.constants.get(name)) else {
             continue;
         };
-        let (Some(default), Some(value)) = (bytes(defaults), bytes(values)) else {
+        let [default, value] =
+            [defaults, values].map(|blob| constants::part(blob, place.start, place.size));
+        let (Some(default), Some(value)) = (default, value) else {
             continue;
         };
         let all_defaults = all.defaults.get_or_insert_default();
@@ -278,14 +278,13 @@ fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConsta
 fn set_values(
     sets: &mut PropertySets<'static>,
     mut specialization: SpecializationConstants,
-    given: &[(String, Vec<u8>)],
+    given: &Values,
 ) {
     let Some(values) = constants::blob(given, &specialization) else {
         return;
     };
-    let is_given = given
-        .iter()
-        .any(|(name, _)| specialization.constants.get(name).is_some());
+    let mut given = given.keys();
+    let is_given = given.any(|name| specialization.constants.get(name).is_some());
     let is_set = is_given || specialization.set_values.is_some();
     specialization.set_values = is_set.then_some(values);
     specialization.write(sets);
@@ -299,19 +298,6 @@ fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
     })
 }
 
-fn unmergeable(error: MergeError) -> Error {
-    let message = "cannot save the modules in one file";
-    Error::caused_by(ErrorKind::InvalidArgument, message, error)
-}
-
-fn binary(program: &Program, queue: &Queue, module: usize) -> Result<Vec<u8>> {
-    program.binary().map_err(
-        queue
-            .device()
-            .failed(format_args!("reading the native code of module {module}")),
-    )
-}
-
 /// Returns a device's native code as an image. With `emulated`, its kernels receive specialization constants in a
 /// hidden argument.
 fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
@@ -323,35 +309,23 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
         DeviceKind::Gpu if emulated => GPU_TARGET,
         _ => TARGET,
     };
-    Image::native(&architecture(facts), target, code)
-}
-
-/// Returns the name of the device's architecture, or else the device name, for human readers.
-fn architecture(facts: &Facts) -> String {
-    match facts.architecture {
+    // Human readers get the device name if the architecture is unknown.
+    let architecture = match facts.architecture {
         Some(architecture) => architecture.to_string(),
         None => facts.name.clone(),
-    }
+    };
+    Image::native(&architecture, target, code)
 }
 
 /// Returns the modules of `files` as a file in the input or object state. The first file is the loaded file, and
 /// `constants` are the given values of specialization constants.
-fn code_to_vec(
-    files: Vec<Syclbin<'static>>,
-    constants: &[(String, Vec<u8>)],
-    state: State,
-) -> Result<Vec<u8>> {
-    let saved = with_code(files, constants, state);
-    let saved = saved.map_err(|reason| {
-        let message = format_args!("cannot save the module in state {state}: {reason}");
-        Error::new(ErrorKind::InvalidArgument, message)
-    })?;
-    to_vec(&saved)
-}
-
+///
+/// # Errors
+///
+/// Returns the reason as text.
 fn with_code<'a>(
     files: Vec<Syclbin<'a>>,
-    constants: &[(String, Vec<u8>)],
+    constants: &Values,
     state: State,
 ) -> Result<Syclbin<'a>, String> {
     if !matches!(state, State::Input | State::Object) {
@@ -403,14 +377,14 @@ fn is_code(image: &Image<'_>) -> bool {
 
 fn with_values<'a>(
     module: AbstractModule<'a>,
-    constants: &[(String, Vec<u8>)],
+    constants: &Values,
 ) -> Result<AbstractModule<'a>, String> {
     // The loader skips modules with malformed metadata, so there are no values to record.
     let Ok(metadata) = ModuleMetadata::read(&module.metadata) else {
         return Ok(module);
     };
     let held = metadata.specialization;
-    let mut given = constants.iter().map(|(name, _)| name);
+    let mut given = constants.keys();
     let Some(name) = given.find(|name| held.constants.get(name).is_some()) else {
         return Ok(module);
     };
@@ -444,7 +418,8 @@ mod tests {
     ) -> std::result::Result<Vec<usize>, String> {
         let mut file = Syclbin::new(from);
         file.modules = modules;
-        let saved = with_code(vec![file], &[], state).map_err(|error| error.to_string())?;
+        let saved =
+            with_code(vec![file], &Values::new(), state).map_err(|error| error.to_string())?;
         assert_eq!(saved.state(), Some(state));
         Ok(saved
             .modules

@@ -47,23 +47,15 @@ impl StubKernel {
         // Created before the initialization, so that this thread does not sleep at the closed gate while it
         // initializes a kernel that the exiting thread may need.
         let _guard = CallGuard::new();
-        let Inner {
-            module,
-            symbol,
-            kernel,
-        } = &*self.0;
-        kernel.get_or_init(|| module.kernel(symbol))
+        let inner = &*self.0;
+        (inner.kernel).get_or_init(|| inner.module.kernel(inner.symbol))
     }
 }
 
 impl fmt::Debug for StubKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "StubKernel({} on {})",
-            self.0.symbol,
-            self.0.module.queue().device()
-        )
+        let (symbol, device) = (self.0.symbol, self.0.module.queue().device());
+        write!(f, "StubKernel({symbol} on {device})")
     }
 }
 

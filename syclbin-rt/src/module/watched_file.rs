@@ -72,11 +72,8 @@ impl<F> WatchedFile<F> {
         F: FnMut(&Path) -> Result<T, E>,
     {
         let now = stamp(&self.path);
-        if self
-            .loaded
-            .as_ref()
-            .is_some_and(|loaded| now.is_none() || *loaded == now)
-        {
+        let is_current = |loaded: &Option<String>| now.is_none() || *loaded == now;
+        if self.loaded.as_ref().is_some_and(is_current) {
             return Ok(None);
         }
         // Recorded before loading, so that changes from here on trigger another load.

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use crate::backend::event::{Completion, Profile};
 use crate::backend::failure::Failure;
 use crate::backend::{self, WaitList};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};
 
@@ -95,8 +95,8 @@ impl Event {
     /// Fails if the command, or a command that it waited for, failed on the device. Not all drivers report the latter:
     /// Intel's CPU driver (2026.2) reports it only to an `.await` that started before the command ended.
     ///
-    /// Returns [`ErrorKind::Assert`] if an assert in a kernel on the queue failed. If kernels on the queue contain
-    /// asserts, this function waits for all commands on the queue, as does `.await`.
+    /// Returns [`ErrorKind::Assert`](crate::ErrorKind::Assert) if an assert in a kernel on the queue failed. If kernels
+    /// on the queue contain asserts, this function waits for all commands on the queue, as does `.await`.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for an event", 0);
         self.raw.wait().map_err(|failure| self.failed(failure))?;
@@ -129,16 +129,15 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if the queue was created without
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the queue was created without
     /// [`QueueOptions::profiling`](crate::QueueOptions::profiling). Also fails for the same reasons as [`Event::wait`].
     pub fn profile(&self) -> Result<Profile> {
         if !self.queue().options().profiling {
-            let message = format_args!(
+            return Err(Error::invalid(format_args!(
                 "no times were recorded while {}; create the queue with \
                  Device::queue_with(QueueOptions::new().profiling())",
                 self.what
-            );
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
+            )));
         }
         self.wait()?;
         let times = self.raw.profile();
@@ -155,15 +154,6 @@ impl Event {
             ended.map_err(|failure| self.failed(failure))?;
             self.queue().check_asserts()
         })
-    }
-
-    /// Describes why a command on `queue` cannot wait for this event, which is at position `index` of the list.
-    fn foreign(&self, index: usize, queue: &Queue) -> String {
-        let (device, queue) = (self.queue().device(), queue.device());
-        format!(
-            "cannot wait for event {index} ({}): it is on {device}, but the queue is on {queue}",
-            self.what
-        )
     }
 
     pub(crate) fn raw(&self) -> &backend::Event {
@@ -491,10 +481,13 @@ impl Queue {
         for (index, event) in events.iter().enumerate() {
             let of_event = event.queue().raw();
             if of_event.context_address() != queue.context_address() {
-                let problem = event.foreign(index, self);
+                let (device, own, what) = (event.queue().device(), self.device(), &event.what);
+                let problem = format!(
+                    "cannot wait for event {index} ({what}): it is on {device}, but the queue is on {own}"
+                );
                 return Err(match kernel {
                     Some(kernel) => Error::launch(kernel, problem),
-                    None => Error::new(ErrorKind::InvalidArgument, problem),
+                    None => Error::invalid(problem),
                 });
             }
             // Commands on another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).

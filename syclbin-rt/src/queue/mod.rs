@@ -8,7 +8,7 @@ mod out_of_order_tests;
 use std::ffi::CString;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
@@ -67,14 +67,13 @@ impl Device {
     /// Returns [`ErrorKind::Unsupported`] if the device does not support such queues.
     /// Also fails for the same reasons as [`Device::queue`].
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
-        Queue::new(self, options)
+        Queue::in_context(self, self.context()?, options)
     }
 }
 
 /// Fails if `SYCLBIN_GUARD` has an invalid value, or is set but does not work on the device.
 fn check_guard(device: &Device) -> Result<()> {
-    let guard =
-        guard::requested().map_err(|problem| Error::new(ErrorKind::InvalidArgument, problem))?;
+    let guard = guard::requested().map_err(Error::invalid)?;
     if guard.is_some() && !device.facts().guards_buffers {
         let message = format_args!(
             "SYCLBIN_GUARD works only with Intel's CPU device on Linux, not with {device}; unset it, or select another \
@@ -86,14 +85,6 @@ fn check_guard(device: &Device) -> Result<()> {
 }
 
 impl Queue {
-    pub(crate) fn new(device: &Device, options: QueueOptions) -> Result<Self> {
-        let context = device
-            .driver_device()
-            .shared_context()
-            .map_err(device.failed("creating a context"))?;
-        Self::in_context(device, context, options)
-    }
-
     pub(crate) fn in_context(
         device: &Device,
         context: backend::Context,
@@ -101,14 +92,12 @@ impl Queue {
     ) -> Result<Self> {
         trace::apply_settings();
         check_guard(device)?;
-        let mut driver_options = options;
-        if options != QueueOptions::new() || trace::needs_times() {
-            let abilities = device.facts().queues;
-            if let Some((what, needs)) = options.beyond(abilities) {
-                return Err(Error::unsupported(what, needs, device));
-            }
-            driver_options.profiling |= trace::needs_times() && abilities.profiling;
+        let abilities = device.facts().queues;
+        if let Some((what, needs)) = options.beyond(abilities) {
+            return Err(Error::unsupported(what, needs, device));
         }
+        let mut driver_options = options;
+        driver_options.profiling |= trace::needs_times() && abilities.profiling;
         let raw = context
             .new_queue(driver_options)
             .map_err(device.failed("creating a queue"))?;
@@ -203,6 +192,12 @@ struct Asserts {
     programs: Mutex<Vec<Arc<Asserting>>>,
 }
 
+impl Asserts {
+    fn programs(&self) -> MutexGuard<'_, Vec<Arc<Asserting>>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A program whose kernels contain asserts.
 pub(crate) struct Asserting {
     program: Program,
@@ -226,9 +221,7 @@ impl Queue {
             return;
         }
         let asserts = &self.0.asserts;
-        let programs = asserts.programs.lock();
-        let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
-        programs.push(Arc::new(Asserting {
+        asserts.programs().push(Arc::new(Asserting {
             program: program.clone(),
             symbol,
             launched: AtomicBool::new(false),
@@ -242,12 +235,8 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return None;
         }
-        let programs = asserts.programs.lock();
-        let programs = programs.unwrap_or_else(PoisonError::into_inner);
-        let known = programs
-            .iter()
-            .find(|known| Arc::ptr_eq(&known.program, program));
-        known.cloned()
+        let is_known = |known: &&Arc<Asserting>| Arc::ptr_eq(&known.program, program);
+        asserts.programs().iter().find(is_known).cloned()
     }
 
     /// Waits for all commands on the queue if any kernel with asserts has been launched since the last check. Returns
@@ -259,8 +248,7 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return Ok(());
         }
-        let programs = asserts.programs.lock();
-        let mut programs = programs.unwrap_or_else(PoisonError::into_inner);
+        let mut programs = asserts.programs();
         let mut first = Ok(None);
         programs.retain(|asserting| {
             // The next call reports the other failures.
@@ -273,8 +261,7 @@ impl Queue {
             }
             is_used
         });
-        let exist = !programs.is_empty();
-        asserts.exist.store(exist, Ordering::Release);
+        asserts.exist.store(!programs.is_empty(), Ordering::Release);
         match first.map_err(self.device().failed("reading failed asserts"))? {
             None => Ok(()),
             Some(failed) => Err(Error::assert(failed, self.device())),
@@ -283,16 +270,15 @@ impl Queue {
 
     /// Reads a program's record after all earlier commands, and clears it for the next failure.
     fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
-        let Asserting {
-            program, symbol, ..
-        } = asserting;
+        let transfer = |host: HostSlice<'_>| {
+            let queue = self.raw();
+            queue.transfer_variable(&asserting.program, &asserting.symbol, 0, host)
+        };
         let mut bytes = [0; SIZE];
-        self.raw()
-            .transfer_variable(program, symbol, 0, HostSlice::To(&mut bytes))?;
+        transfer(HostSlice::To(&mut bytes))?;
         let failed = FailedAssert::read(&bytes);
         if failed.is_some() {
-            self.raw()
-                .transfer_variable(program, symbol, 0, HostSlice::From(&[0; SIZE]))?;
+            transfer(HostSlice::From(&[0; SIZE]))?;
         }
         Ok(failed)
     }

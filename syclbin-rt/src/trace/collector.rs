@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::backend;
 use crate::backend::gate::CallGuard;
 use crate::device::Device;
+use crate::trace::Class;
 use crate::trace::statistics::Statistics;
-use crate::trace::{Call, Class};
 
 /// The maximum number of stored slices, which all active traces share. More would take over 100 MB. The statistics are
 /// not limited.
@@ -24,10 +24,11 @@ static COLLECTOR: Mutex<Collector> = Mutex::new(Collector::new());
 
 pub(super) struct Collector {
     /// The number of active traces. Slices are stored only while a trace is active.
-    traces: usize,
+    pub(super) traces: usize,
     /// Whether to print the table when the process exits.
     pub(super) prints: bool,
-    pending: Vec<Pending>,
+    /// Commands whose times the device has not reported yet.
+    pending: Vec<(Slice, backend::Event)>,
     pub(super) slices: Vec<Slice>,
     /// The number of slices dropped because of the limit.
     pub(super) left_out: usize,
@@ -41,11 +42,6 @@ pub(super) struct Clock {
     /// The nanoseconds to add to a device time to get the host time. The host reads its clock after a command has been
     /// queued, so of all commands, the one with the smallest difference gives the most accurate offset.
     pub(super) offset: Option<i128>,
-}
-
-struct Pending {
-    slice: Slice,
-    event: backend::Event,
 }
 
 /// A recorded command or call.
@@ -107,10 +103,6 @@ impl Collector {
         Some(act(&mut collector))
     }
 
-    pub(super) fn begin(&mut self) {
-        self.traces += 1;
-    }
-
     /// Unregisters a trace. Drops the slices if no trace remains.
     pub(super) fn end(&mut self) {
         self.traces = self.traces.saturating_sub(1);
@@ -120,76 +112,40 @@ impl Collector {
         }
     }
 
-    /// Records a command that was enqueued at `now`.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one slice")]
-    pub(super) fn command(
-        &mut self,
-        device: &Device,
-        queue: u32,
-        class: Class,
-        name: &str,
-        bytes: usize,
-        event: &backend::Event,
-        now: u64,
-    ) {
+    /// Records a command that was enqueued.
+    pub(super) fn command(&mut self, slice: Slice, event: &backend::Event) {
         // Without an owned event, the times cannot be queried, so the command is not recorded.
         let Ok(event) = event.shared() else { return };
-        let device = self.device(device);
-        let track = Track::Queue { device, queue };
-        let slice = Slice {
-            track,
-            class,
-            name: name.into(),
-            bytes,
-            begun: now,
-            state: State::Unfinished,
-        };
-        self.pending.push(Pending { slice, event });
+        self.pending.push((slice, event));
         if self.pending.len().is_multiple_of(AT_ONCE) {
             self.harvest(Unfinished::Keep);
         }
     }
 
-    /// Records a call that blocked its thread until `ended`.
-    pub(super) fn call(&mut self, call: &Call, ended: u64) {
-        let slice = Slice {
-            track: Track::Thread(thread_number()),
-            class: call.class,
-            name: call.name.into(),
-            bytes: call.bytes,
-            begun: call.begun,
-            state: State::Ended {
-                started: call.begun,
-                ended,
-            },
-        };
-        self.keep(slice);
-    }
-
     /// Records the pending commands that have ended, with their times. With [`Unfinished::Include`], also records those
     /// that are still running.
     pub(super) fn harvest(&mut self, unfinished: Unfinished) {
-        for mut pending in std::mem::take(&mut self.pending) {
-            pending.slice.state = match pending.event.is_complete() {
+        for (mut slice, event) in std::mem::take(&mut self.pending) {
+            slice.state = match event.is_complete() {
                 Ok(false) if unfinished == Unfinished::Keep => {
-                    self.pending.push(pending);
+                    self.pending.push((slice, event));
                     continue;
                 }
                 Ok(false) => State::Unfinished,
                 Err(_) => State::Failed,
-                Ok(true) => self.times(&pending),
+                Ok(true) => self.times(&slice, &event),
             };
-            self.keep(pending.slice);
+            self.keep(slice);
         }
     }
 
-    fn times(&mut self, pending: &Pending) -> State {
-        let Ok(times) = pending.event.profile() else {
+    fn times(&mut self, slice: &Slice, event: &backend::Event) -> State {
+        let Ok(times) = event.profile() else {
             return State::Untimed;
         };
-        if let Track::Queue { device, .. } = pending.slice.track {
+        if let Track::Queue { device, .. } = slice.track {
             let queued = times.queued.as_nanos().cast_signed();
-            let offset = i128::from(pending.slice.begun) - queued;
+            let offset = i128::from(slice.begun) - queued;
             let known = &mut self.devices[device].offset;
             *known = Some(known.map_or(offset, |known| known.min(offset)));
         }
@@ -200,7 +156,8 @@ impl Collector {
         }
     }
 
-    fn keep(&mut self, slice: Slice) {
+    /// Records a slice that has ended.
+    pub(super) fn keep(&mut self, slice: Slice) {
         self.statistics.add(&slice);
         if self.traces == 0 {
             return;
@@ -213,18 +170,18 @@ impl Collector {
     }
 
     /// Returns the index of `device`, adding it if necessary.
-    fn device(&mut self, device: &Device) -> usize {
-        let known = self
-            .devices
-            .iter()
-            .position(|clock| clock.device == *device);
-        known.unwrap_or_else(|| {
-            self.devices.push(Clock {
-                device: device.clone(),
-                offset: None,
-            });
-            self.devices.len() - 1
-        })
+    pub(super) fn device(&mut self, device: &Device) -> usize {
+        let mut clocks = self.devices.iter();
+        clocks
+            .position(|clock| clock.device == *device)
+            .unwrap_or_else(|| {
+                let device = device.clone();
+                self.devices.push(Clock {
+                    device,
+                    offset: None,
+                });
+                self.devices.len() - 1
+            })
     }
 }
 
@@ -244,7 +201,7 @@ fn lock() -> Option<MutexGuard<'static, Collector>> {
 }
 
 /// Returns this thread's number, or 0 while the thread is exiting.
-fn thread_number() -> u32 {
+pub(super) fn thread_number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     thread_local! {
         static NUMBER: Cell<u32> = const { Cell::new(0) };

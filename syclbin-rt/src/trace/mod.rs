@@ -49,10 +49,10 @@ use std::time::Instant;
 use crate::backend::{self, gate};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use collector::{Collector, Unfinished};
+use collector::{Collector, Slice, State, Track, Unfinished, thread_number};
 
 /// The kind of a recorded command or call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     Kernel,
     /// Copies or fills memory.
@@ -101,9 +101,18 @@ pub(crate) fn command(
     #[cfg(feature = "tracing")]
     ::tracing::trace!(target: TARGET, name, bytes, queue, "enqueued");
     if needs_times() {
-        let now = now();
+        let begun = now();
         Collector::with(|collector| {
-            collector.command(device, queue, class, name, bytes, event, now);
+            let device = collector.device(device);
+            let slice = Slice {
+                track: Track::Queue { device, queue },
+                class,
+                name: name.into(),
+                bytes,
+                begun,
+                state: State::Unfinished,
+            };
+            collector.command(slice, event);
         });
     }
 }
@@ -112,28 +121,22 @@ pub(crate) fn command(
 #[must_use = "the call ends when this is dropped"]
 pub(crate) struct Span {
     /// `None` if no trace or table is being recorded.
-    call: Option<Call>,
+    call: Option<Slice>,
     #[cfg(feature = "tracing")]
     _entered: Option<::tracing::span::EnteredSpan>,
-}
-
-struct Call {
-    class: Class,
-    name: &'static str,
-    bytes: usize,
-    /// The start, in nanoseconds as returned by [`now`].
-    begun: u64,
 }
 
 /// Records a call that starts now and ends when the result is dropped.
 #[inline]
 pub(crate) fn span(class: Class, name: &'static str, bytes: usize) -> Span {
     Span {
-        call: needs_times().then(|| Call {
+        call: needs_times().then(|| Slice {
+            track: Track::Thread(thread_number()),
             class,
-            name,
+            name: name.into(),
             bytes,
             begun: now(),
+            state: State::Unfinished,
         }),
         #[cfg(feature = "tracing")]
         _entered: has_subscriber().then(|| entered(class, name, bytes)),
@@ -153,7 +156,7 @@ impl Span {
     /// Changes the name in traces and tables, once the outcome of the call is known.
     pub(crate) fn rename(&mut self, name: &'static str) {
         if let Some(call) = &mut self.call {
-            call.name = name;
+            call.name = name.into();
         }
     }
 }
@@ -161,9 +164,12 @@ impl Span {
 impl Drop for Span {
     #[inline]
     fn drop(&mut self) {
-        if let Some(call) = self.call.take() {
-            let ended = now();
-            Collector::with(|collector| collector.call(&call, ended));
+        if let Some(mut call) = self.call.take() {
+            call.state = State::Ended {
+                started: call.begun,
+                ended: now(),
+            };
+            Collector::with(|collector| collector.keep(call));
         }
     }
 }
@@ -186,7 +192,7 @@ pub fn start(path: impl AsRef<Path>) -> Trace {
 
 fn begin(path: PathBuf, begun: u64) -> Trace {
     RECORDERS.fetch_add(1, Ordering::Relaxed);
-    Collector::with(Collector::begin);
+    Collector::with(|collector| collector.traces += 1);
     Trace {
         path,
         begun,

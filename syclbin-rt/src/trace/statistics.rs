@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Statistics: counts and times, grouped by name.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,14 +9,13 @@ use crate::trace::Class;
 use crate::trace::collector::{Slice, State, Track};
 
 /// The rows of all tables: one per kernel, and one per kind of copy, wait, and compiling or loading a program.
-pub(super) struct Statistics {
-    rows: Vec<Row>,
-}
+pub(super) struct Statistics(BTreeMap<RowKey, Row>);
 
+/// What a row counts: a class, a name, and whether the times are those of a device.
+type RowKey = (Class, Box<str>, bool);
+
+#[derive(Default)]
 struct Row {
-    class: Class,
-    name: Box<str>,
-    on_device: bool,
     count: u64,
     /// The number of slices that failed, did not finish, or were not timed.
     without_times: u64,
@@ -26,28 +26,13 @@ struct Row {
 
 impl Statistics {
     pub(super) const fn new() -> Self {
-        Self { rows: Vec::new() }
+        Self(BTreeMap::new())
     }
 
     pub(super) fn add(&mut self, slice: &Slice) {
         let on_device = matches!(slice.track, Track::Queue { .. });
-        let known = self.rows.iter().position(|row| {
-            row.class == slice.class && row.on_device == on_device && row.name == slice.name
-        });
-        let index = known.unwrap_or_else(|| {
-            self.rows.push(Row {
-                class: slice.class,
-                name: slice.name.clone(),
-                on_device,
-                count: 0,
-                without_times: 0,
-                bytes: 0,
-                total: Duration::ZERO,
-                largest: Duration::ZERO,
-            });
-            self.rows.len() - 1
-        });
-        let row = &mut self.rows[index];
+        let key = (slice.class, slice.name.clone(), on_device);
+        let row = self.0.entry(key).or_default();
         row.count += 1;
         row.bytes = row.bytes.saturating_add(slice.bytes as u64);
         if let State::Ended { started, ended } = slice.state {
@@ -81,20 +66,20 @@ impl fmt::Display for Statistics {
             "\nsyclbin-rt: times on the device, or on the calling thread (host)"
         )?;
         for (class, title) in sections {
-            let rows = self.rows.iter().filter(|row| row.class == class);
-            let mut rows: Vec<&Row> = rows.collect();
+            let rows = self.0.iter().filter(|((of, ..), _)| *of == class);
+            let mut rows: Vec<_> = rows.collect();
             if rows.is_empty() {
                 continue;
             }
-            rows.sort_by_key(|row| std::cmp::Reverse(row.total));
+            rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.total));
             writeln!(
                 f,
                 "\n{title:<40} {:>8} {:>11} {:>11} {:>11} {:>13}",
                 "count", "total", "mean", "largest", "bytes"
             )?;
-            for row in rows {
-                let place = if row.on_device { "" } else { " (host)" };
-                let name = format!("  {}{place}", row.name);
+            for ((_, name, on_device), row) in rows {
+                let place = if *on_device { "" } else { " (host)" };
+                let name = format!("  {name}{place}");
                 // `Debug` chooses the unit, from nanoseconds to seconds.
                 let time = |time: Duration| format!("{time:.1?}");
                 write!(

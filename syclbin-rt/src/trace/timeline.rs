@@ -25,10 +25,8 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
         if !named.contains(&slice.track) {
             named.push(slice.track);
             let (process, thread) = place(slice.track);
-            let title = match slice.track {
-                Track::Thread(number) => format!("thread {number}"),
-                Track::Queue { queue, .. } => format!("queue {queue}"),
-            };
+            let kind = if process == 0 { "thread" } else { "queue" };
+            let title = format!("{kind} {thread}");
             let _ = name(&mut text, "thread_name", process, thread, &title);
         }
         let _ = event(&mut text, collector, slice);
@@ -84,16 +82,14 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
         State::Untimed => Some("its queue does not record times"),
         State::Unfinished => Some("had not finished"),
     };
-    if reason.is_some() {
+    let mut state = String::new();
+    if let Some(reason) = reason {
         // An instant event, at the time when the command was enqueued.
         let begun = Microseconds(slice.begun);
         write!(text, "\"ph\":\"i\",\"s\":\"t\",\"ts\":{begun},")?;
+        state = format!(",\"state\":\"{reason}\"");
     }
-    write!(text, "\"args\":{{\"bytes\":{}", slice.bytes)?;
-    if let Some(reason) = reason {
-        write!(text, ",\"state\":\"{reason}\"")?;
-    }
-    text.write_str("}},\n")
+    writeln!(text, "\"args\":{{\"bytes\":{}{state}}}}},", slice.bytes)
 }
 
 /// Formats nanoseconds as microseconds.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::backend::{self, Addressing, Filtering, HostSlice, Shape};
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::copy::{checked_size, host_memory};
+use crate::error::{Error, Result};
+use crate::memory::copy::{checked_size, elements, host_memory};
 use crate::memory::image::format::{Format, sealed};
 use crate::queue::Queue;
 
@@ -45,7 +45,8 @@ impl<const D: usize, F: Format> Image<D, F> {
     ///
     /// # Errors
     ///
-    /// - Returns [`ErrorKind::Unsupported`] if the device does not support images or this format.
+    /// - Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support images or
+    ///   this format.
     /// - Fails if a size is 0 or exceeds the device's limit.
     /// - Fails if the device or the host does not have enough memory.
     pub fn zeroed(queue: &Queue, size: [usize; D]) -> Result<Self> {
@@ -146,7 +147,7 @@ impl<const D: usize, F: Format> Image<D, F> {
         }
         let (image, queue) = (self.device(), queue.device());
         let message = format_args!("the image is on {image}, but the queue is on {queue}");
-        Err(Error::new(ErrorKind::InvalidArgument, message))
+        Err(Error::invalid(message))
     }
 }
 
@@ -173,34 +174,25 @@ fn supported(queue: &Queue, shape: &Shape) -> Result<()> {
         return Err(Error::unsupported(&images, needs, device));
     }
     let max = backend::Image::max_size(&context, shape.dimensions).map_err(asking)?;
-    if shape
-        .size
-        .iter()
-        .zip(max)
-        .all(|(size, max)| (1..=max).contains(size))
-    {
+    let mut sizes = shape.size.iter().zip(max);
+    if sizes.all(|(size, max)| (1..=max).contains(size)) {
         return Ok(());
     }
     let dimensions = usize::from(shape.dimensions);
     let (size, max) = (by(&shape.size[..dimensions]), by(&max[..dimensions]));
-    let message = format_args!(
+    Err(Error::invalid(format_args!(
         "cannot create an image of {size} pixels: {device} supports images of 1 to {max} pixels"
-    );
-    Err(Error::new(ErrorKind::InvalidArgument, message))
+    )))
 }
 
 fn same_length(size: &[usize], pixels: usize) -> Result<()> {
-    let product = size
-        .iter()
-        .try_fold(1usize, |product, size| product.checked_mul(*size));
-    if product == Some(pixels) {
+    if elements(size) == Some(pixels) {
         return Ok(());
     }
     let size = by(size);
-    let message = format_args!(
+    Err(Error::invalid(format_args!(
         "the image has {size} pixels, but the slice has {pixels}; the numbers must be equal"
-    );
-    Err(Error::new(ErrorKind::InvalidArgument, message))
+    )))
 }
 
 /// Formats a size as `640x480`.
@@ -216,19 +208,13 @@ fn failed(failure: backend::failure::Failure, action: &str, queue: &Queue) -> Er
 impl<const D: usize, F: Format> fmt::Debug for Image<D, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shape { order, storage, .. } = self.raw.shape();
-        write!(
-            f,
-            "Image({order:?}<{storage:?}>, {:?}, {})",
-            self.size(),
-            self.device()
-        )
+        let (size, device) = (self.size(), self.device());
+        write!(f, "Image({order:?}<{storage:?}>, {size:?}, {device})")
     }
 }
 
 /// A SYCL 1.2.1 `sampler`, for devices that support images.
-pub struct Sampler {
-    raw: Arc<backend::Sampler>,
-}
+pub struct Sampler(Arc<backend::Sampler>);
 
 impl Sampler {
     /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates range from 0 to 1; otherwise they are
@@ -236,8 +222,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Unsupported`] if the device does not support images. Also fails if the driver rejects the
-    /// request, for instance because an addressing mode needs normalized coordinates.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the device does not support images. Also
+    /// fails if the driver rejects the request, for instance because an addressing mode needs normalized coordinates.
     pub fn new(
         queue: &Queue,
         addressing: Addressing,
@@ -251,11 +237,11 @@ impl Sampler {
         let context = queue.raw().context();
         let raw = backend::Sampler::new(&context, addressing, filtering, normalized)
             .map_err(device.failed("creating a sampler"))?;
-        Ok(Self { raw: Arc::new(raw) })
+        Ok(Self(Arc::new(raw)))
     }
 
     pub(crate) fn raw(&self) -> &Arc<backend::Sampler> {
-        &self.raw
+        &self.0
     }
 }
 

@@ -111,7 +111,7 @@ fn the_choice_comes_with_its_reason() {
     const TEST: &str = "the_choice_comes_with_its_reason";
     if is_child() {
         match Device::choose_for(common::testfile("made/asserts.syclbin")) {
-            Ok(choice) => eprintln!("found {}: {}", choice.device(), choice.reason()),
+            Ok(choice) => eprintln!("found {}: {}", choice.device, choice.reason),
             Err(error) => eprintln!("error {error}"),
         }
         return;
@@ -151,12 +151,12 @@ fn gpu_is_chosen_beside_a_cpu_device() {
         eprintln!("found both");
         let choice = Device::choose_for(common::testfile("vector_ops.object.syclbin"));
         let choice = choice.expect("a device");
-        assert_eq!(choice.device().kind(), DeviceKind::Gpu);
+        assert_eq!(choice.device.kind(), DeviceKind::Gpu);
         assert_eq!(
-            choice.reason(),
+            choice.reason,
             "it is the first gpu that can run SYCLBIN kernels"
         );
-        assert_eq!(choice.skipped().count(), 0);
+        assert_eq!(choice.skipped.len(), 0);
         let cpu = Device::select("cpu").and_then(|cpu| cpu.queue());
         let cpu = cpu.expect("a queue");
         let buffer = cpu.upload(&[1, 2, 3]).expect("a buffer");

@@ -160,7 +160,7 @@ fn impossible_partition_error_has_the_reason() {
 fn a_selector_names_a_part_behind_its_device() -> Result<()> {
     if is_child() {
         match Device::choose_for(common::testfile("vector_ops.object.syclbin")) {
-            Ok(choice) => eprintln!("found {}: {}", choice.device(), choice.reason()),
+            Ok(choice) => eprintln!("found {}: {}", choice.device, choice.reason),
             Err(error) => eprintln!("error {error}"),
         }
         return Ok(());
