@@ -53,6 +53,7 @@ pub mod architecture;
 mod aspect;
 mod content;
 pub mod cubin;
+mod decimal;
 mod error;
 mod failed_assert;
 mod list;

@@ -3,6 +3,8 @@
 
 use alloc::string::String;
 
+use crate::decimal::decimal;
+
 #[derive(Clone)]
 pub(super) struct Tokens<'a>(&'a [u8]);
 
@@ -78,8 +80,7 @@ fn is_word(byte: u8) -> bool {
 
 /// Parses an unsigned decimal number, the form in which compilers write sizes.
 pub(super) fn number(word: &[u8]) -> Option<u64> {
-    let digits = word.iter().all(u8::is_ascii_digit);
-    str::from_utf8(word).ok()?.parse().ok().filter(|_| digits)
+    decimal(str::from_utf8(word).ok()?)
 }
 
 pub(super) fn text(word: &[u8]) -> String {
