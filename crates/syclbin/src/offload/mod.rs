@@ -29,12 +29,10 @@ use crate::error::Error;
 #[doc(hidden)]
 pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
 #[cfg(feature = "compression")]
-pub use compressed::Compression;
+pub use compressed::{Compression, unpack, write_compressed};
 #[cfg(feature = "compression")]
 #[doc(hidden)]
 pub use compressed::{allowance, claim, unpack_frame, unpack_within};
-#[cfg(feature = "compression")]
-pub use compressed::{unpack, write_compressed};
 
 /// The strings of an entry: key-value pairs whose values may be arbitrary bytes.
 pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
@@ -190,10 +188,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
             // be inside the file, so `count` cannot cause a huge allocation.
             entries = Vec::with_capacity(binary.count);
         }
-        for entry in binary.entries() {
+        binary.entries().try_for_each(|entry| {
             entries.push(entry?);
-        }
-        Ok(())
+            Ok(())
+        })
     })?;
     Ok(entries)
 }
@@ -231,8 +229,7 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
 ///
 /// Returns an error if a key or a value contains NUL, which would terminate the string.
 pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
-    let each = entries.chunks(1);
-    let each = each.map(|entry| binary::write(1, entry));
+    let each = entries.chunks(1).map(|entry| binary::write(1, entry));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 

@@ -159,7 +159,7 @@ pub fn slice<'a>(
 
 /// Returns the error for an invalid range. A separate cold function keeps the hot path small.
 #[cold]
-fn beyond(
+pub(crate) fn beyond(
     record: String,
     at: u64,
     (start, size): (u64, u64),
@@ -218,7 +218,7 @@ pub mod v1 {
         pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
             let header = Self::read(bytes, 0)?;
             if header.magic.to_le_bytes() != MAGIC {
-                let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
+                let kind = ErrorKind::magic("a SYCLBIN file", bytes);
                 return Err(Error::new(Self::RECORD, 0, kind));
             }
             // Version 0 is accepted because the reference runtime treats it like version 1. No writer produces it.

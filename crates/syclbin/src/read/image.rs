@@ -109,7 +109,11 @@ impl<'a> AbstractModule<'_, 'a> {
     /// Returns an error if the metadata exceeds its table.
     pub fn metadata(&self) -> Result<Metadata<'a>, Error> {
         match &self.parts {
-            Parts::V1(tables, module) => tables.module_metadata(self.index, module),
+            Parts::V1(tables, module) => tables.metadata(
+                module.metadata,
+                Owner::Module(self.index),
+                module.at - tables.base,
+            ),
             Parts::V2(module) => Ok(module.metadata),
         }
     }
@@ -129,7 +133,7 @@ impl<'a> AbstractModule<'_, 'a> {
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.parts {
             Parts::V1(_, module) => (module.ir.len(), module.native.len()),
-            Parts::V2(module) => (module.ir.len(), module.native.len()),
+            Parts::V2(module) => module.image_counts(),
         }
     }
 
@@ -154,8 +158,7 @@ impl<'a> AbstractModule<'_, 'a> {
                 tables.image(false, module.ir.start + number)
             }
             Parts::V1(tables, module) => tables.image(true, module.native.start + number - ir),
-            Parts::V2(module) if number < ir => Ok(module.ir[number].clone()),
-            Parts::V2(module) => Ok(module.native[number - ir].clone()),
+            Parts::V2(module) => Ok(module.images[number].clone()),
         })
     }
 }
