@@ -66,14 +66,12 @@ impl<T, K: Borrow<str> + Clone + Ord> Named<T, K> {
     /// Returns the value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&T> {
-        let place = *self.places.get(name)?;
-        self.entries.get(place).map(|(_, value)| value)
+        Some(&self.entries[*self.places.get(name)?].1)
     }
 
     /// Returns a mutable reference to the value of `name`.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
-        let place = *self.places.get(name)?;
-        self.entries.get_mut(place).map(|(_, value)| value)
+        Some(&mut self.entries[*self.places.get(name)?].1)
     }
 
     /// Returns the value of `name`, with or without a run prefix (see [`without_run_prefix`]). After runtime
@@ -147,9 +145,8 @@ impl<T: Property> Named<T> {
     ///
     /// Returns an error if a value is not valid for `T`.
     pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
-        sets.entries(set)
-            .map(|(key, value)| Ok((key, read_value(set, key, value)?)))
-            .collect()
+        let read = |(key, value)| Ok((key, read_value(set, key, value)?));
+        sets.entries(set).map(read).collect()
     }
 
     /// Replaces the properties of the set called `set`. Existing properties keep their positions. Properties whose
@@ -185,10 +182,8 @@ impl<T, K> IntoIterator for Named<T, K> {
 /// compiles at run time. The prefix is meaningless outside that run.
 #[must_use]
 pub fn without_run_prefix(name: &str) -> &str {
-    let prefixed = name
-        .strip_prefix("rtc_")
-        .and_then(|rest| rest.split_once('$'));
-    match prefixed {
+    let rest = name.strip_prefix("rtc_");
+    match rest.and_then(|rest| rest.split_once('$')) {
         Some((number, rest)) if is_decimal(number) => rest,
         _ => name,
     }

@@ -33,9 +33,8 @@ impl PropertySets<'_> {
     ///
     /// Returns an error if the value is not valid for `T`.
     pub fn read<T: Property>(&self, set: &str, key: &str) -> Result<Option<T>, Malformed> {
-        self.get(set, key)
-            .map(|value| read_value(set, key, value))
-            .transpose()
+        let value = self.get(set, key);
+        value.map(|value| read_value(set, key, value)).transpose()
     }
 }
 
@@ -174,15 +173,13 @@ impl Property for ArgumentMask {
         let Value::Bytes { bits, data } = value else {
             return None;
         };
-        // Prevents a huge allocation if the count does not match the data.
         if bits.div_ceil(8) != data.len() as u64 {
             return None;
         }
-        let bits = usize::try_from(*bits).ok()?;
-        let all = data
-            .iter()
-            .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
-        let removed = all.take(bits).collect();
+        let bits = 0..usize::try_from(*bits).ok()?;
+        let removed = bits
+            .map(|bit| data[bit / 8] >> (bit % 8) & 1 == 1)
+            .collect();
         Some(Self { removed })
     }
 

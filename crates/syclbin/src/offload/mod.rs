@@ -112,9 +112,8 @@ impl OffloadKind {
     /// Returns the kind with this [name](Self::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::NONE, Self::OPENMP, Self::CUDA, Self::HIP, Self::SYCL]
-            .into_iter()
-            .find(|kind| kind.name() == Some(name))
+        let mut all = [Self::NONE, Self::OPENMP, Self::CUDA, Self::HIP, Self::SYCL].into_iter();
+        all.find(|kind| kind.name() == Some(name))
     }
 
     /// Returns the name, if the number is currently in use.
@@ -149,10 +148,9 @@ pub struct Entry<'a> {
 #[doc(hidden)]
 #[must_use]
 pub fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
-    strings
-        .into_iter()
-        .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))
-        .collect()
+    let strings = strings.into_iter();
+    let owned = strings.map(|(key, value)| (key.into_owned().into(), value.into_owned().into()));
+    owned.collect()
 }
 
 impl Entry<'_> {
