@@ -65,6 +65,7 @@ mod portable;
 pub mod property;
 pub mod ptx;
 mod raw;
+mod reachable;
 pub mod read;
 pub mod signature;
 mod spirv;
@@ -137,15 +138,8 @@ pub mod __private {
             MAGIC_BYTES, Module, Parameter, ParameterType, Parts, TypeId,
         };
         pub use crate::spirv::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};
-        pub mod grammar {
-            pub use crate::spirv::grammar::*;
-        }
+        pub use crate::spirv::{edit, grammar, words};
         pub use crate::spirv::{reachable, strip_debug_info, trim};
-
-        /// Editable modules.
-        pub mod edit {
-            pub use crate::spirv::edit::*;
-        }
 
         /// Rewrites SPIR-V for drivers with limited support.
         pub mod portable {
@@ -153,11 +147,6 @@ pub mod __private {
                 DriverSupport, UnsupportedModule, Version, check, has_debug_info, lift, rewrite,
                 rewrite_all, specialize, without_debug_info,
             };
-        }
-
-        /// Functions that read and write the words of SPIR-V modules.
-        pub mod words {
-            pub use crate::spirv::words::*;
         }
     }
 }

@@ -11,13 +11,12 @@ use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::spirv::edit::{self, Instruction};
-use crate::spirv::words::{instructions, literal, op, string};
+use crate::spirv::words::{CAPABILITY_INT64, instructions, literal, op, string};
 
 const STD: &str = "OpenCL.std";
 /// The instruction number of `rotate` in `OpenCL.std`.
 const ROTATE: u32 = 161;
 
-const CAPABILITY_INT64: u32 = 11;
 const CAPABILITY_INT16: u32 = 22;
 const SUB_GROUP: u32 = 3;
 
@@ -78,7 +77,7 @@ impl Declarations {
             match (instruction.opcode, &*instruction.operands) {
                 (op::CAPABILITY, [capability]) => _ = found.capabilities.insert(*capability),
                 (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0 == STD => {
-                    found.std = Some(*id);
+                    found.std = Some(*id)
                 }
                 (op::TYPE_FLOAT, [ty, width, ..]) => _ = found.floats.insert(*ty, *width),
                 (op::TYPE_VECTOR, [ty, component, length @ 2..=16]) => {

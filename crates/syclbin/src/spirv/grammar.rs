@@ -233,10 +233,8 @@ impl Reader<'_> {
     fn take(&mut self) -> Result<usize, Unknown> {
         let place = self.next;
         self.next += 1;
-        self.operands
-            .get(place)
-            .map(|_| place)
-            .ok_or(Unknown::Operands)
+        self.operands.get(place).ok_or(Unknown::Operands)?;
+        Ok(place)
     }
 
     fn id(&mut self) -> Result<(), Unknown> {
@@ -274,7 +272,7 @@ impl Reader<'_> {
             }
             'm' => {
                 while self.next < end {
-                    let mask = self.take().map(|place| self.operands[place])?;
+                    let mask = self.operands[self.take()?];
                     if mask & MEMORY_LITERALS != 0 {
                         self.take()?;
                     }

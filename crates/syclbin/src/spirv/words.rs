@@ -93,6 +93,10 @@ pub mod op {
     pub const CONDITIONAL_CAPABILITY: u16 = 6250;
 }
 
+// Capabilities.
+pub const CAPABILITY_INT64: u32 = 11;
+pub const CAPABILITY_INT8: u32 = 39;
+
 // Decorations and their values.
 pub const DECORATION_SPEC_ID: u32 = 1;
 pub const DECORATION_CPACKED: u32 = 10;
@@ -100,6 +104,8 @@ pub const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
 pub const DECORATION_ALIGNMENT: u32 = 44;
 pub const LINKAGE_EXPORT: u32 = 0;
 pub const LINKAGE_IMPORT: u32 = 1;
+/// From `SPV_KHR_linkonce_odr`: the linkage of `inline` functions and variables.
+pub const LINKAGE_LINK_ONCE: u32 = 2;
 
 pub const MAGIC: u32 = 0x0723_0203;
 /// The first bytes of a module.
@@ -157,10 +163,9 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_
             next = words.len();
             return Some(Err(error(at, "an instruction extends beyond the module")));
         };
-        let opcode = (first & 0xffff) as u16;
         Some(Ok(Instruction {
             at,
-            opcode,
+            opcode: (first & 0xffff) as u16,
             operands,
         }))
     })
@@ -168,20 +173,15 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_
 
 /// Decodes a literal string (four bytes per word, NUL-terminated). Also returns the words after it.
 pub fn string(words: &[u32]) -> (String, &[u32]) {
-    let mut bytes = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        for byte in word.to_le_bytes() {
-            if byte == 0 {
-                return (text(&bytes), &words[index + 1..]);
-            }
-            bytes.push(byte);
-        }
-    }
-    (text(&bytes), &[])
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let ends = |word: &u32| word.to_le_bytes().contains(&0);
+    let end = words
+        .iter()
+        .position(ends)
+        .map_or(words.len(), |last| last + 1);
+    let (text, rest) = words.split_at(end);
+    let bytes = text.iter().flat_map(|word| word.to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    (String::from_utf8_lossy(&bytes).into_owned(), rest)
 }
 
 /// Appends an instruction. The caller must ensure that it is at most 65,535 words long.

@@ -15,9 +15,10 @@ use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;
 use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{kernel, mangled};
-use crate::spirv::module::{Extended, Parameter, ParameterType, TypeId, parameter_name};
+use crate::spirv::module::{
+    Extended, Parameter, ParameterType, STORAGE_WORKGROUP, TypeId, parameter_name,
+};
 
-const STORAGE_WORKGROUP: u32 = 4;
 /// The compiler-generated struct in which a functor passes an array.
 pub(super) const WRAPPER: &str = "__wrapper_class";
 /// The compiler-generated argument of functors that take a `kernel_handler`.
@@ -33,7 +34,7 @@ impl<'m> DebugInfo<'m> {
     /// Returns all global variables, with their identifiers. For a device global, the code contains the identifier. For
     /// any other variable, such as a specialization constant, the symbol is the identifier.
     pub(super) fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
-        let hosts = self.module.host_names().map(|(name, id)| (id, name));
+        let hosts = self.module.host_names.iter().map(|(name, id)| (*id, name));
         let hosts = BTreeMap::from_iter(hosts);
         let all = self.instructions.values();
         let variables = all.filter(|e| e.instruction == GLOBAL_VARIABLE);

@@ -83,22 +83,16 @@ impl TypeTable {
     ) -> Option<()> {
         let record = match (opcode, operands.get(1..).unwrap_or_default()) {
             (op::TYPE_BOOL, _) => Record::Bool,
-            (op::TYPE_INT, [bits, ..]) => Record::Int(*bits),
-            (op::TYPE_FLOAT, [bits, ..]) => Record::Float(*bits),
-            (op::TYPE_POINTER, [storage, pointee, ..]) => Record::Pointer {
-                storage: *storage,
-                pointee: *pointee,
-            },
+            (op::TYPE_INT, &[bits, ..]) => Record::Int(bits),
+            (op::TYPE_FLOAT, &[bits, ..]) => Record::Float(bits),
+            (op::TYPE_POINTER, &[storage, pointee, ..]) => Record::Pointer { storage, pointee },
             (op::TYPE_IMAGE, operands) => Record::Image(image(operands)),
             (op::TYPE_SAMPLER, _) => Record::Sampler,
-            (op::TYPE_VECTOR, [of, count, ..]) => Record::Vector {
-                of: *of,
-                count: *count,
-            },
-            (op::TYPE_ARRAY, [of, count, ..]) => Record::Array {
-                of: *of,
-                count: constants.get(count).copied(),
-            },
+            (op::TYPE_VECTOR, &[of, count, ..]) => Record::Vector { of, count },
+            (op::TYPE_ARRAY, &[of, ref count, ..]) => {
+                let count = constants.get(count).copied();
+                Record::Array { of, count }
+            }
             (op::TYPE_STRUCT, members) => Record::Struct {
                 members: members.to_vec(),
                 packed: packed.contains(operands.first()?),
@@ -152,9 +146,8 @@ impl TypeTable {
 
     /// Returns whether a type is, contains or points to a packed struct with a misaligned member.
     pub(crate) fn is_unaligned(&self, id: u32) -> bool {
-        self.entries
-            .get(&id)
-            .is_some_and(|entry| entry.is_unaligned)
+        let entry = self.entries.get(&id);
+        entry.is_some_and(|entry| entry.is_unaligned)
     }
 
     fn find_wide(&self, record: &Record) -> Option<u32> {
@@ -301,9 +294,8 @@ pub enum ParameterType {
 /// Returns the C++ name of a parameter, given its name in the code. The compiler adds a prefix, and a suffix for a
 /// `bool`, which is passed as a byte.
 pub(crate) fn parameter_name(name: &str) -> String {
-    let name = PARAMETER_PREFIXES
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(name);
+    let mut prefixes = PARAMETER_PREFIXES.iter();
+    let rest = prefixes.find_map(|prefix| name.strip_prefix(prefix));
+    let name = rest.unwrap_or(name);
     name.strip_suffix(".coerce").unwrap_or(name).into()
 }
