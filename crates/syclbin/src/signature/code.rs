@@ -29,11 +29,8 @@ impl Code {
         Ok(match images.find_map(cubin::ptx) {
             Some(text) => {
                 let kernels = ptx::Module::read(text).0.kernels.into_iter();
-                Self::Ptx(
-                    kernels
-                        .map(|kernel| (kernel.name.clone(), kernel))
-                        .collect(),
-                )
+                let named = kernels.map(|kernel| (kernel.name.clone(), kernel));
+                Self::Ptx(named.collect())
             }
             None => Self::Unknown,
         })
@@ -163,17 +160,13 @@ impl<'m> Meanings<'m> {
     /// precede the value.
     pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
         let types = &self.module.types;
-        let members = match types.get(ty.0)? {
-            Record::Struct { members, .. } => members,
-            _ => return (image_scope && self.size(ty) == Some(size)).then_some(ty),
+        let Record::Struct { members, .. } = types.get(ty.0)? else {
+            return (image_scope && self.size(ty) == Some(size)).then_some(ty);
         };
-        let members = match (members.split_first(), image_scope) {
-            (_, true) => members,
-            (Some((first, rest)), false)
-                if matches!(types.get(*first), Some(Record::Pointer { .. })) =>
-            {
-                rest
-            }
+        let is_pointer = |id: &u32| matches!(types.get(*id), Some(Record::Pointer { .. }));
+        let members = match &members[..] {
+            _ if image_scope => &members[..],
+            [first, rest @ ..] if is_pointer(first) => rest,
             _ => return None,
         };
         // At most one member, padding, can precede the value. The limit bounds the work for hostile structs.
@@ -243,39 +236,22 @@ impl<'m> Meanings<'m> {
             },
             Record::Array { of, count } => {
                 let (of, known) = self.at_depth(*of, layouts, depth)?;
-                let (of, count) = (Box::new(of), (*count)?);
-                (Element::Array { of, count }, known)
+                (Element::array(of, (*count)?), known)
             }
-            Record::Struct { members, packed } => {
+            Record::Struct { members, .. } => {
                 let name = plain(module.type_name(TypeId(id)));
                 match self.of_sycl(name, members, size, layouts, depth) {
                     Some(meaning) => meaning,
                     None => {
-                        let (mut end, mut fields) = (0u64, Vec::new());
-                        for member in members {
-                            let (size, align) = module.types.size(*member)?;
-                            let align = if *packed { 1 } else { align };
-                            let offset = end.checked_next_multiple_of(align)?;
-                            end = offset.checked_add(size)?;
-                            let (ty, sign_known) = self.at_depth(*member, layouts, depth)?;
-                            fields.push(Field {
-                                name: None,
-                                offset,
-                                ty,
-                                sign_known,
-                            });
+                        let mut fields = Vec::new();
+                        for (member, offset) in module.parts(id)?.1 {
+                            let (ty, sign_known) = self.at_depth(member, layouts, depth)?;
+                            fields.push(Field::unnamed(offset, ty, sign_known));
                         }
                         let known = fields.iter().all(|field| field.sign_known);
-                        let in_cpp = module.types.alignment(id);
-                        let align = align.max(in_cpp.unwrap_or(1));
-                        let id = layouts.insert(Layout {
-                            name: name.into(),
-                            size,
-                            align,
-                            fields,
-                            described: false,
-                        });
-                        (Element::Struct(id), known)
+                        let align = align.max(module.types.alignment(id).unwrap_or(1));
+                        let layout = Layout::of_code(name, size, align, fields);
+                        (Element::Struct(layouts.insert(layout)), known)
                     }
                 }
             }
@@ -319,8 +295,8 @@ impl<'m> Meanings<'m> {
         let Record::Float(bits) = self.module.types.get(real)? else {
             return None;
         };
-        let of = Box::new(Element::Scalar(Scalar::float(*bits)?));
-        (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
+        let of = Element::Scalar(Scalar::float(*bits)?);
+        (real == imaginary).then(|| (Element::array(of, 2), true))
     }
 
     /// Recognizes unions, `std::array`, `std::complex`, and SYCL types that consist of scalars.
@@ -362,34 +338,29 @@ impl<'m> Meanings<'m> {
         if layouts.size(&inner) != Some(size) {
             return None;
         }
-        Some(match (name, inner) {
+        Some(match (name, &inner) {
             ("id" | "range" | "detail::array", Element::Array { of, count })
-                if *of == Element::Scalar(Scalar::I64) =>
+                if **of == Element::Scalar(Scalar::I64) =>
             {
-                let of = Box::new(Element::Scalar(Scalar::U64));
-                (Element::Array { of, count }, true)
+                (Element::array(Element::Scalar(Scalar::U64), *count), true)
             }
             // The code does not distinguish a vector of three elements from one of four, so both remain arrays.
-            ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
-                match (*of, u32::try_from(count)) {
-                    (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),
-                    (of, _) => {
-                        let of = Box::new(of);
-                        (Element::Array { of, count }, known)
-                    }
-                }
+            ("vec", Element::Array { of, count })
+                if let (Element::Scalar(of), Ok(count @ (1 | 2 | 8 | 16))) =
+                    (&**of, u32::try_from(*count)) =>
+            {
+                (Element::Vector { of: *of, count }, known)
             }
-            (_, inner) => (inner, known),
+            _ => (inner, known),
         })
     }
 }
 
 /// Returns the C++ name of a struct, as far as the code preserves it: `ns::Pair` for `struct.ns::Pair.12`.
 fn plain(name: &str) -> &str {
-    let name = ["struct.", "class."]
-        .iter()
-        .find_map(|kind| name.strip_prefix(kind))
-        .unwrap_or(name);
+    let plain = name.strip_prefix("struct.");
+    let plain = plain.or_else(|| name.strip_prefix("class."));
+    let name = plain.unwrap_or(name);
     match name.rsplit_once('.') {
         Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => name,

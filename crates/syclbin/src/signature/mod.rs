@@ -144,11 +144,9 @@ impl KernelSignature {
         if let Some(function) = function {
             let types = function.parameters.as_deref().unwrap_or_default();
             around.push(format!("in {}({})", function.qualified(), list(types)));
-            let generic = function
-                .lambdas
-                .iter()
-                .filter(|of| !of.template_arguments.is_empty());
-            around.extend(generic.map(|of| format!("auto: {}", list(&of.template_arguments))));
+            let generic = function.lambdas.iter().map(|of| &of.template_arguments);
+            let generic = generic.filter(|arguments| !arguments.is_empty());
+            around.extend(generic.map(|arguments| format!("auto: {}", list(arguments))));
         }
         around.extend(self.location.clone());
         Some(match &around[..] {
@@ -257,9 +255,8 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
             Some(Code::of(module).map_err(within)?)
         };
         let rank = code.as_ref().map_or(0, Code::rank);
-        let mut sources = code
-            .as_ref()
-            .map(|code| Sources::new(module, code, &nothing));
+        let sources = |code| Sources::new(module, code, &nothing);
+        let mut sources = code.as_ref().map(sources);
         for symbol in module.kernel_names() {
             let (signature, rank) =
                 match (recorded::kernel(module, symbol, &mut names), &mut sources) {
