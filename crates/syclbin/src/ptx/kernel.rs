@@ -124,8 +124,7 @@ impl Passed {
     const fn size_and_align(self) -> Option<(u64, u64)> {
         match self {
             Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
-                let size = bits as u64 / 8;
-                Some((size, size))
+                Some((bits as u64 / 8, bits as u64 / 8))
             }
             Self::Bytes { size, align } => Some((size, align)),
             Self::Other => None,
@@ -222,14 +221,10 @@ impl Parameter {
     /// Returns the alignment of a pointer, unless it points to work-group memory.
     #[doc(hidden)]
     pub fn global_align(&self) -> Option<u64> {
-        let local = matches!(
-            self.ty,
-            Passed::Pointer {
-                space: Some(Space::Shared),
-                ..
-            }
-        );
-        self.align.filter(|_| !local)
+        match self.ty {
+            Passed::Pointer { space, .. } if space != Some(Space::Shared) => self.align,
+            _ => None,
+        }
     }
 
     fn parse(words: &[&[u8]], kernel: &str) -> Self {
@@ -238,9 +233,8 @@ impl Parameter {
         let align = Some(align).filter(|align| pointer && *align > 1 && align.is_power_of_two());
         let name = text(name);
         // Names that LLVM and NVIDIA's compilers generate.
-        let made_up = name
-            .strip_prefix(kernel)
-            .is_some_and(|rest| rest.starts_with("_param_"));
+        let rest = name.strip_prefix(kernel);
+        let made_up = rest.is_some_and(|rest| rest.starts_with("_param_"));
         Self {
             name: Some(name).filter(|name| !made_up && !name.is_empty()),
             ty,

@@ -207,9 +207,8 @@ impl Version {
         if self.major == 9 && self.minor < 100 {
             return Some(13000 + self.minor * 10);
         }
-        let known = RELEASES
-            .iter()
-            .find(|(_, major, minor)| Self::new(*major, *minor) >= self);
+        let mut known = RELEASES.iter();
+        let known = known.find(|(_, major, minor)| Self::new(*major, *minor) >= self);
         known.map(|(first, ..)| *first)
     }
 

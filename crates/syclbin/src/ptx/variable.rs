@@ -73,9 +73,8 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
             (_, b".v2") => lanes = 2,
             (_, b".v4") => lanes = 4,
             (_, word) if word.starts_with(b".") => {
-                element = scalar(word)
-                    .map(|(_, bits)| u64::from(bits / 8))
-                    .or(element);
+                let bytes = scalar(word).map(|(_, bits)| u64::from(bits / 8));
+                element = bytes.or(element);
             }
             (at, name) => break (at, name),
         }
@@ -94,9 +93,8 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
         }
     }
     let align = align.unwrap_or(element).max(1);
-    let name = text(name);
     let variable = Variable {
-        name,
+        name: text(name),
         space,
         size,
         align,
