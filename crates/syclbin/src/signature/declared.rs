@@ -40,6 +40,16 @@ pub(super) enum Declared {
     Unknown(Unsupported),
 }
 
+impl Declared {
+    /// Returns the number of arguments that the parameter occupies in the compiled kernel.
+    pub(super) const fn arguments(&self) -> usize {
+        match self {
+            Self::Type(ty) => ty.arguments(),
+            _ => 1,
+        }
+    }
+}
+
 /// Why a C++ type cannot be converted to an element.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Missing {

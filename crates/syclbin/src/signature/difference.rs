@@ -53,8 +53,8 @@ impl Signatures {
             found: Vec::new(),
         };
         let own: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
-        let others = file.kernels.iter();
-        let symbols: BTreeMap<&str, _> = others.map(|other| (&*other.symbol, other)).collect();
+        let others = file.kernels.iter().map(|other| (&*other.symbol, other));
+        let symbols: BTreeMap<&str, &KernelSignature> = others.collect();
         // The symbol of a function may contain its parameter types and change with them, so kernels also match
         // by name.
         let others = file.kernels.iter();
@@ -78,10 +78,8 @@ impl Signatures {
     /// Returns the display name, key and type of each variable.
     fn variables(&self) -> impl Iterator<Item = (String, (bool, &str), Typed<'_>)> {
         let name = |kind: &str, name: &Option<KernelName>, key: &str| {
-            let name = name
-                .as_ref()
-                .map_or_else(|| key.into(), KernelName::qualified);
-            format!("{kind} {name}")
+            let name = name.as_ref().map(KernelName::qualified);
+            format!("{kind} {}", name.as_deref().unwrap_or(key))
         };
         let constants = self.constants.iter().map(move |of| {
             let subject = name("specialization constant", &of.name, &of.symbol);

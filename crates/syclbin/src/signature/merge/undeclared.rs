@@ -18,17 +18,12 @@ impl Sources<'_> {
     ) -> Result<Vec<Parameter>, Unsupported> {
         // The passed arguments, with the removed arguments in their original places.
         let mut in_code = code.arguments.iter().map(Slot::Passed);
-        let mut slots = Vec::new();
-        for is_removed in removed {
-            slots.push(if *is_removed {
-                Slot::Removed
-            } else {
-                match in_code.next() {
-                    Some(slot) => slot,
-                    None => break, // a mask may be longer than the argument list
-                }
-            });
-        }
+        // A mask may be longer than the argument list.
+        let listed = |is_removed: &bool| {
+            let removed = is_removed.then_some(Slot::Removed);
+            removed.or_else(|| in_code.next())
+        };
+        let mut slots: Vec<_> = removed.iter().map_while(listed).collect();
         slots.extend(in_code);
         let mut parameters = Vec::new();
         let mut at = 0;
@@ -66,10 +61,11 @@ impl Sources<'_> {
     fn accessor(&mut self, group: &[Slot<'_>], layouts: &mut Layouts) -> Option<(Type, bool)> {
         let (pointer, ranges) = group.split_first()?;
         let mut dimensions = None;
-        for (place, range) in ranges.iter().enumerate() {
+        let names = ["sycl::_V1::range", "sycl::_V1::range", "sycl::_V1::id"];
+        for (name, range) in names.into_iter().zip(ranges) {
             let own = match range.spirv() {
                 None => continue,
-                Some(ParameterType::ByValue { ty }) => self.range(ty, place == 2),
+                Some(ParameterType::ByValue { ty }) => self.range(ty, name),
                 Some(_) => None,
             };
             let own = own.filter(|own| dimensions.is_none_or(|other| other == *own))?;
@@ -101,21 +97,11 @@ impl Sources<'_> {
         }
     }
 
-    /// Returns the number of dimensions of a `sycl::range` or `sycl::id`.
-    fn range(&self, ty: TypeId, id: bool) -> Option<u8> {
+    /// Returns the number of dimensions of a `sycl::range` or `sycl::id`, whose class is called `name`.
+    fn range(&self, ty: TypeId, name: &str) -> Option<u8> {
         let code = self.meanings.as_ref()?;
-        let name = if id {
-            "sycl::_V1::id"
-        } else {
-            "sycl::_V1::range"
-        };
-        if code.name(ty) != name {
-            return None;
-        }
-        let size = self.size(ty)?;
-        u8::try_from(size / 8)
-            .ok()
-            .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
+        let size = code.size(ty).filter(|_| code.name(ty) == name)?;
+        (1..=3).find(|count| u64::from(*count) * 8 == size)
     }
 
     pub(super) fn undeclared_type(

@@ -85,6 +85,12 @@ pub(crate) struct Extended {
     pub(crate) operands: Vec<u32>,
 }
 
+impl Extended {
+    pub(crate) fn operand(&self, index: usize) -> Option<u32> {
+        self.operands.get(index).copied()
+    }
+}
+
 impl Module {
     /// Returns the symbols of the kernels, in module order.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
