@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::version::{V1_1, V1_4, Version};
-use crate::spirv::words::{Instruction, op, put, string};
+use crate::spirv::words::{Instruction, entry_point, op, put, string};
 
 /// `NoSignedWrap` and `NoUnsignedWrap`: core decorations since SPIR-V 1.4, from an extension in earlier versions.
 const NO_WRAP: [u32; 2] = [4469, 4470];
@@ -49,15 +49,11 @@ impl Lowering {
         match opcode {
             op::MODULE_PROCESSED if self.to < V1_1 => {}
             op::ENTRY_POINT if self.to < V1_4 => {
-                let name = operands.get(2..).unwrap_or_default();
-                let interface = string(name).1;
-                let (head, _) = operands.split_at(operands.len() - interface.len());
                 let is_listed = |id: &u32| {
                     let class = self.storage.get(id);
                     matches!(class, Some(&(STORAGE_INPUT | STORAGE_OUTPUT)))
                 };
-                let interface = interface.iter().copied().filter(is_listed);
-                put(out, opcode, &[head, &interface.collect::<Vec<_>>()]);
+                put(out, opcode, &[&entry_point(operands, is_listed)]);
             }
             op::LOOP_MERGE if self.to < V1_4 => put(out, opcode, &[&self.loop_merge(operands)]),
             op::COPY_MEMORY | op::COPY_MEMORY_SIZED if self.to < V1_4 => {

@@ -208,11 +208,9 @@ fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
     let mut size = [1; 3];
-    for (place, word) in size.iter_mut().zip(numbers) {
-        match number(word).and_then(|number| u32::try_from(number).ok()) {
-            Some(number) => *place = number,
-            None => break,
-        }
+    let numbers = numbers.map_while(|word| u32::try_from(number(word)?).ok());
+    for (place, number) in size.iter_mut().zip(numbers) {
+        *place = number;
     }
     Some(size)
 }

@@ -55,19 +55,14 @@ impl<'a> Iterator for Tokens<'a> {
                     self.0 = skip_past(b"\"");
                     return Some(b"\"");
                 }
-                _ if is_word(*first) => {
-                    let end = self.0.iter().position(|byte| !is_word(*byte));
-                    let (word, after) = self.0.split_at(end.unwrap_or(self.0.len()));
+                (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
+                // Any byte that cannot be part of a word is a separate word. If it were skipped, `is_ptx` would accept
+                // arbitrary bytes before the version.
+                _ => {
+                    let length = self.0.iter().take_while(|byte| is_word(**byte)).count();
+                    let (word, after) = self.0.split_at(length.max(1));
                     self.0 = after;
                     return Some(word);
-                }
-                (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
-                // Any other byte is a separate word. If it were skipped, `is_ptx` would accept arbitrary bytes
-                // before the version.
-                _ => {
-                    let (mark, after) = self.0.split_at(1);
-                    self.0 = after;
-                    return Some(mark);
                 }
             }
         }

@@ -83,7 +83,8 @@ impl<'a> File<'a> {
             let kind = ErrorKind::ImageKind(kind.0);
             return Err(Error::new(record, binary.entry_at(0), kind));
         }
-        let tables = v1::Tables::locate(image, entry.image_offset)?;
+        let base = entry.image_offset;
+        let tables = v1::Tables::locate(image, base).map_err(|error| error.moved(base))?;
         let container = match binary.version {
             1 => Container::OffloadBinary1,
             _ => Container::OffloadBinary2,

@@ -47,14 +47,10 @@ pub struct Module {
 }
 
 impl<'a> Tables<'a> {
-    /// Locates the parts of the file `bytes`, which starts at offset `base` of a larger file.
+    /// Locates the parts of the file `bytes`, which starts at offset `base` of a larger file. Offsets in errors are
+    /// relative to `bytes`.
     #[inline]
     pub(super) fn locate(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
-        Self::locate_here(bytes, base).map_err(|error| error.moved(base))
-    }
-
-    #[inline]
-    fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
         let header = v1::FileHeader::parse(bytes)?;
         let record = || "SYCLBIN file header".into();
         // The sum of three 32-bit counts, times 32 bytes each, does not overflow 64 bits.

@@ -115,11 +115,8 @@ pub fn reachable(
         let target = operands.first().copied().unwrap_or_default();
         let is_kept = match instruction.opcode {
             op::ENTRY_POINT if entries.contains_key(&instruction.at) => {
-                let (_, interface) = string(operands.get(2..).unwrap_or_default());
-                let name = &operands[..operands.len() - interface.len()];
-                let interface = interface.iter().filter(|id| live.contains(id));
-                let interface: Vec<u32> = interface.copied().collect();
-                put(&mut out, op::ENTRY_POINT, &[name, &interface]);
+                let operands = words::entry_point(operands, |id| live.contains(id));
+                put(&mut out, op::ENTRY_POINT, &[&operands]);
                 false
             }
             op::ENTRY_POINT | op::LINE | op::NO_LINE => false,

@@ -142,11 +142,9 @@ impl Import {
     /// Returns the kind of the import `symbol`.
     #[must_use]
     pub fn of(symbol: &str) -> Self {
-        const CONSTANT_READS: [&str; 2] = [
-            "__sycl_getScalar2020SpecConstantValue",
-            "__sycl_getComposite2020SpecConstantValue",
-        ];
-        if CONSTANT_READS.iter().any(|read| symbol.contains(read)) {
+        if symbol.contains("__sycl_getScalar2020SpecConstantValue")
+            || symbol.contains("__sycl_getComposite2020SpecConstantValue")
+        {
             Self::SpecializationConstant
         } else if symbol.contains("__devicelib_") {
             Self::DeviceLibrary

@@ -192,6 +192,14 @@ pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     out.extend(operands.iter().copied().flatten());
 }
 
+/// Returns the operands of `OpEntryPoint` with only the interface variables that `is_kept` accepts.
+pub(crate) fn entry_point(operands: &[u32], is_kept: impl Fn(&u32) -> bool) -> Vec<u32> {
+    let interface = string(operands.get(2..).unwrap_or_default()).1;
+    let (head, _) = operands.split_at(operands.len() - interface.len());
+    let kept: Vec<u32> = interface.iter().copied().filter(is_kept).collect();
+    [head, &kept].concat()
+}
+
 /// Encodes a literal string: four bytes per word, NUL-terminated.
 pub fn literal(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();

@@ -9,7 +9,7 @@ use super::super::UnsupportedModule;
 use super::scan::{DirectLoads, Scan, functions, is_host_metadata};
 use super::{Layout, unsupported};
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
-use crate::spirv::words::{CAPABILITY_INT8, CAPABILITY_INT64, Instruction, op, put, string};
+use crate::spirv::words::{CAPABILITY_INT8, CAPABILITY_INT64, Instruction, entry_point, op, put};
 use crate::spirv::{edit, grammar};
 
 /// The memory operand for an alignment, which follows in bytes.
@@ -71,12 +71,10 @@ fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<e
         | op::SPEC_CONSTANT_COMPOSITE => is_lifted(1),
         _ => false,
     };
-    let mut operands = operands.to_vec();
-    if opcode == op::ENTRY_POINT {
-        let interface = string(operands.get(2..).unwrap_or_default()).1.to_vec();
-        operands.truncate(operands.len() - interface.len());
-        operands.extend(interface.into_iter().filter(|id| !scan.is_lifted(*id)));
-    }
+    let operands = match opcode {
+        op::ENTRY_POINT => entry_point(operands, |id| !scan.is_lifted(*id)),
+        _ => operands.to_vec(),
+    };
     (!is_removed).then_some(edit::Instruction { opcode, operands })
 }
 

@@ -150,11 +150,7 @@ impl<T: Coded> Coded for Vec<T> {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        let mut items = Self::new();
-        for _ in 0..from.count()? {
-            items.push(T::read(from)?);
-        }
-        Some(items)
+        (0..from.count()?).map(|_| T::read(from)).collect()
     }
 }
 
