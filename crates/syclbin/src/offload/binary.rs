@@ -130,12 +130,10 @@ impl<'a> EntryReader<'a> {
 
     fn strings(&mut self, entry: &raw::Entry, index: usize) -> Result<Strings<'a>, Error> {
         let Binary { bytes, version, .. } = self.binary;
-        let record = name(index);
-        let at = self.binary.entry_at(index);
+        let (record, at) = (name(index), self.binary.entry_at(index));
         let size = raw::StringEntry::size(version);
-        let table_size = entry.string_count.saturating_mul(size as u64);
-        let table = (entry.string_offset, table_size);
-        let table = slice(bytes, table, "file", record, at)?;
+        let range = entry.string_count.saturating_mul(size as u64);
+        let table = slice(bytes, (entry.string_offset, range), "file", record, at)?;
         self.records.spend(entry.string_count, record, at)?;
         let mut strings = Vec::with_capacity(table.len() / size);
         for number in 0..table.len() / size {
@@ -148,8 +146,8 @@ impl<'a> EntryReader<'a> {
             };
             let length = (key.len() + value.len()) as u64;
             self.text.spend(length, record, place)?;
-            let key = core::str::from_utf8(key)
-                .map_err(|_| Error::new(record(), string.key_offset, ErrorKind::Utf8))?;
+            let fail = |_| Error::new(record(), string.key_offset, ErrorKind::Utf8);
+            let key = core::str::from_utf8(key).map_err(fail)?;
             strings.push((Cow::Borrowed(key), Cow::Borrowed(value)));
         }
         Ok(strings)
@@ -163,9 +161,8 @@ fn until_nul(
     at: u64,
 ) -> Result<&[u8], Error> {
     let from = usize::try_from(start).ok();
-    let rest = from
-        .and_then(|from| bytes.get(from..))
-        .ok_or_else(|| beyond(record(), at, (start, 1), "file", bytes.len()))?;
+    let rest = from.and_then(|from| bytes.get(from..));
+    let rest = rest.ok_or_else(|| beyond(record(), at, (start, 1), "file", bytes.len()))?;
     let end = rest.iter().position(|byte| *byte == 0);
     let unterminated = || Error::inconsistent(record(), start, "a string has no terminating NUL");
     Ok(&rest[..end.ok_or_else(unterminated)?])
@@ -303,16 +300,15 @@ fn table(bytes: &[u8]) -> Option<Vec<String>> {
     let first_name = count.checked_mul(8)?.checked_add(4)?;
     // With overlapping names, a small table could expand to a huge list.
     let mut left = bytes.len().checked_sub(first_name)?;
-    (0..count)
-        .map(|index| {
-            let (start, size) = (number(4 + index * 8)?, number(8 + index * 8)?);
-            left = left.checked_sub(size.checked_add(1)?)?;
-            let name = bytes.get(start..start.checked_add(size)?)?;
-            let closed = start >= first_name && bytes.get(start + size) == Some(&0);
-            let name = core::str::from_utf8(name).ok().filter(|_| closed)?;
-            Some(name.to_string())
-        })
-        .collect()
+    let names = (0..count).map(|index| {
+        let (start, size) = (number(4 + index * 8)?, number(8 + index * 8)?);
+        left = left.checked_sub(size.checked_add(1)?)?;
+        let name = bytes.get(start..start.checked_add(size)?)?;
+        let closed = start >= first_name && bytes.get(start + size) == Some(&0);
+        let name = core::str::from_utf8(name).ok().filter(|_| closed)?;
+        Some(name.to_string())
+    });
+    names.collect()
 }
 
 #[cfg(test)]

@@ -58,12 +58,9 @@ impl<'a> File<'a> {
         }
         let binary = Binary::parse(bytes)?;
         if binary.count == 0 {
+            let record = offload_binary::Header::RECORD;
             let problem = "the OffloadBinary contains no entries";
-            return Err(Error::inconsistent(
-                offload_binary::Header::RECORD,
-                24,
-                problem,
-            ));
+            return Err(Error::inconsistent(record, 24, problem));
         }
         let entry = binary.raw_entry(0)?;
         let image = binary.image(&entry, 0)?;

@@ -44,18 +44,14 @@ impl Code {
     }
 
     pub(super) fn kernel(&self, symbol: &str) -> Option<CodeKernel> {
-        match self {
+        let (arguments, local_size, shared) = match self {
             Self::SpirV(spirv) => {
                 let arguments = spirv.parameters(symbol)?.into_iter().map(|parameter| {
                     let is_global = matches!(parameter.ty, ParameterType::GlobalPointer { .. });
                     let align = parameter.align.filter(|_| is_global).map(u64::from);
                     CodeArgument::new(parameter.name, Passed::SpirV(parameter.ty), align)
                 });
-                Some(CodeKernel {
-                    arguments: arguments.collect(),
-                    local_size: spirv.local_size(symbol),
-                    shared: false,
-                })
+                (arguments.collect(), spirv.local_size(symbol), false)
             }
             Self::Ptx(kernels) => {
                 let kernel = kernels.get(symbol)?;
@@ -63,14 +59,16 @@ impl Code {
                     let (name, align) = (parameter.name.clone(), parameter.global_align());
                     CodeArgument::new(name, Passed::Ptx(parameter.ty), align)
                 });
-                Some(CodeKernel {
-                    arguments: arguments.collect(),
-                    local_size: kernel.required_local_size,
-                    shared: kernel.uses_dynamic_shared_memory,
-                })
+                let shared = kernel.uses_dynamic_shared_memory;
+                (arguments.collect(), kernel.required_local_size, shared)
             }
-            Self::Unknown => None,
-        }
+            Self::Unknown => return None,
+        };
+        Some(CodeKernel {
+            arguments,
+            local_size,
+            shared,
+        })
     }
 
     /// Ranks code by how much it reveals about signatures.
@@ -109,10 +107,10 @@ pub(super) enum Passed {
 impl CodeArgument {
     fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
         // These are not names from the source: compilers take them from members of SYCL's own types.
-        const OF_SYCL: [&str; 4] = ["ptr", "Ptr", "Sampler", "Image"];
-        let own =
-            |name: &String| !OF_SYCL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
-        let name = name.filter(own);
+        let name = name.filter(|name| {
+            let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            !["ptr", "Ptr", "Sampler", "Image"].contains(&plain)
+        });
         Self { name, ty, align }
     }
 }

@@ -173,28 +173,22 @@ impl Comparison<'_> {
             });
             self.mismatch(subject, defined.unwrap_or(spelled));
         } else if stubs.ty.access() < file.ty.access() {
-            self.add(
-                subject,
-                Some("write access".into()),
-                "read-only access".into(),
-            );
+            let [file, stubs] = ["write access", "read-only access"].map(String::from);
+            self.add(subject, Some(file), stubs);
         }
     }
 
     fn variable(&mut self, subject: String, (stubs, known): Typed<'_>, file: Option<Typed<'_>>) {
         let Ok(stubs) = stubs else { return };
         let spelled = self.stubs.spell(stubs);
-        match file {
-            None => self.add(subject, None, format!("`{spelled}`")),
-            Some((Err(reason), _)) => {
-                self.add(subject, Some(unknown(reason)), format!("`{spelled}`"));
+        if let Some((Ok(file), also)) = file {
+            if let Err(defined) = self.element(stubs, file, known && also) {
+                let spelled = [spelled, self.file.spell(file)];
+                self.mismatch(subject, defined.unwrap_or(spelled));
             }
-            Some((Ok(file), also)) => {
-                if let Err(defined) = self.element(stubs, file, known && also) {
-                    let spelled = [spelled, self.file.spell(file)];
-                    self.mismatch(subject, defined.unwrap_or(spelled));
-                }
-            }
+        } else {
+            let reason = file.and_then(|(ty, _)| ty.as_ref().err());
+            self.add(subject, reason.map(unknown), format!("`{spelled}`"));
         }
     }
 

@@ -220,13 +220,12 @@ impl Parameter {
             let is_passed = !matches!(value, Element::Pointer(_) | Element::Bytes(_));
             is_passed && value.is_sound(layouts)
         });
-        let pointee = self.ty.pointee().is_none_or(|of| of.is_sound(layouts));
         let least = u8::from(!matches!(self.ty, Type::LocalAccessor { .. }));
-        let dimensions = self.ty.dimensions();
-        let dimensions = dimensions.is_none_or(|count| (least..=3).contains(&count));
-        let arguments = self.ty.arguments();
-        let aligned = self.align.is_none_or(u64::is_power_of_two);
-        value && pointee && dimensions && aligned && self.arguments.len() == arguments
+        value
+            && self.ty.pointee().is_none_or(|of| of.is_sound(layouts))
+            && { self.ty.dimensions() }.is_none_or(|count| (least..=3).contains(&count))
+            && self.align.is_none_or(u64::is_power_of_two)
+            && self.arguments.len() == self.ty.arguments()
     }
 }
 

@@ -69,11 +69,11 @@ impl Layouts {
             Type::Value(of) => element(of),
             Type::Pointer { pointee: of, .. } => accessed(of).pointer(),
             Type::LocalMemory { element: of, size } => {
-                let own = match of {
-                    Pointee::Element(of) => self.size(of).filter(|own| *own > 0),
+                let count = match of {
+                    Pointee::Element(of) => size.zip(self.size(of)),
                     _ => None,
                 };
-                let count = size.zip(own).map(|(size, own)| size / own);
+                let count = count.and_then(|(size, own)| size.checked_div(own));
                 let memory = pointee(of, element).array(count);
                 CppType::instance("work_group_memory", [memory].into())
             }

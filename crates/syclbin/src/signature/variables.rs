@@ -255,14 +255,12 @@ fn device_global(
     let spirv = sources.code.spirv();
     let mut names_in_code = [name, key].into_iter();
     let variable = names_in_code.find_map(|name| spirv?.host_variable(name));
-    let in_code = match (variable, &mut sources.meanings) {
-        (Some(ty), Some(code)) => Some(code.device_global(ty, size, global.image_scope)),
-        _ => None,
-    };
+    let in_code = variable.zip(sources.meanings.as_ref());
+    let in_code = in_code.map(|(ty, code)| code.device_global(ty, size, global.image_scope));
     if in_code == Some(None) {
+        let size = counted(size, "byte");
         return unsupported(format!(
-            "the file records a size of {}, but the size in the code differs",
-            counted(size, "byte")
+            "the file records a size of {size}, but the size in the code differs"
         ));
     }
     if let Some(described) = sources.described_variable(name, size, names) {

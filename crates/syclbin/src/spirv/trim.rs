@@ -54,10 +54,9 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
 pub fn strip_debug_info(spirv: &[u8]) -> Result<Vec<u8>, Error> {
     let words = words::words(spirv)?;
     let instructions = words::instructions(&words).collect::<Result<Vec<_>, Error>>()?;
-    let variables: BTreeSet<u32> = { instructions.iter() }
-        .filter(|instruction| instruction.opcode == op::VARIABLE)
-        .filter_map(|instruction| instruction.operands.get(1).copied())
-        .collect();
+    let variables = instructions.iter().filter(|i| i.opcode == op::VARIABLE);
+    let variables = variables.filter_map(|i| i.operands.get(1).copied());
+    let variables: BTreeSet<u32> = variables.collect();
     let is_visible =
         |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
             // Unused constants also have these decorations, so a decoration alone does not keep a constant.
@@ -148,6 +147,7 @@ pub fn reachable(
     Ok(out)
 }
 
+#[derive(Default)]
 struct Module<'w> {
     /// Declarations and whole functions, in module order.
     parts: Vec<&'w [Instruction<'w>]>,
@@ -157,10 +157,7 @@ struct Module<'w> {
 
 impl<'w> Module<'w> {
     fn new(instructions: &'w [Instruction<'w>]) -> Result<Self, Error> {
-        let mut module = Self {
-            parts: Vec::new(),
-            definitions: BTreeMap::new(),
-        };
+        let mut module = Self::default();
         let mut rest = instructions;
         while let Some(first) = rest.first() {
             let count = match first.opcode {

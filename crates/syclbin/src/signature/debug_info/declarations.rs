@@ -77,13 +77,15 @@ impl<'m> DebugInfo<'m> {
         symbol: &str,
         passed: &[Option<Parameter>],
     ) -> Option<Vec<CppParameter>> {
-        let function = mangled::plain_function(symbol)
-            .and_then(|plain| self.functions.get(plain.as_str()).copied())
-            .and_then(|function| self.parameters(function));
-        match function {
-            Some(parameters) => Some(parameters),
-            None => self.functor(*self.functions.get(symbol)?, symbol, passed),
-        }
+        let function = self.plain_function(symbol);
+        let parameters = function.and_then(|function| self.parameters(function));
+        parameters.or_else(|| self.functor(*self.functions.get(symbol)?, symbol, passed))
+    }
+
+    /// Returns the function behind a free-function kernel.
+    fn plain_function(&self, symbol: &str) -> Option<u32> {
+        let plain = mangled::plain_function(symbol)?;
+        self.functions.get(&*plain).copied()
     }
 
     /// Returns the file and line of a kernel. Only the file name is used, because directories are machine-specific.
@@ -140,16 +142,13 @@ impl<'m> DebugInfo<'m> {
     /// parameters of the call operator determine the number. For a function, a property determines it, or else the
     /// work-item or work-group class that the function uses.
     pub(super) fn dimensions(&mut self, symbol: &str) -> Option<u8> {
-        let plain = mangled::plain_function(symbol);
-        if let Some(function) = plain.and_then(|name| self.functions.get(&*name).copied()) {
+        if let Some(function) = self.plain_function(symbol) {
             return self.property(function).or_else(|| self.used(function));
         }
         let operator = self.call_operator(*self.functions.get(symbol)?)?;
-        let mut parameters = Vec::new();
-        for ty in self.parameter_types(operator)?.get(1..)? {
-            parameters.push(self.cpp_type(*ty, MAX_DEPTH)?);
-        }
-        kernel::dimensions_of_parameters(&parameters)
+        let types = self.parameter_types(operator)?.get(1..)?.iter();
+        let types = types.map(|ty| self.cpp_type(*ty, MAX_DEPTH));
+        kernel::dimensions_of_parameters(&types.collect::<Option<Vec<_>>>()?)
     }
 
     /// Returns the number of dimensions that a function's property specifies. The build records the property as an
@@ -203,7 +202,7 @@ impl<'m> DebugInfo<'m> {
     ) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
-        let lowered = self.lowered(function, types, &members)?;
+        let lowered = self.lowered(function, types, &members);
         let is_lambda = mangled::parse(symbol).is_some_and(|name| !name.lambdas.is_empty());
         if passed.len() != lowered.len() {
             return None;
@@ -288,22 +287,19 @@ impl<'m> DebugInfo<'m> {
         function: u32,
         types: &[u32],
         members: &BTreeMap<&str, u32>,
-    ) -> Option<Vec<CppParameter>> {
+    ) -> Vec<CppParameter> {
         let mut names = self.parameter_names(function, types.len());
-        let mut all = Vec::new();
-        for (number, ty) in (1..).zip(types) {
+        let all = (1..).zip(types).map(|(number, ty)| {
             let name = names.remove(&number).unwrap_or_default();
             let own = self.cpp_type(*ty, MAX_DEPTH);
-            let mut ty = own.unwrap_or_else(|| CppType::named(WRAPPER));
+            let own = own.unwrap_or_else(|| CppType::named(WRAPPER));
             let member = members.get(&*name);
-            if let Some(member) = member.and_then(|member| self.cpp_type(*member, MAX_DEPTH))
-                && (ty.is(WRAPPER) || member.is(STREAM))
-            {
-                ty = member;
-            }
-            all.push(CppParameter { ty, name });
-        }
-        Some(all)
+            let member = member.and_then(|member| self.cpp_type(*member, MAX_DEPTH));
+            let member = member.filter(|member| own.is(WRAPPER) || member.is(STREAM));
+            let ty = member.unwrap_or(own);
+            CppParameter { ty, name }
+        });
+        all.collect()
     }
 
     fn is_local(&self, ty: u32) -> bool {

@@ -137,10 +137,8 @@ impl<'s> Parser<'s> {
         }
         let ty = self.ty(depth)?;
         let value = self.until('E')?;
-        let (sign, digits) = match value.strip_prefix('n') {
-            Some(digits) => ("-", digits),
-            None => ("", value),
-        };
+        let digits = value.strip_prefix('n').unwrap_or(value);
+        let sign = if digits == value { "" } else { "-" };
         Some(CppType::named(match (ty.name(), digits) {
             ("float", _) => f32::from_bits(u32::from_str_radix(digits, 16).ok()?).to_string(),
             ("double", _) => f64::from_bits(u64::from_str_radix(digits, 16).ok()?).to_string(),

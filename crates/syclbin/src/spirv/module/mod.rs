@@ -223,16 +223,17 @@ impl Module {
     /// Returns the type of the variable that the host accesses as `name`.
     pub(crate) fn host_variable(&self, name: &str) -> Option<TypeId> {
         let ty = self.variables.get(self.host_names.get(name)?)?;
-        match self.types.get(*ty)? {
-            Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
-            _ => None,
-        }
+        self.pointee(*ty)
     }
 
     /// Returns the size in bytes of the type that the pointer type `ty` points to, if it is known.
     pub(crate) fn pointee_bytes(&self, ty: u32) -> Option<u64> {
+        Some(self.types.size(self.pointee(ty)?.0)?.0)
+    }
+
+    fn pointee(&self, ty: u32) -> Option<TypeId> {
         match self.types.get(ty)? {
-            Record::Pointer { pointee, .. } => self.types.size(*pointee).map(|(bytes, _)| bytes),
+            Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
             _ => None,
         }
     }

@@ -103,14 +103,10 @@ impl TypeTable {
             ) => return None,
             _ => return Some(()),
         };
-        self.add(*operands.first()?, record);
-        Some(())
-    }
-
-    /// Adds a type. If several types have the same id, the first one wins.
-    fn add(&mut self, id: u32, record: Record) {
+        let id = *operands.first()?;
+        // If several types have the same id, the first one wins.
         if self.entries.contains_key(&id) {
-            return;
+            return Some(());
         }
         let (wanted, is_unaligned) = self.alignment_of_parts(&record);
         let entry = TypeEntry {
@@ -121,6 +117,7 @@ impl TypeTable {
             record,
         };
         self.entries.insert(id, entry);
+        Some(())
     }
 
     /// Returns the natural alignment of a type, and whether one of its parts is misaligned.
@@ -191,10 +188,10 @@ impl TypeTable {
 
     /// Returns the length and element type of the type `id`, if the type is an array.
     pub(crate) fn array(&self, id: u32) -> Option<(u64, u32)> {
-        match self.get(id)? {
-            Record::Array { of, count } => Some(((*count)?, *of)),
-            _ => None,
-        }
+        let Record::Array { of, count } = self.get(id)? else {
+            return None;
+        };
+        Some(((*count)?, *of))
     }
 
     fn measure(&self, record: &Record) -> Option<(u64, u64)> {
