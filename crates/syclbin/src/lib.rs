@@ -73,8 +73,7 @@ pub mod write;
 
 pub use architecture::Architecture;
 pub use aspect::{Aspect, UnknownAspect};
-pub use content::Container;
-pub use content::Content;
+pub use content::{Container, Content};
 pub use error::{Error, ErrorKind};
 pub use merge::{MergeError, merge};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
@@ -130,7 +129,6 @@ pub mod __private {
 
     /// SPIR-V parsing and editing, shared by signatures and linking.
     pub mod spirv {
-        pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub use crate::spirv::module::parse::{
             DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
         };

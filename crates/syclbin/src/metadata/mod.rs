@@ -47,8 +47,7 @@ mod specialization;
 mod value;
 
 pub use named::{Named, Symbols, without_run_prefix};
-pub use program::{Dimensions, WorkGroupSize};
-pub use program::{KernelSizes, ProgramMetadata};
+pub use program::{Dimensions, KernelSizes, ProgramMetadata, WorkGroupSize};
 pub use requirements::{DeviceRequirements, Records};
 pub use sets::Target;
 pub use sets::{

@@ -137,8 +137,8 @@ impl Property for Vec<Aspect> {
     const EXPECTED: &'static str = "aspects as 32-bit numbers";
 
     fn from_value(value: &Value) -> Option<Self> {
-        let numbers = Vec::<u32>::from_value(value)?;
-        Some(numbers.into_iter().map(Aspect).collect())
+        let numbers = Vec::from_value(value)?.into_iter();
+        Some(numbers.map(Aspect).collect())
     }
 
     fn to_value(&self) -> Value {

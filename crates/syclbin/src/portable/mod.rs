@@ -101,11 +101,8 @@ pub fn rewrite(
     for instruction in instructions {
         // Extensions follow the capabilities.
         if instruction.opcode != op::CAPABILITY && core::mem::take(&mut needs_extension) {
-            put(
-                &mut out,
-                op::EXTENSION,
-                &[&literal(lower::NO_WRAP_EXTENSION)],
-            );
+            let name = literal(lower::NO_WRAP_EXTENSION);
+            put(&mut out, op::EXTENSION, &[&name]);
         }
         lowering.write(&instruction, &mut out);
     }

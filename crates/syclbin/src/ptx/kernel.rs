@@ -300,15 +300,12 @@ pub(super) fn scalar(word: &[u8]) -> Option<(Kind, u32)> {
 impl fmt::Display for Passed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number { kind, bits } => {
-                let kind = match kind {
-                    Kind::Unsigned => 'u',
-                    Kind::Signed => 's',
-                    Kind::Float => 'f',
-                    Kind::Bits => 'b',
-                };
-                write!(f, "`.{kind}{bits}`")
-            }
+            Self::Number { kind, bits } => match kind {
+                Kind::Unsigned => write!(f, "`.u{bits}`"),
+                Kind::Signed => write!(f, "`.s{bits}`"),
+                Kind::Float => write!(f, "`.f{bits}`"),
+                Kind::Bits => write!(f, "`.b{bits}`"),
+            },
             Self::Pointer { space, .. } => f.write_str(match space {
                 None => "`.ptr`",
                 Some(Space::Global) => "`.ptr .global`",

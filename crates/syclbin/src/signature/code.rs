@@ -120,7 +120,7 @@ const MAX_DEPTH: usize = 32;
 
 /// The C++ elements that a module's types represent. Each type is examined once.
 pub(super) struct Meanings<'m> {
-    module: &'m Module,
+    pub(super) module: &'m Module,
     /// The element for each type, and whether the signedness of its integers is known.
     known: BTreeMap<u32, (Element, bool)>,
 }
@@ -177,26 +177,11 @@ impl<'m> Meanings<'m> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
 
-    /// Returns the alignment of `ty` in bytes, if known.
-    pub(super) fn align(&self, ty: TypeId) -> Option<u64> {
-        self.module.types.size(ty.0).map(|(_, align)| align)
-    }
-
-    /// If `ty` contains an integer wider than any C++ integer, returns the width of that integer in bits. Clang
-    /// creates such an integer for adjacent bit-fields of more than 64 bits in total.
-    pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
-        self.module.types.wide_integer(ty.0)
-    }
-
     /// Returns the size of `ty` in bytes, if `ty` is an array. For a pointee, this is the size of the memory.
     /// Arrays with one element are ignored, because compilers use the same type for arrays of unknown size.
     pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
-        match self.module.types.get(ty.0)? {
-            Record::Array {
-                count: Some(2..), ..
-            } => self.size(ty),
-            _ => None,
-        }
+        let (count, _) = self.module.types.array(ty.0)?;
+        self.size(ty).filter(|_| count >= 2)
     }
 
     /// Returns the C++ name of the struct `ty`, as far as the code preserves it.

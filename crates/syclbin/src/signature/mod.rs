@@ -172,14 +172,6 @@ impl KernelSignature {
 }
 
 impl Parameter {
-    /// Creates a placeholder for a removed argument that no declaration describes.
-    fn removed() -> Self {
-        Self {
-            arguments: vec![Argument::Removed],
-            ..Self::new(Type::Unused)
-        }
-    }
-
     /// Creates an unnamed parameter with a single argument.
     #[must_use]
     pub fn new(ty: Type) -> Self {

@@ -145,11 +145,8 @@ impl Definitions {
             return Some(());
         }
         let id = self.layouts.insert(Layout {
-            name: name.into(),
-            size,
-            align,
-            fields,
             described: true,
+            ..Layout::of_code(name, size, align, fields)
         });
         self.named.insert(name.into(), Element::Struct(id));
         Some(())

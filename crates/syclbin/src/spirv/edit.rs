@@ -43,10 +43,8 @@ impl Module {
         let header = header.ok_or_else(|| words::error(0, "the header is truncated"))?;
         let instructions = words::instructions(words).map(|instruction| {
             let found = instruction?;
-            Ok(Instruction::new(
-                found.opcode,
-                found.operands.iter().copied(),
-            ))
+            let operands = found.operands.iter().copied();
+            Ok(Instruction::new(found.opcode, operands))
         });
         let instructions = instructions.collect::<Result<_, Error>>()?;
         Ok(Self::new(*header, instructions))

@@ -256,14 +256,12 @@ impl<'w> Module<'w> {
 }
 
 fn ids(instruction: &Instruction<'_>) -> Result<Ids, Error> {
-    let ids = grammar::ids(instruction.opcode, instruction.operands);
-    ids.map_err(|unknown| {
-        let problem = match unknown {
-            Unknown::Opcode => "an instruction is unknown",
-            Unknown::Operands => "an instruction has the wrong operands",
-        };
-        error(instruction.at, problem)
-    })
+    let fail = |problem| Err(error(instruction.at, problem));
+    match grammar::ids(instruction.opcode, instruction.operands) {
+        Ok(ids) => Ok(ids),
+        Err(Unknown::Opcode) => fail("an instruction is unknown"),
+        Err(Unknown::Operands) => fail("an instruction has the wrong operands"),
+    }
 }
 
 /// Returns whether an instruction without a result describes the id in its first operand.

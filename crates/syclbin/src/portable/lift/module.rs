@@ -168,10 +168,8 @@ impl Lifting<'_, '_> {
 
     pub(super) fn frame(&mut self) -> Result<Frame, UnsupportedModule> {
         let arguments = (0..self.layout.arguments()).map(|_| self.declarations.new_id());
-        Ok(Frame {
-            arguments: arguments.collect::<Result<_, _>>()?,
-            local: BTreeMap::new(),
-        })
+        let (arguments, local) = (arguments.collect::<Result<_, _>>()?, BTreeMap::new());
+        Ok(Frame { arguments, local })
     }
 
     pub(super) fn put_arguments(&mut self, frame: &Frame) {

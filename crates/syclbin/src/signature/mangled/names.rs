@@ -167,9 +167,8 @@ impl Parser<'_> {
         while self.eat("Ty") {}
         let parameters = self.types(depth);
         self.in_lambda = outer;
-        let parameters = parameters.filter(|_| self.eat("E"))?;
         Some(Lambda {
-            parameters,
+            parameters: parameters.filter(|_| self.eat("E"))?,
             index: self.sequence()?,
             ..Lambda::default()
         })

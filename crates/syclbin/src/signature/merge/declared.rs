@@ -166,10 +166,8 @@ impl Sources<'_> {
 
 /// Returns the name or index of a parameter, for messages.
 fn label(name: Option<&str>, index: usize) -> String {
-    match name {
-        None | Some("") => index.to_string(),
-        Some(name) => name.into(),
-    }
+    let name = name.filter(|name| !name.is_empty());
+    name.map_or_else(|| index.to_string(), String::from)
 }
 
 /// Returns the array if `ty` is a struct with an array as its only member, because the compiler passes arrays in such

@@ -171,7 +171,7 @@ impl Sources<'_> {
             return Ok(());
         };
         let layouts = &names.layouts;
-        if let Some(bits) = code.wide_integer(ty) {
+        if let Some(bits) = code.module.types.wide_integer(ty.0) {
             return unsupported(format!(
                 "bit-fields in `{text}` form a {bits}-bit integer in the code, which drivers lay out differently from \
                  C++; separate them with another member"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel from its code alone.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Slot, Sources, access, integer, of_size};
@@ -31,7 +32,11 @@ impl Sources<'_> {
             let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
             let Some(argument) = slot.code() else {
-                parameters.push(Parameter::removed());
+                // Nothing describes a removed argument.
+                parameters.push(Parameter {
+                    arguments: vec![slot.argument()],
+                    ..Parameter::new(Type::Unused)
+                });
                 at += 1;
                 continue;
             };
@@ -140,7 +145,7 @@ impl Sources<'_> {
                 let found = match element {
                     // A union.
                     Element::Bytes(size) => {
-                        let align = code.align(ty).unwrap_or(1);
+                        let align = code.module.size(ty.0).map_or(1, |(_, align)| align);
                         Some(entry::bytes(code.name(ty), size, align, layouts))
                     }
                     element => Type::by_value(element),

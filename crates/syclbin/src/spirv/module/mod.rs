@@ -14,9 +14,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use crate::spirv::words::MAGIC_BYTES;
-pub use types::TypeId;
 pub(crate) use types::parameter_name;
-pub use types::{Parameter, ParameterType};
+pub use types::{Parameter, ParameterType, TypeId};
 use types::{Record, TypeTable};
 
 /// `FuncParamAttr` values.
