@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Translates between the names, aliases and numbers of device architectures.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 use core::fmt;
 use core::str::FromStr;
 

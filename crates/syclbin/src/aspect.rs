@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device capabilities, with the numbers and names of SYCL's `aspect` enumeration.
 
-use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
 use crate::decimal::decimal;
+use crate::prelude::*;
 
 /// A device capability, identified by its number in SYCL's `aspect` enumeration. Numbers are never reused, so an
 /// unknown number comes from a newer compiler.

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The error type for malformed or unsupported input. Errors name the faulty record and its offset.
 
-use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 /// A format error in a file, property set or device code.
 // Boxed to keep `Result` small on the successful path.

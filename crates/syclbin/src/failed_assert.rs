@@ -2,8 +2,7 @@
 //! Decodes the record that a failed `assert` in device code leaves for the host. The device code in `syclbin-build`'s
 //! header `syclbin_assert.hpp` writes the record.
 
-use alloc::string::String;
-
+use crate::prelude::*;
 use crate::raw::Fields;
 
 /// The unique identifier of the device global whose value is the record. Each image contains the value itself, not a

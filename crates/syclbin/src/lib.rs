@@ -62,6 +62,7 @@ pub mod metadata;
 mod model;
 pub mod offload;
 mod portable;
+mod prelude;
 pub mod property;
 pub mod ptx;
 mod raw;

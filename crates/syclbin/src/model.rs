@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The in-memory model of a SYCLBIN file, independent of its container.
 
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
 use core::fmt;
 
 use crate::aspect::Aspect;
 use crate::metadata::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 use crate::spirv::is_target;
 

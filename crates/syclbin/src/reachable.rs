@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reachability in a graph, such as a call graph. Cycles are allowed.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 /// Returns everything that can be reached from `start`, including `start` itself, over the edges `next`.
 pub(crate) fn reachable<T: Copy + Ord>(

@@ -59,10 +59,8 @@ pub use specialization::{
 };
 pub use value::{ArgumentMask, Malformed, Property};
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::Aspect;
+use crate::prelude::*;
 use crate::property::{PropertySets, set};
 
 /// Declares [`ModuleMetadata`]. Each field names its view, and its set unless the view implies the set.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Typed access to sets whose keys are names.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::borrow::Borrow;
 
 use super::value::{Malformed, Property, read_value};
 use crate::decimal::is_decimal;
+use crate::prelude::*;
 use crate::property::PropertySets;
 
 /// The properties of a set whose keys are names of kernels, variables or constants. Names are unique and in file

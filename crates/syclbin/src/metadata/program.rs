@@ -2,12 +2,9 @@
 //! The view of the set `PROGRAM_METADATA`: the work-group and sub-group sizes of kernels, and the names that the code
 //! uses for device globals. Files store work-group sizes in OpenCL order, whereas sources use SYCL order.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::named::Named;
 use super::value::{Malformed, Property, records};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::PROGRAM_METADATA;

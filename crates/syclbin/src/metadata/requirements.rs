@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The requirements that a device must meet to run a module.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::Field;
 use super::program::{Dimensions, WorkGroupSize};
 use super::value::{Malformed, Property, describe};
 use crate::Aspect;
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::DEVICE_REQUIREMENTS;

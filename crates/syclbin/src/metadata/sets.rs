@@ -2,13 +2,11 @@
 //! Views of the small sets: compilation settings, device libraries, device globals and virtual functions. Also defines
 //! the compilation targets of images.
 
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::value::{Malformed, Property};
 use super::{Field, numbers, view};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The compilation settings of a module (sets [`MISC_PROPERTIES`](set::MISC_PROPERTIES) and

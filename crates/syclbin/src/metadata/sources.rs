@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records the inputs of a compilation, so that a tool can detect when a file stored next to its sources is stale.
 
-use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::value::{Malformed, describe};
+use crate::prelude::*;
 use crate::property::{PropertySets, set};
 
 /// The inputs of the compilation that produced a SYCLBIN file. The file-level set [`SOURCES`](set::SOURCES) stores

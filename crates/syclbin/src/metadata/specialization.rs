@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: the layout of their parts, and their values.
 
-use alloc::format;
-use alloc::vec::Vec;
-
 use super::Field as _;
 use super::named::Named;
 use super::value::{Malformed, Property};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in file order. The order determines the position of each constant in

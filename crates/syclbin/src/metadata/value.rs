@@ -2,13 +2,10 @@
 //! Converts between property values and Rust types. All views are built on these conversions. An invalid value
 //! of a known property results in [`Malformed`].
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::Aspect;
+use crate::prelude::*;
 use crate::property::{PropertySets, Value};
 
 /// A type that a property value can be converted to and from.

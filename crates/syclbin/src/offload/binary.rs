@@ -7,14 +7,9 @@
     reason = "internal to this project"
 )]
 
-use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{Entry, ImageKind, OffloadKind, Strings};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 use crate::raw::offload_binary::{self as raw, header_size};
 use crate::raw::{Budget, beyond, slice};
 use crate::write;

@@ -2,12 +2,9 @@
 //! Reads and writes OffloadBinaries compressed with zlib or zstd. Decompression never uses more memory than the
 //! caller allows.
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::vec::Vec;
-
 use super::{Binary, Entry, binary};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 use crate::raw::offload_binary::{HEADER_SIZE_V3, Header};
 use crate::raw::slice;
 use crate::write;

@@ -20,12 +20,10 @@ pub(crate) mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
 
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
-
 use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
+use crate::prelude::*;
 #[doc(hidden)]
 pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
 #[cfg(feature = "compression")]

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowers instructions of later SPIR-V versions to equivalents in earlier versions.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-
 use super::version::{V1_1, V1_4, Version};
+use crate::prelude::*;
 use crate::spirv::words::{Instruction, entry_point, op, put, string};
 
 /// `NoSignedWrap` and `NoUnsignedWrap`: core decorations since SPIR-V 1.4, from an extension in earlier versions.

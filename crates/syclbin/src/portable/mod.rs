@@ -11,13 +11,8 @@ mod negation;
 mod tests;
 mod version;
 
-use alloc::borrow::Cow;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::module::Module;
 use crate::spirv::words::{
     self, DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, literal, op, put, string,

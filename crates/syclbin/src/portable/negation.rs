@@ -5,11 +5,8 @@
 //! LLVM recognizes a flipped sign bit, `x * -1` and `-0.0 - x`, and turns each back into a negation. LLVM
 //! does not recognize the replacement: the sign bit is rotated to bit 0, flipped there, and rotated back.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec;
-use alloc::vec::Vec;
-
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::edit::{self, Instruction};
 use crate::spirv::words::{CAPABILITY_INT64, instructions, literal, op, string};
 

@@ -3,15 +3,12 @@
 //! execution modes and decorations that OpenCL kernels may use and that SPIR-V 1.0 lacks, from section 3 of the SPIR-V
 //! specification.
 
-use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::DriverSupport;
 use super::lower::memory_operands;
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::words::{Instruction, op, string};
 
 /// A SPIR-V version.

@@ -5,11 +5,8 @@ pub mod key;
 pub mod set;
 mod text;
 
-use alloc::borrow::Cow;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::metadata::Named;
+use crate::prelude::*;
 pub use text::Inexpressible;
 #[doc(hidden)]
 pub use text::key_problem;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses and writes the text form of property sets, with lines `[set]` and `key=type|value`.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::{PropertySet, PropertySets, Value};
 use crate::decimal::is_decimal;
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 const RECORD: &str = "property sets";
 

@@ -2,11 +2,10 @@
 //! PTX kernels, their parameters and their work-group directives. Names follow the PTX ISA, chapters on kernel
 //! parameters and performance-tuning directives.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::tokens::{Tokens, number, text};
+use crate::prelude::*;
 
 /// The maximum number of tokens in a parameter declaration. Longer declarations become [`Passed::Other`], which bounds
 /// the memory for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens.

@@ -32,13 +32,11 @@ mod target;
 mod tokens;
 mod variable;
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::mem::take;
 
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 use crate::reachable::reachable;
 pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
 pub use target::{Suffix, Target, Version};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Splits PTX into words, and skips comments and white space.
 
-use alloc::string::String;
-
 use crate::decimal::decimal;
+use crate::prelude::*;
 
 #[derive(Clone)]
 pub(super) struct Tokens<'a>(&'a [u8]);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses PTX variables that are declared outside functions.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::kernel::{Space, scalar};
 use super::tokens::{Tokens, number, text};
+use crate::prelude::*;
 
 /// A PTX variable that can be looked up by name (`.visible`, `.common` or `.weak`).
 #[derive(Clone, Debug, PartialEq, Eq)]

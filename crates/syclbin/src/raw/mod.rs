@@ -8,9 +8,8 @@
 
 pub mod offload_binary;
 
-use alloc::string::String;
-
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 /// A cursor that reads the fields of an `N`-byte record in order. Creating the cursor checks the record's bounds, so
 /// reading a field cannot fail.

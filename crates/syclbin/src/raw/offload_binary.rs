@@ -4,10 +4,9 @@
 //! Version 1 contains one entry, and version 2 any number of entries. In version 3, everything after the header may be
 //! compressed.
 
-use alloc::vec::Vec;
-
 use super::{Fields, record};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 /// The first bytes of an OffloadBinary.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opens a SYCLBIN file in any container, and reads its records on demand.
 
-use alloc::borrow::Cow;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use super::image::{AbstractModule, Image, Metadata, Owner, Parts};
 use super::{images, v1, v2};
 use crate::content::Container;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, Syclbin};
 use crate::offload::{Binary, Entry, ImageKind, Strings};
+use crate::prelude::*;
 use crate::raw::{Budget, offload_binary, v1 as raw};
 
 /// The image kind of SYCLBIN in DPC++ before mid-2025. LLVM now uses this number for SPIR-V.

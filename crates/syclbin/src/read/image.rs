@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Abstract modules and images of a file.
 
-use alloc::format;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::{v1, v2};
 use crate::error::Error;
 use crate::offload::Strings;
+use crate::prelude::*;
 use crate::property::PropertySets;
 use crate::raw::offload_binary;
 

@@ -5,17 +5,13 @@
 //! single OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image.
 //! The files contain neither property sets nor a state, so this module derives both from the strings and the code.
 
-use alloc::borrow::{Cow, ToOwned};
-use alloc::format;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use super::image::{Image, Metadata, Owner};
 use super::v2::{Entries, Module, borrowed};
 use crate::content::Content;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, AbstractModule, IrType, State, Syclbin};
 use crate::offload::{self, Entry, ImageKind, OffloadKind, SYMBOLS_KEY, Strings, listed_symbols};
+use crate::prelude::*;
 use crate::property::{key_problem, set};
 use crate::ptx;
 use crate::raw::v2::key;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads version 1, which consists of headers and two byte tables. Opening a file only checks the tables' extents.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 use crate::raw::{slice, v1};
 
 /// A file with a valid header, and the positions of all its parts.

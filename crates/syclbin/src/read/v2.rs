@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads version 2: sorts the entries of an OffloadBinary by the roles that their strings record.
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::image::{Image, Metadata, Owner};
 use crate::decimal::decimal;
 use crate::error::Error;
 use crate::offload::{Binary, Entry, ImageKind, Strings};
+use crate::prelude::*;
 use crate::raw::slice;
 use crate::raw::v2::{METADATA_SIZE, VERSION, key, role};
 

@@ -2,14 +2,10 @@
 //! Extracts signature information from a module's code: the kernel arguments, and the C++ elements that the types
 //! represent in memory.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
+use crate::prelude::*;
 use crate::spirv::module::types::{Record, TypeId};
 use crate::spirv::module::{Module, ParameterType};
 use crate::{cubin, ptx};

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ types as structured data, from symbols and debug information.
 
-use alloc::boxed::Box;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use alloc::{format, vec};
 use core::{fmt, slice};
 
 use super::types::{Access, Scalar};
+use crate::prelude::*;
 
 /// A C++ type, or a template argument that is not a type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

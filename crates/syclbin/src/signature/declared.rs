@@ -2,14 +2,11 @@
 //! Converts C++ types to parameter types: scalars, pointers, vectors, and SYCL types. Structs and enumerations
 //! are looked up in the definitions.
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString};
-
 use super::Unsupported;
 use super::cpp_type::{BYTES, CppType, DYNAMIC_MEMORY, EMPTY, UNKNOWN_PIXEL, WORK_GROUP_MEMORY};
 use super::names::Definitions;
 use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
+use crate::prelude::*;
 
 /// The maximum nesting depth of types. Deeper types are rejected.
 const MAX_DEPTH: usize = 32;

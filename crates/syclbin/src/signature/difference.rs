@@ -4,17 +4,13 @@
 //! Parameter names may differ, because calls do not use them. Struct and member names must match, because programs
 //! use them.
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 use core::mem::discriminant;
 
 use super::mangled::KernelName;
 use super::types::{Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use super::{KernelSignature, Parameter, Signatures, Unsupported, counted};
+use crate::prelude::*;
 
 /// A requirement of the stubs that a file does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]

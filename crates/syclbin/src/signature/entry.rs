@@ -4,9 +4,7 @@
 //! PTX records sizes, but does not always distinguish signed from unsigned integers, or pointers from integers.
 //! Unknown signedness, pointees and members are marked as such. Any other ambiguity makes a kernel unsupported.
 
-use alloc::format;
-use alloc::vec;
-
+use crate::prelude::*;
 use crate::ptx::{Kind, Passed, Space};
 
 use super::types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, Type};

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Infers the signature of a kernel, or the reason why no Rust function can launch the kernel.
 
-use alloc::format;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use super::code::{Code, CodeKernel, Passed};
 use super::cpp_type::{CppParameter, CppType};
 use super::mangled::KernelName;
@@ -14,6 +10,7 @@ use super::spell::Declaration;
 use super::types::{Element, Pointee, Scalar, Type};
 use super::{KernelSignature, Parameter, Unsupported, mangled, unsupported};
 use crate::metadata::{KernelSizes, WorkGroupSize};
+use crate::prelude::*;
 use crate::property::set;
 use crate::spirv::module::ParameterType;
 

@@ -4,9 +4,8 @@
 //! Two descriptions of the same memory agree if each position holds a scalar of the same kind and size, or a pointer,
 //! in both. Padding and unknown bytes match anything.
 
-use alloc::vec::Vec;
-
 use super::types::{Element, Layouts, Scalar};
+use crate::prelude::*;
 
 /// The maximum number of steps to build a map. The limit bounds the work for hostile types, which may repeat nested
 /// types many times. Beyond the limit, the rest of the type matches anything. Real kernels should stay below the limit,

@@ -36,15 +36,12 @@ mod spell;
 mod types;
 mod variables;
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 
 use crate::error::Error;
 use crate::metadata::Named;
 use crate::model::Syclbin;
+use crate::prelude::*;
 use code::Code;
 pub use cpp_type::CppType;
 use cpp_type::list;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The structs and enumerations in a file, by C++ name. Each name identifies one type.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::cpp_type::CppType;
 use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
 use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
+use crate::prelude::*;
 
 /// State that the modules of a file share.
 #[derive(Default)]

@@ -10,10 +10,6 @@
 
 mod form;
 
-use alloc::collections::BTreeSet;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use super::code::Code;
 use super::debug_info::{DIMENSIONS, Described};
 use super::merge::Sources;
@@ -25,6 +21,7 @@ use crate::error::Error;
 use crate::failed_assert;
 use crate::metadata::without_run_prefix;
 use crate::model::AbstractModule;
+use crate::prelude::*;
 use crate::property::{Value, set};
 use form::{Coded, Reader, Writer};
 

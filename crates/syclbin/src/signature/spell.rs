@@ -2,13 +2,11 @@
 //! Formats declarations and types in C++ syntax, for display, such as
 //! `void fill::iota(float start, float *out, int count)`.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::cpp_type::{BYTES, CppParameter, CppType, EMPTY};
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
+use crate::prelude::*;
 
 impl Layouts {
     /// Formats the struct `id` on one line, with the offset of each member.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The types of kernel parameters and of elements in memory.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 /// The number of arguments of an accessor: a pointer, two ranges and an id.
 pub(super) const OF_ACCESSOR: usize = 4;

@@ -5,11 +5,6 @@
 //! which must agree, and records it (set [`VARIABLES`](crate::property::set::VARIABLES)). If a file does not record the
 //! type, a reader infers it from the code alone.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::cpp_type::CppType;
 use super::mangled::{self, KernelName};
 use super::memory_map::MemoryMap;
@@ -22,6 +17,7 @@ use crate::metadata::{
     self, Malformed, Named, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
 };
 use crate::model::AbstractModule;
+use crate::prelude::*;
 use crate::property::set;
 use crate::spirv::module::Module;
 use crate::spirv::module::types::Record;

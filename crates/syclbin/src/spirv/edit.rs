@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! An editable SPIR-V module: a list of instructions.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-
 use super::grammar::{self, Ids, Unknown};
 use super::words::{self, HEADER_WORDS, op};
 use crate::error::Error;
+use crate::prelude::*;
 
 /// The index of the id bound in the header.
 const BOUND: usize = 3;

@@ -2,8 +2,7 @@
 //! The SPIR-V grammar, which determines which operands of an instruction are ids. Opcodes and operand patterns are from
 //! the SPIR-V specification and its extension registry.
 
-use alloc::vec::Vec;
-
+use crate::prelude::*;
 use crate::spirv::words::{Instruction, op};
 
 /// The operand patterns of all instructions that kernels may contain, with the opcodes for each pattern. Other

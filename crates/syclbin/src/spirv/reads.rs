@@ -4,11 +4,9 @@
 //! A pointer counts as written unless every use of it, and of every pointer derived from it, is known to only read.
 //! So a pointer that is stored, converted to an integer, or passed to unknown code counts as written.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
-
 use super::grammar;
 use crate::portable::debug_info;
+use crate::prelude::*;
 use crate::reachable::reachable;
 use crate::spirv::words::{Instruction, instructions, op, string};
 

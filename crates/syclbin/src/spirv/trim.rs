@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Trims a module to selected kernels, so that a driver does not compile the other kernels.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::grammar::{self, Ids, Unknown};
 use crate::error::Error;
 use crate::portable::lift::scan::is_host_metadata;
 use crate::portable::without_debug_info;
+use crate::prelude::*;
 use crate::spirv::words::{
     self, CAPABILITY_INT8, CAPABILITY_INT64, DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES,
     HEADER_WORDS, Instruction, LINKAGE_LINK_ONCE, error, op, put, string,

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds features that some devices lack or some drivers miscompile, and classifies imports.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::module::types::Record;
 use super::module::{Module, STORAGE_CROSS_WORKGROUP};
+use crate::prelude::*;
 use crate::reachable::reachable;
 use crate::spirv::words::{instructions, op};
 

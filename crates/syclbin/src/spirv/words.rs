@@ -3,10 +3,8 @@
 //! `syclbin-clang` also uses this module. Numbers and names are from the SPIR-V specification, section 3.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 /// Opcodes.
 pub mod op {

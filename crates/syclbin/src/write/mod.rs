@@ -3,13 +3,10 @@
 
 mod v2;
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::content::Container;
 use crate::model::{Image, Syclbin};
 use crate::offload::{Entry, ImageKind, OffloadKind, binary};
+use crate::prelude::*;
 use crate::property::Inexpressible;
 use crate::raw::v1;
 

@@ -2,14 +2,10 @@
 //! Writes version 2: an entry for the global metadata, and then, for each module, an entry for its metadata and one for
 //! each of its images.
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{Error, text};
 use crate::model::{Image, ImageKind, Syclbin};
 use crate::offload::{self, Entry, OffloadKind, Strings};
+use crate::prelude::*;
 use crate::raw::v2::{VERSION, key, role};
 
 pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {

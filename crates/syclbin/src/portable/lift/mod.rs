@@ -13,13 +13,8 @@ mod module;
 pub(crate) mod scan;
 mod setup;
 
-use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::{UnsupportedModule, without_debug_info};
+use crate::prelude::*;
 use crate::spirv::words;
 use scan::Scan;
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes a lifted module, whose functions take the hidden arguments and access variables in the arena.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::super::UnsupportedModule;
 use super::scan::{DirectLoads, Scan, functions, is_host_metadata};
 use super::{Layout, unsupported};
+use crate::prelude::*;
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
 use crate::spirv::words::{CAPABILITY_INT8, CAPABILITY_INT64, Instruction, entry_point, op, put};
 use crate::spirv::{edit, grammar};

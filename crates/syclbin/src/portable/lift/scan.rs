@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Collects everything in a module that determines how its variables are lifted.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::super::{UnsupportedModule, Version, collect};
 use super::{Layout, unsupported};
+use crate::prelude::*;
 use crate::spirv::grammar;
 use crate::spirv::module::parse::DECORATIONS_HOST_ACCESS;
 use crate::spirv::module::{Module, STORAGE_CROSS_WORKGROUP};

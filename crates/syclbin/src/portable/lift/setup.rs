@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the kernel that sets the initial values of a module's variables.
 
-use alloc::vec::Vec;
-
 use super::super::UnsupportedModule;
 use super::super::version::V1_4;
 use super::module::{Frame, Lifting};
 use super::scan::Variable;
+use crate::prelude::*;
 use crate::spirv::module::parse::EXECUTION_MODEL_KERNEL;
 use crate::spirv::words::{literal, op};
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads kernel declarations, and the types of variables that the host can access, from debug information.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{
     DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, SOURCE, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_MEMBER,
     TYPE_POINTER, TYPE_QUALIFIER, TYPE_TEMPLATE,
 };
+use crate::prelude::*;
 use crate::signature::cpp_type::{BYTES, CppParameter, CppType, EMPTY, WORK_GROUP_MEMORY};
 use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;

@@ -7,16 +7,13 @@
 mod declarations;
 mod types;
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::cpp_type::{CppParameter, CppType};
 use super::declared::Declared;
 use super::names::Definitions;
 use super::types::{Element, Type};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
+use crate::prelude::*;
 use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, newest first, and whether their member records omit the parent.

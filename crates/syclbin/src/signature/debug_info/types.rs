@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads C++ types from debug information, and defines the structs and enumerations in them.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::declarations::WRAPPER;
 use super::{
     DebugInfo, INFO_NONE, INHERITANCE, LEXICAL_BLOCK, MAX_DEPTH, TEMPLATE_PARAMETER, TYPE_ARRAY,
     TYPE_BASIC, TYPE_COMPOSITE, TYPE_ENUM, TYPE_MEMBER, TYPE_POINTER, TYPE_QUALIFIER,
     TYPE_SUBRANGE, TYPE_TEMPLATE, TYPE_VECTOR, TYPEDEF,
 };
+use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, DYNAMIC_MEMORY, WORK_GROUP_MEMORY};
 use crate::signature::mangled;
 use crate::signature::types::{Element, Field};

@@ -11,12 +11,8 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString as _};
-use alloc::vec::Vec;
-
 use super::cpp_type::{CppType, list};
+use crate::prelude::*;
 use names::LAMBDA;
 use parser::Parser;
 

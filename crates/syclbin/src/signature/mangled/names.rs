@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses mangled names: plain names, nested names, and names of lambdas and classes in functions.
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString as _};
-use alloc::vec::Vec;
-
 use super::join;
 use super::parser::Parser;
 use super::{KernelName, Lambda, MAX_DEPTH};
+use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 
 /// The start of a lambda's spelling.

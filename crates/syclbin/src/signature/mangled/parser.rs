@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses mangled types and template arguments.
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::ToString as _;
-use alloc::vec::Vec;
-
 use super::{KERNEL_PREFIX, MAX_DEPTH, split_number};
 use crate::decimal::is_decimal;
+use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 
 /// The maximum total length of the types spelled out from one symbol, in bytes. Substitutions repeat types, so a short

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel that has a declaration.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{Slot, Sources, integer};
+use crate::prelude::*;
 use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};

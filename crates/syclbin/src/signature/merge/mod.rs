@@ -4,9 +4,6 @@
 mod declared;
 mod undeclared;
 
-use alloc::format;
-use alloc::vec::Vec;
-
 use super::code::{Code, CodeArgument, CodeKernel, Meanings, Passed};
 use super::cpp_type::{CppParameter, CppType};
 use super::debug_info::Described;
@@ -16,6 +13,7 @@ use super::names::Names;
 use super::types::{Access, Element, Enum, Layouts, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, counted, mangled, unsupported};
 use crate::model::AbstractModule;
+use crate::prelude::*;
 use crate::ptx;
 use crate::spirv::module::{ParameterType, TypeId};
 

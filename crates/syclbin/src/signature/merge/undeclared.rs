@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel from its code alone.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
 use super::{Slot, Sources, access, integer, of_size};
+use crate::prelude::*;
 use crate::signature::code::{CodeKernel, Passed};
 use crate::signature::types::{Element, Layouts, OF_ACCESSOR, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};

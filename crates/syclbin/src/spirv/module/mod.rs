@@ -8,10 +8,7 @@ pub(crate) mod parse;
 mod tests;
 pub(crate) mod types;
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 pub use crate::spirv::words::MAGIC_BYTES;
 pub(crate) use types::parameter_name;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses the instructions of a SPIR-V module.
 
-use alloc::vec::Vec;
-
 use super::types::{Record, TypeId};
 use super::{Extended, Module};
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::reads::read_only_parameters;
 use crate::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,

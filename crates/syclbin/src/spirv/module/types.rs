@@ -4,10 +4,7 @@
 //! SPIR-V declares a type before its use, except behind a pointer. Sizes are computed as types are declared,
 //! from earlier declarations, so a type that contains itself does not get a size.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
+use crate::prelude::*;
 use crate::spirv::words::op;
 
 /// Identifies a type in a module.
