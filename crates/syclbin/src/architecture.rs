@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Translates between the names, aliases and numbers of device architectures.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 use core::fmt;
 use core::str::FromStr;
 
@@ -78,13 +76,11 @@ impl Architecture {
     /// Returns the architecture with this name or alias, in either spelling (see [`Architecture`]).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let wanted = short(name);
-        TABLE
-            .iter()
-            .find(|(_, name, aliases)| {
-                short(name) == wanted || aliases.iter().any(|alias| short(alias) == wanted)
-            })
-            .map(|(id, ..)| Self(*id))
+        let name = name.replace('-', "_");
+        let is_known = |known: &&str| short(known) == short(&name);
+        let mut rows = TABLE.iter();
+        let row = rows.find(|(_, name, aliases)| is_known(name) || aliases.iter().any(is_known));
+        row.map(|(id, ..)| Self(*id))
     }
 
     /// Returns the architectures that `name` covers. The name of an architecture covers only that architecture. The
@@ -105,16 +101,11 @@ impl Architecture {
         if let Some(architecture) = Self::from_name(name) {
             return Vec::from([architecture]);
         }
-        let family = short(name);
-        let is_member = |member: &&str| {
-            let rest = member.strip_prefix("intel_gpu_");
-            rest.and_then(|rest| rest.strip_prefix(&*family))
-                .is_some_and(|rest| rest.starts_with('_'))
-        };
-        let rows = TABLE
-            .iter()
-            .filter(|(_, name, aliases)| is_member(name) || aliases.iter().any(&is_member));
-        rows.map(|(id, ..)| Self(*id)).collect()
+        let family = format!("intel_gpu_{}_", short(&name.replace('-', "_")));
+        let is_member = |member: &&str| member.starts_with(&family);
+        let mut rows = Vec::from(TABLE);
+        rows.retain(|(_, name, aliases)| is_member(name) || aliases.iter().any(is_member));
+        rows.iter().map(|(id, ..)| Self(*id)).collect()
     }
 }
 
@@ -125,25 +116,16 @@ impl Architecture {
 pub fn same(a: &str, b: &str) -> bool {
     match (Architecture::from_name(a), Architecture::from_name(b)) {
         (Some(a), Some(b)) => a == b,
-        (None, None) => short(a) == short(b),
+        (None, None) => short(&a.replace('-', "_")) == short(&b.replace('-', "_")),
         _ => false,
     }
 }
 
-/// Normalizes a name for comparison.
-fn short(name: &str) -> Cow<'_, str> {
-    let name = if name.contains('-') {
-        Cow::Owned(name.replace('-', "_"))
-    } else {
-        Cow::Borrowed(name)
-    };
-    let prefixes = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"];
-    let prefix = prefixes.into_iter().find(|prefix| name.starts_with(prefix));
-    match (prefix, name) {
-        (None, name) => name,
-        (Some(prefix), Cow::Borrowed(name)) => Cow::Borrowed(&name[prefix.len()..]),
-        (Some(prefix), Cow::Owned(name)) => Cow::Owned(name[prefix.len()..].into()),
-    }
+/// Removes the prefix of the device family.
+fn short(name: &str) -> &str {
+    let mut prefixes = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"].into_iter();
+    let short = prefixes.find_map(|prefix| name.strip_prefix(prefix));
+    short.unwrap_or(name)
 }
 
 impl fmt::Display for Architecture {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Device capabilities, with the numbers and names of SYCL's `aspect` enumeration.
 
-use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
+
+use crate::decimal::decimal;
+use crate::prelude::*;
 
 /// A device capability, identified by its number in SYCL's `aspect` enumeration. Numbers are never reused, so an
 /// unknown number comes from a newer compiler.
@@ -174,12 +176,7 @@ impl FromStr for Aspect {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = (Self::ALL.iter()).find(|aspect| aspect.name() == Some(text));
-        let numbered = || {
-            let digits = text.strip_prefix("aspect ")?;
-            // `u32::from_str` would accept a sign.
-            let number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            number.then(|| digits.parse().ok().map(Self))?
-        };
+        let numbered = || decimal(text.strip_prefix("aspect ")?).map(Self);
         (named.copied().or_else(numbered)).ok_or_else(|| UnknownAspect(text.into()))
     }
 }

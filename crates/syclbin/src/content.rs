@@ -147,9 +147,8 @@ impl Container {
     /// Returns the container with this [name](Self::name), if it is one of [`Self::ALL`].
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|container| container.name() == name)
+        let mut all = Self::ALL.into_iter();
+        all.find(|container| container.name() == name)
     }
 }
 

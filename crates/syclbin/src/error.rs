@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The error type for malformed or unsupported input. Errors name the faulty record and its offset.
 
-use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 /// A format error in a file, property set or device code.
 // Boxed to keep `Result` small on the successful path.
@@ -132,25 +128,27 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Creates the error for input that should begin with the magic number of `expected`.
     #[doc(hidden)]
-    pub fn magic(expected: &'static str, found: &[u8]) -> Self {
-        let found = hexadecimal(found);
+    pub fn magic(expected: &'static str, bytes: &[u8]) -> Self {
+        let found = beginning(bytes);
         Self::Magic { expected, found }
     }
 
     #[doc(hidden)]
     pub fn no_images(bytes: &[u8]) -> Self {
-        let found = hexadecimal(&bytes[..bytes.len().min(4)]);
+        let found = beginning(bytes);
         Self::NoImages { found }
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    if digits.is_empty() {
-        "nothing".into()
-    } else {
-        digits.join(" ")
+/// Returns the first four bytes in hexadecimal.
+fn beginning(bytes: &[u8]) -> String {
+    let digits = bytes.iter().take(4).map(|byte| format!("{byte:02x}"));
+    let digits: Vec<String> = digits.collect();
+    match &digits[..] {
+        [] => "nothing".into(),
+        digits => digits.join(" "),
     }
 }
 
@@ -163,6 +161,17 @@ impl Error {
             kind,
             offset,
         }))
+    }
+
+    /// Creates an error for inconsistent records.
+    #[cold]
+    #[doc(hidden)]
+    pub fn inconsistent(
+        record: impl Into<Cow<'static, str>>,
+        offset: u64,
+        problem: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::new(record, offset, ErrorKind::Record(problem.into()))
     }
 
     /// Returns the same error, with the record name `record`, for a larger file that contains the input at `offset`.

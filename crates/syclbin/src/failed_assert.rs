@@ -2,7 +2,8 @@
 //! Decodes the record that a failed `assert` in device code leaves for the host. The device code in `syclbin-build`'s
 //! header `syclbin_assert.hpp` writes the record.
 
-use alloc::string::String;
+use crate::prelude::*;
+use crate::raw::Fields;
 
 /// The unique identifier of the device global whose value is the record. Each image contains the value itself, not a
 /// pointer to it.
@@ -30,17 +31,13 @@ impl FailedAssert {
     /// Decodes a record. Returns `None` if no assert has failed.
     #[must_use]
     pub fn read(record: &[u8; SIZE]) -> Option<Self> {
-        let (failed, rest) = record.split_first_chunk()?;
-        let (line, mut rest) = rest.split_first_chunk()?;
-        if u32::from_le_bytes(*failed) == 0 {
+        let mut fields = Fields::<32>::new(record, "failed assert", 0).ok()?;
+        let (failed, line) = (fields.u32(), fields.u32());
+        if failed == 0 {
             return None;
         }
-        let mut work_item = [0; 3];
-        for id in &mut work_item {
-            let (bytes, others) = rest.split_first_chunk()?;
-            *id = u64::from_le_bytes(*bytes);
-            rest = others;
-        }
+        let work_item = [fields.u64(), fields.u64(), fields.u64()];
+        let mut rest = &record[32..];
         let [condition, file, function] = [256, 256, 512].map(|size| {
             let text = rest.split_off(..size).unwrap_or_default();
             let text = text.split(|byte| *byte == 0).next();
@@ -49,7 +46,7 @@ impl FailedAssert {
         Some(Self {
             condition,
             file,
-            line: u32::from_le_bytes(*line),
+            line,
             function,
             work_item,
         })

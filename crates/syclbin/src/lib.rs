@@ -53,6 +53,7 @@ pub mod architecture;
 mod aspect;
 mod content;
 pub mod cubin;
+mod decimal;
 mod error;
 mod failed_assert;
 mod list;
@@ -61,9 +62,11 @@ pub mod metadata;
 mod model;
 pub mod offload;
 mod portable;
+mod prelude;
 pub mod property;
 pub mod ptx;
 mod raw;
+mod reachable;
 pub mod read;
 pub mod signature;
 mod spirv;
@@ -71,8 +74,7 @@ pub mod write;
 
 pub use architecture::Architecture;
 pub use aspect::{Aspect, UnknownAspect};
-pub use content::Container;
-pub use content::Content;
+pub use content::{Container, Content};
 pub use error::{Error, ErrorKind};
 pub use merge::{MergeError, merge};
 pub use model::{AbstractModule, Image, ImageKind, IrType, State, Syclbin};
@@ -128,7 +130,6 @@ pub mod __private {
 
     /// SPIR-V parsing and editing, shared by signatures and linking.
     pub mod spirv {
-        pub use crate::spirv::grammar::{Ids, Unknown, ids};
         pub use crate::spirv::module::parse::{
             DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
         };
@@ -136,15 +137,8 @@ pub mod __private {
             MAGIC_BYTES, Module, Parameter, ParameterType, Parts, TypeId,
         };
         pub use crate::spirv::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};
-        pub mod grammar {
-            pub use crate::spirv::grammar::*;
-        }
+        pub use crate::spirv::{edit, grammar, words};
         pub use crate::spirv::{reachable, strip_debug_info, trim};
-
-        /// Editable modules.
-        pub mod edit {
-            pub use crate::spirv::edit::*;
-        }
 
         /// Rewrites SPIR-V for drivers with limited support.
         pub mod portable {
@@ -152,11 +146,6 @@ pub mod __private {
                 DriverSupport, UnsupportedModule, Version, check, has_debug_info, lift, rewrite,
                 rewrite_all, specialize, without_debug_info,
             };
-        }
-
-        /// Functions that read and write the words of SPIR-V modules.
-        pub mod words {
-            pub use crate::spirv::words::*;
         }
     }
 }

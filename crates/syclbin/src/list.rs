@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Formats lists for messages. A list shows at most ten items, because a file may contain thousands.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use crate::prelude::*;
 use core::fmt::{Display, Write as _};
 
 const SHOWN: usize = 10;

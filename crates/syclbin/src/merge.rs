@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Merges files with the same kernels, compiled for different devices, into one file.
 
-use alloc::collections::BTreeSet;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::model::{AbstractModule, Image, Syclbin};
+use crate::prelude::*;
 use crate::property::set;
 
 /// The reason why files cannot be merged.

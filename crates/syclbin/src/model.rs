@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The in-memory model of a SYCLBIN file, independent of its container.
 
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
 use core::fmt;
 
 use crate::aspect::Aspect;
 use crate::metadata::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 use crate::spirv::is_target;
 
@@ -34,8 +33,8 @@ impl State {
     /// Returns the state for an argument of `-fsyclbin=`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut names = Self::NAMES.into_iter();
-        names.find_map(|(state, own)| (own == name).then_some(state))
+        let known = Self::NAMES.iter().find(|(_, own)| *own == name);
+        known.map(|(state, _)| *state)
     }
 }
 
@@ -80,7 +79,7 @@ impl<'a> Syclbin<'a> {
     #[must_use]
     pub fn new(state: State) -> Self {
         let mut global = PropertySets::default();
-        global.insert(set::GLOBAL, key::STATE, Value::U32(state.number()));
+        global.insert(set::GLOBAL, key::STATE, state.number());
         Self {
             global,
             ..Self::default()
@@ -96,13 +95,10 @@ impl<'a> Syclbin<'a> {
     /// Converts the file into one that owns all its data.
     #[must_use]
     pub fn into_owned(self) -> Syclbin<'static> {
+        let modules = self.modules.into_iter();
         Syclbin {
             global: self.global.into_owned(),
-            modules: self
-                .modules
-                .into_iter()
-                .map(AbstractModule::into_owned)
-                .collect(),
+            modules: modules.map(AbstractModule::into_owned).collect(),
             strings: owned_strings(self.strings),
             foreign: self.foreign.into_iter().map(Entry::into_owned).collect(),
         }
@@ -146,8 +142,7 @@ impl<'a> AbstractModule<'a> {
 
     /// Adds a kernel to [`Self::kernel_names`].
     pub fn add_kernel_name(&mut self, symbol: impl Into<Cow<'a, str>>) {
-        self.metadata
-            .insert(set::KERNEL_NAMES, symbol, Value::U32(1));
+        self.metadata.insert(set::KERNEL_NAMES, symbol, 1u32);
     }
 
     /// Returns the aspects that a device must support (set `SYCL/device requirements`, key `aspects`).
@@ -212,12 +207,7 @@ impl<'a> Image<'a> {
         let mut metadata = PropertySets::default();
         metadata.insert(set::IR_MODULE, key::TYPE, ty.number());
         metadata.insert(set::IR_MODULE, key::TARGET, target);
-        Self {
-            native: false,
-            metadata,
-            bytes: bytes.into(),
-            strings: Vec::new(),
-        }
+        Self::new(false, metadata, bytes.into())
     }
 
     /// Creates a native image for the architecture `arch`, such as `sm_90` or `intel_gpu_pvc`, and `target`,
@@ -227,10 +217,14 @@ impl<'a> Image<'a> {
         let mut metadata = PropertySets::default();
         metadata.insert(set::NATIVE_IMAGE, key::ARCH, arch);
         metadata.insert(set::NATIVE_IMAGE, key::TARGET, target);
+        Self::new(true, metadata, bytes.into())
+    }
+
+    const fn new(native: bool, metadata: PropertySets<'a>, bytes: Cow<'a, [u8]>) -> Self {
         Self {
-            native: true,
+            native,
             metadata,
-            bytes: bytes.into(),
+            bytes,
             strings: Vec::new(),
         }
     }
@@ -263,10 +257,8 @@ impl<'a> Image<'a> {
     #[must_use]
     pub fn kind(&self) -> ImageKind<'_> {
         let text = |set, key| {
-            self.metadata
-                .get(set, key)
-                .and_then(Value::as_str)
-                .unwrap_or("")
+            let value = self.metadata.get(set, key);
+            value.and_then(Value::as_str).unwrap_or("")
         };
         if self.native {
             ImageKind::Native {

@@ -17,6 +17,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::ptx::{Suffix, Target, is_ptx};
+use crate::raw::{Fields, beyond};
 
 /// The ELF machine number of CUDA.
 pub const MACHINE: u16 = 190;
@@ -34,23 +35,20 @@ const ACCELERATED: u32 = 0x800;
 pub fn target(bytes: &[u8]) -> Result<Target, Error> {
     let fail = |offset, reason| Error::new("cubin", offset, ErrorKind::Cuda(reason));
     if !bytes.starts_with(b"\x7fELF") {
-        let found = &bytes[..bytes.len().min(4)];
-        return Err(Error::new("cubin", 0, ErrorKind::magic("ELF", found)));
+        return Err(Error::new("cubin", 0, ErrorKind::magic("ELF", bytes)));
     }
-    let ([Some(class), Some(order), Some(abi)], Some(machine), Some(flags)) = (
-        [4, 5, 8].map(|at| bytes.get(at)),
-        u16_at(bytes, 18),
-        u32_at(bytes, 48),
-    ) else {
+    let Some(header) = bytes.first_chunk::<52>() else {
         return Err(fail(bytes.len() as u64, "its header is truncated"));
     };
-    if (*class, *order) != (2, 1) {
+    if header[4..6] != [2, 1] {
         return Err(fail(4, "it is not a 64-bit little-endian ELF file"));
     }
+    let machine = u16::from_le_bytes([header[18], header[19]]);
+    let flags = u32::from_le_bytes([header[48], header[49], header[50], header[51]]);
     if machine != MACHINE {
         return Err(fail(18, "it is an ELF file for a different machine"));
     }
-    let (number, suffix) = if *abi >= SECOND_BYTE {
+    let (number, suffix) = if header[8] >= SECOND_BYTE {
         (flags >> 8 & 0xff, None)
     } else {
         let suffix = (flags & ACCELERATED != 0).then_some(Suffix::Architecture);
@@ -73,27 +71,13 @@ pub fn ptx(bytes: &[u8]) -> Option<&[u8]> {
     text.map(|entry| entry.bytes).filter(|bytes| is_ptx(bytes))
 }
 
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..)?.first_chunk().copied()
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    array(bytes, at).map(u16::from_le_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    array(bytes, at).map(u32::from_le_bytes)
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    array(bytes, at).map(u64::from_le_bytes)
-}
-
-const MAGIC: u32 = 0xba55_ed50;
+const MAGIC: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
 /// The size of the known part of the header, in bytes.
 const HEADER: usize = 16;
 /// The size of the known part of an entry's header, in bytes.
 const ENTRY: usize = 64;
+
+const RECORD: &str = "fat binary";
 
 const ZSTD: u64 = 0x8000;
 const LZ4: u64 = 0x2000;
@@ -148,34 +132,22 @@ pub enum Compression {
 pub fn entries(
     bytes: &[u8],
 ) -> Result<impl Iterator<Item = Result<Entry<'_>, Error>> + Clone, Error> {
-    let magic = u32_at(bytes, 0);
-    if magic != Some(MAGIC) {
-        let found = &bytes[..bytes.len().min(4)];
-        let kind = ErrorKind::magic("a CUDA fat binary", found);
-        return Err(Error::new("fat binary", 0, kind));
+    if !bytes.starts_with(&MAGIC) {
+        let kind = ErrorKind::magic("a CUDA fat binary", bytes);
+        return Err(Error::new(RECORD, 0, kind));
     }
-    let header = u16_at(bytes, 6).map(usize::from);
-    let (Some(header), Some(size)) = (header, u64_at(bytes, 8)) else {
-        return Err(fail(bytes.len(), "its header is truncated"));
-    };
+    let mut fields = Fields::<HEADER>::new(bytes, RECORD, 0)
+        .map_err(|_| fail(bytes.len(), "its header is truncated"))?;
+    let (_magic, _version) = (fields.u32(), fields.u16());
+    let (header, size) = (usize::from(fields.u16()), fields.u64());
     if header < HEADER {
         return Err(fail(6, "its header is too short"));
     }
-    let end = usize::try_from(size)
-        .ok()
-        .and_then(|size| header.checked_add(size));
-    let all = end.and_then(|end| bytes.get(..end)).ok_or_else(|| {
-        Error::new(
-            "fat binary",
-            8,
-            ErrorKind::Range {
-                start: header as u64,
-                size,
-                what: "fat binary",
-                available: bytes.len() as u64,
-            },
-        )
-    })?;
+    let end = usize::try_from(size).ok();
+    let end = end.and_then(|size| header.checked_add(size));
+    let range = (header as u64, size);
+    let all = end.and_then(|end| bytes.get(..end));
+    let all = all.ok_or_else(|| beyond(RECORD.into(), 8, range, RECORD, bytes.len()))?;
     let mut at = header;
     Ok(core::iter::from_fn(move || {
         if at >= all.len() {
@@ -189,39 +161,20 @@ pub fn entries(
 
 /// Reads the entry at `start`. Also returns its end.
 fn entry(all: &[u8], start: usize) -> Result<(Entry<'_>, usize), Error> {
-    let head = all.get(start..).unwrap_or_default();
-    let (
-        Some(kind),
-        Some(header),
-        Some(padded),
-        Some(compressed),
-        Some(number),
-        Some(flags),
-        Some(full),
-    ) = (
-        u16_at(head, 0),
-        u32_at(head, 4).and_then(|size| usize::try_from(size).ok()),
-        u64_at(head, 8),
-        u32_at(head, 16),
-        u32_at(head, 28),
-        u64_at(head, 40),
-        u64_at(head, 56),
-    )
-    else {
-        return Err(fail(start, "an entry is truncated"));
-    };
+    let mut fields = Fields::<ENTRY>::new(all, RECORD, start)
+        .map_err(|_| fail(start, "an entry is truncated"))?;
+    let (kind, _version) = (fields.u16(), fields.u16());
+    let (header, padded) = (fields.u32() as usize, fields.u64());
+    let (compressed, _options) = (fields.u32() as usize, fields.u64());
+    let (number, _name) = (fields.u32(), fields.u64());
+    let (flags, _reserved, full) = (fields.u64(), fields.u64(), fields.u64());
     if header < ENTRY {
         return Err(fail(start + 4, "an entry's header is too short"));
     }
-    let payload = usize::try_from(padded)
-        .ok()
-        .and_then(|size| head.get(header..)?.get(..size))
-        .ok_or_else(|| {
-            fail(
-                start + 8,
-                "an entry extends beyond the end of the fat binary",
-            )
-        })?;
+    let payload = all[start..].get(header..).zip(usize::try_from(padded).ok());
+    let payload = payload.and_then(|(rest, size)| rest.get(..size));
+    let problem = "an entry extends beyond the end of the fat binary";
+    let payload = payload.ok_or_else(|| fail(start + 8, problem))?;
     let compression = match (flags & ZSTD, flags & LZ4) {
         (0, 0) => None,
         (0, _) => Some(Compression::Lz4),
@@ -230,15 +183,9 @@ fn entry(all: &[u8], start: usize) -> Result<(Entry<'_>, usize), Error> {
     let (bytes, size) = match compression {
         None => (payload, padded),
         Some(_) => {
-            let size = usize::try_from(compressed).unwrap_or(usize::MAX);
-            let bytes = payload.get(..size);
-            let bytes = bytes.ok_or_else(|| {
-                fail(
-                    start + 16,
-                    "an entry is shorter than its recorded compressed size",
-                )
-            })?;
-            (bytes, full)
+            let problem = "an entry is shorter than its recorded compressed size";
+            let bytes = payload.get(..compressed);
+            (bytes.ok_or_else(|| fail(start + 16, problem))?, full)
         }
     };
     let suffix = match (flags & ARCHITECTURE, flags & FAMILY) {
@@ -264,7 +211,7 @@ fn entry(all: &[u8], start: usize) -> Result<(Entry<'_>, usize), Error> {
 }
 
 fn fail(offset: usize, reason: &'static str) -> Error {
-    Error::new("fat binary", offset as u64, ErrorKind::Cuda(reason))
+    Error::new(RECORD, offset as u64, ErrorKind::Cuda(reason))
 }
 
 #[cfg(test)]

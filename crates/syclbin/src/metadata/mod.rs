@@ -47,8 +47,7 @@ mod specialization;
 mod value;
 
 pub use named::{Named, Symbols, without_run_prefix};
-pub use program::{Dimensions, WorkGroupSize};
-pub use program::{KernelSizes, ProgramMetadata};
+pub use program::{Dimensions, KernelSizes, ProgramMetadata, WorkGroupSize};
 pub use requirements::{DeviceRequirements, Records};
 pub use sets::Target;
 pub use sets::{
@@ -60,10 +59,8 @@ pub use specialization::{
 };
 pub use value::{ArgumentMask, Malformed, Property};
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::Aspect;
+use crate::prelude::*;
 use crate::property::{PropertySets, set};
 
 /// Declares [`ModuleMetadata`]. Each field names its view, and its set unless the view implies the set.

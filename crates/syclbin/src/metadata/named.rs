@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Typed access to sets whose keys are names.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use core::borrow::Borrow;
 
 use super::value::{Malformed, Property, read_value};
+use crate::decimal::is_decimal;
+use crate::prelude::*;
 use crate::property::PropertySets;
 
 /// The properties of a set whose keys are names of kernels, variables or constants. Names are unique and in file
@@ -24,13 +24,13 @@ use crate::property::PropertySets;
 /// # Ok::<(), syclbin::metadata::Malformed>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Named<T> {
-    entries: Vec<(String, T)>,
+pub struct Named<T, K = String> {
+    entries: Vec<(K, T)>,
     // The position of each name. A hostile file may contain a hundred thousand names, too many for linear searches.
-    places: BTreeMap<String, usize>,
+    places: BTreeMap<K, usize>,
 }
 
-impl<T> Default for Named<T> {
+impl<T, K> Default for Named<T, K> {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
@@ -40,15 +40,15 @@ impl<T> Default for Named<T> {
 }
 
 // The positions follow from the entries, so comparing the entries is sufficient.
-impl<T: PartialEq> PartialEq for Named<T> {
+impl<T: PartialEq, K: PartialEq> PartialEq for Named<T, K> {
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
 }
 
-impl<T: Eq> Eq for Named<T> {}
+impl<T: Eq, K: Eq> Eq for Named<T, K> {}
 
-impl<T> Named<T> {
+impl<T, K: Borrow<str> + Clone + Ord> Named<T, K> {
     /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -64,53 +64,70 @@ impl<T> Named<T> {
     /// Returns the value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&T> {
-        let place = *self.places.get(name)?;
-        self.entries.get(place).map(|(_, value)| value)
+        Some(&self.entries[*self.places.get(name)?].1)
     }
 
     /// Returns a mutable reference to the value of `name`.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
-        let place = *self.places.get(name)?;
-        self.entries.get_mut(place).map(|(_, value)| value)
+        Some(&mut self.entries[*self.places.get(name)?].1)
     }
 
     /// Returns the value of `name`, with or without a run prefix (see [`without_run_prefix`]). After runtime
     /// compilation, the reference runtime writes device globals only with the prefix.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&T> {
-        let prefixed = || {
-            self.iter()
-                .find_map(|(other, value)| (without_run_prefix(other) == name).then_some(value))
-        };
-        self.get(name).or_else(prefixed)
+        let is_prefixed = |(other, _): &(&str, _)| without_run_prefix(other) == name;
+        let prefixed = || self.iter().find(is_prefixed);
+        self.get(name).or_else(|| Some(prefixed()?.1))
     }
 
     /// Sets the value of `name` and returns the previous value. An existing name keeps its position.
-    pub fn insert(&mut self, name: impl Into<String>, value: T) -> Option<T> {
+    pub fn insert(&mut self, name: impl Into<K>, value: T) -> Option<T> {
         let name = name.into();
-        match self.get_mut(&name) {
+        match self.get_mut(name.borrow()) {
             Some(old) => Some(core::mem::replace(old, value)),
             None => {
-                self.places.insert(name.clone(), self.entries.len());
-                self.entries.push((name, value));
+                self.entry(name, |_| value);
                 None
             }
         }
     }
 
+    /// Returns the value of `name`. If there is none, adds the value that `new` returns.
+    pub(crate) fn entry(&mut self, name: K, new: impl FnOnce(&K) -> T) -> &mut T {
+        let place = match self.places.get(name.borrow()) {
+            Some(place) => *place,
+            None => {
+                let value = new(&name);
+                self.places.insert(name.clone(), self.entries.len());
+                self.entries.push((name, value));
+                self.entries.len() - 1
+            }
+        };
+        &mut self.entries[place].1
+    }
+
+    /// Removes `name` and returns its value.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<T> {
+        let place = self.places.remove(name)?;
+        for later in self.places.values_mut().filter(|later| **later > place) {
+            *later -= 1;
+        }
+        Some(self.entries.remove(place).1)
+    }
+
     /// Removes the names that `keep` rejects.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &T) -> bool) {
-        self.entries.retain(|(name, value)| keep(name, value));
-        self.places = (self.entries.iter().enumerate())
-            .map(|(place, (name, _))| (name.clone(), place))
-            .collect();
+        self.entries
+            .retain(|(name, value)| keep(name.borrow(), value));
+        let names = self.entries.iter().map(|(name, _)| name.clone());
+        self.places = names.zip(0..).collect();
     }
 
     /// Returns the names and their values, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
-        self.entries
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
+        let entries = self.entries.iter();
+        entries.map(|(name, value)| (name.borrow(), value))
     }
 
     /// Returns the names, in file order.
@@ -126,9 +143,8 @@ impl<T: Property> Named<T> {
     ///
     /// Returns an error if a value is not valid for `T`.
     pub fn read(sets: &PropertySets<'_>, set: &str) -> Result<Self, Malformed> {
-        sets.entries(set)
-            .map(|(key, value)| Ok((key, read_value(set, key, value)?)))
-            .collect()
+        let read = |(key, value)| Ok((key, read_value(set, key, value)?));
+        sets.entries(set).map(read).collect()
     }
 
     /// Replaces the properties of the set called `set`. Existing properties keep their positions. Properties whose
@@ -141,7 +157,7 @@ impl<T: Property> Named<T> {
     }
 }
 
-impl<T, N: Into<String>> FromIterator<(N, T)> for Named<T> {
+impl<T, K: Borrow<str> + Clone + Ord, N: Into<K>> FromIterator<(N, T)> for Named<T, K> {
     fn from_iter<I: IntoIterator<Item = (N, T)>>(iter: I) -> Self {
         let mut named = Self::default();
         for (name, value) in iter {
@@ -151,9 +167,9 @@ impl<T, N: Into<String>> FromIterator<(N, T)> for Named<T> {
     }
 }
 
-impl<T> IntoIterator for Named<T> {
-    type Item = (String, T);
-    type IntoIter = alloc::vec::IntoIter<(String, T)>;
+impl<T, K> IntoIterator for Named<T, K> {
+    type Item = (K, T);
+    type IntoIter = alloc::vec::IntoIter<(K, T)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
@@ -164,12 +180,11 @@ impl<T> IntoIterator for Named<T> {
 /// compiles at run time. The prefix is meaningless outside that run.
 #[must_use]
 pub fn without_run_prefix(name: &str) -> &str {
-    name.strip_prefix("rtc_")
-        .and_then(|rest| rest.split_once('$'))
-        .filter(|(number, _)| {
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-        })
-        .map_or(name, |(_, rest)| rest)
+    let rest = name.strip_prefix("rtc_");
+    match rest.and_then(|rest| rest.split_once('$')) {
+        Some((number, rest)) if is_decimal(number) => rest,
+        _ => name,
+    }
 }
 
 /// A set of names, each stored with a flag. The property sets of this form are:
@@ -216,10 +231,8 @@ impl Symbols {
 
     /// Returns the members. Names with a run prefix are left out (see [`without_run_prefix`]).
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values
-            .iter()
-            .filter(|(name, value)| **value != 0 && without_run_prefix(name) == *name)
-            .map(|(name, _)| name)
+        let names = self.values.names();
+        names.filter(|name| self.contains(name) && without_run_prefix(name) == *name)
     }
 }
 

@@ -2,12 +2,9 @@
 //! The view of the set `PROGRAM_METADATA`: the work-group and sub-group sizes of kernels, and the names that the code
 //! uses for device globals. Files store work-group sizes in OpenCL order, whereas sources use SYCL order.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::named::Named;
 use super::value::{Malformed, Property, records};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::PROGRAM_METADATA;
@@ -51,10 +48,8 @@ impl ProgramMetadata {
                 continue;
             };
             if what == key::GLOBAL_ID_MAPPING {
-                let in_code = sets.read::<String>(SET, key)?;
-                program
-                    .global_names
-                    .insert(name, in_code.unwrap_or_default());
+                let in_code = sets.read(SET, key)?.unwrap_or_default();
+                program.global_names.insert(name, in_code);
             } else if KernelSizes::KEYS.contains(&what) && program.kernels.get(name).is_none() {
                 program.kernels.insert(name, KernelSizes::read(sets, name)?);
             }
@@ -64,24 +59,28 @@ impl ProgramMetadata {
 
     /// Writes the set. Unknown keys are preserved.
     pub fn write(&self, sets: &mut PropertySets<'_>) {
-        sets.retain(SET, |key| match key.rsplit_once('@') {
-            Some((name, key::GLOBAL_ID_MAPPING)) => self.global_names.get(name).is_some(),
-            Some((name, what)) if KernelSizes::KEYS.contains(&what) => {
-                let sizes = self.kernels.get(name);
-                sizes.is_some_and(|sizes| sizes.value(what).is_some())
-            }
-            _ => true,
-        });
+        let mut all: Named<Value> = Named::default();
         for (name, sizes) in self.kernels.iter() {
-            for what in KernelSizes::KEYS {
-                if let Some(value) = sizes.value(what) {
-                    sets.insert(SET, format!("{name}@{what}"), value);
+            for (what, value) in KernelSizes::KEYS.into_iter().zip(sizes.values()) {
+                if let Some(value) = value {
+                    all.insert(format!("{name}@{what}"), value);
                 }
             }
         }
         for (name, in_code) in self.global_names.iter() {
             let key = format!("{name}@{}", key::GLOBAL_ID_MAPPING);
-            sets.insert(SET, key, in_code.to_value());
+            all.insert(key, in_code.to_value());
+        }
+        sets.retain(SET, |key| match key.rsplit_once('@') {
+            Some((_, what))
+                if what == key::GLOBAL_ID_MAPPING || KernelSizes::KEYS.contains(&what) =>
+            {
+                all.get(key).is_some()
+            }
+            _ => true,
+        });
+        for (key, value) in all {
+            sets.insert(SET, key, value);
         }
     }
 }
@@ -119,18 +118,15 @@ impl KernelSizes {
         })
     }
 
-    fn value(&self, what: &str) -> Option<Value> {
-        fn value<T: Property>(property: Option<&T>) -> Option<Value> {
-            property.map(T::to_value)
-        }
-        match what {
-            key::REQD_WORK_GROUP_SIZE => value(self.required.as_ref()),
-            key::WORK_GROUP_NUM_DIM => value(self.dimensions.as_ref()),
-            key::MAX_WORK_GROUP_SIZE => value(self.maximum.as_ref()),
-            key::MAX_LINEAR_WORK_GROUP_SIZE => value(self.maximum_linear.as_ref()),
-            key::REQD_SUB_GROUP_SIZE => value(self.required_sub_group.as_ref()),
-            _ => None,
-        }
+    /// Returns the value of each of the [keys](Self::KEYS).
+    fn values(&self) -> [Option<Value>; 5] {
+        [
+            self.required.map(|size| size.to_value()),
+            self.dimensions.map(|count| count.to_value()),
+            self.maximum.map(|size| size.to_value()),
+            self.maximum_linear.map(Value::U32),
+            self.required_sub_group.map(Value::U32),
+        ]
     }
 }
 
@@ -211,10 +207,8 @@ impl<T: Copy + From<u8>> WorkGroupSize<T> {
     #[must_use]
     pub fn from_sycl(sizes: &[T]) -> Option<Self> {
         let reversed: Vec<T> = sizes.iter().rev().copied().collect();
-        Self::from_xyz(&reversed).map(|size| Self {
-            given: Dimensions::THREE,
-            ..size
-        })
+        let given = Dimensions::THREE;
+        Self::from_xyz(&reversed).map(|size| Self { given, ..size })
     }
 
     /// Returns the number of work-items along x, y and z, or 1 for dimensions that the file omits.
@@ -266,10 +260,8 @@ impl Property for WorkGroupSize<u64> {
 
 impl From<WorkGroupSize<u32>> for WorkGroupSize<u64> {
     fn from(size: WorkGroupSize<u32>) -> Self {
-        Self {
-            xyz: size.xyz.map(u64::from),
-            given: size.given,
-        }
+        let (xyz, given) = (size.xyz.map(u64::from), size.given);
+        Self { xyz, given }
     }
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The requirements that a device must meet to run a module.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::Field;
 use super::program::{Dimensions, WorkGroupSize};
 use super::value::{Malformed, Property, describe};
 use crate::Aspect;
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 const SET: &str = set::DEVICE_REQUIREMENTS;
@@ -55,12 +52,9 @@ impl Property for Records {
         if text.bytes().filter(|byte| b";,".contains(byte)).count() >= MAX_FIELDS {
             return None;
         }
+        let records = text.split(';').filter(|_| !text.is_empty());
         let fields = |record: &str| record.split(',').map(String::from).collect();
-        Some(Self(if text.is_empty() {
-            Vec::new()
-        } else {
-            text.split(';').map(fields).collect()
-        }))
+        Some(Self(records.map(fields).collect()))
     }
 
     fn to_value(&self) -> Value {
@@ -92,8 +86,8 @@ impl DeviceRequirements {
     pub fn write(&self, sets: &mut PropertySets<'_>) {
         self.aspects.write(sets, SET, key::ASPECTS);
         self.fixed_targets.write(sets, SET, key::FIXED_TARGET);
-        self.work_group
-            .write(sets, SET, key::REQD_WORK_GROUP_SIZE_64);
+        let work_group = &self.work_group;
+        work_group.write(sets, SET, key::REQD_WORK_GROUP_SIZE_64);
         None::<u32>.write(sets, SET, key::REQD_WORK_GROUP_SIZE);
         self.dimensions.write(sets, SET, key::WORK_GROUP_NUM_DIM);
         self.sub_group.write(sets, SET, key::REQD_SUB_GROUP_SIZE);
@@ -115,19 +109,10 @@ fn read_work_group(sets: &PropertySets<'_>) -> Result<Option<WorkGroupSize<u64>>
     let old = old.map(WorkGroupSize::from);
     match (size, old) {
         (Some(size), Some(old)) if size.xyz() != old.xyz() => {
-            let expected = format!(
-                "the size {:?}, as in `{}`",
-                size.xyz(),
-                key::REQD_WORK_GROUP_SIZE_64
-            );
-            let found = sets.get(SET, key::REQD_WORK_GROUP_SIZE).map(describe);
-            let key = key::REQD_WORK_GROUP_SIZE;
-            Err(Malformed::new(
-                SET,
-                key,
-                expected,
-                found.unwrap_or_default(),
-            ))
+            let (new_key, key) = (key::REQD_WORK_GROUP_SIZE_64, key::REQD_WORK_GROUP_SIZE);
+            let expected = format!("the size {:?}, as in `{new_key}`", size.xyz());
+            let found = sets.get(SET, key).map(describe).unwrap_or_default();
+            Err(Malformed::new(SET, key, expected, found))
         }
         _ => Ok(size.or(old)),
     }

@@ -2,13 +2,11 @@
 //! Views of the small sets: compilation settings, device libraries, device globals and virtual functions. Also defines
 //! the compilation targets of images.
 
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 
-use super::value::{Malformed, Property, records};
+use super::value::{Malformed, Property};
 use super::{Field, numbers, view};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The compilation settings of a module (sets [`MISC_PROPERTIES`](set::MISC_PROPERTIES) and
@@ -107,18 +105,11 @@ impl Property for DeviceGlobal {
     const EXPECTED: &'static str = "two 32-bit numbers: a size, and 0 or 1";
 
     fn from_value(value: &Value) -> Option<Self> {
-        let [size, scope] = records(value)? else {
+        let [size, scope @ 0..=1] = Vec::from_value(value)?[..] else {
             return None;
         };
-        let image_scope = match u32::from_le_bytes(*scope) {
-            0 => false,
-            1 => true,
-            _ => return None,
-        };
-        Some(Self {
-            size: u32::from_le_bytes(*size),
-            image_scope,
-        })
+        let image_scope = scope == 1;
+        Some(Self { size, image_scope })
     }
 
     fn to_value(&self) -> Value {
@@ -145,12 +136,8 @@ impl Property for SetNames {
 
     fn from_value(value: &Value) -> Option<Self> {
         let text = String::from_value(value)?;
-        let names = text.split(',').map(String::from);
-        Some(Self(if text.is_empty() {
-            Vec::new()
-        } else {
-            names.collect()
-        }))
+        let names = text.split(',').filter(|_| !text.is_empty());
+        Some(Self(names.map(String::from).collect()))
     }
 
     fn to_value(&self) -> Value {
@@ -193,10 +180,8 @@ impl<'t> Target<'t> {
     #[must_use]
     pub fn of_triple(triple: &'t str) -> Self {
         let first = triple.split('-').next().unwrap_or_default();
-        let mut known = NAMES.iter().filter(|(_, name)| *name == first);
-        known
-            .next()
-            .map_or(Self::Other(first), |(target, _)| *target)
+        let known = NAMES.iter().find(|(_, name)| *name == first);
+        known.map_or(Self::Other(first), |(target, _)| *target)
     }
 
     /// Returns whether the target is an FPGA. Also recognizes the names in DPC++ object files: `fpga_aocx`, `fpga_aocr`
@@ -213,12 +198,11 @@ impl<'t> Target<'t> {
     /// Returns the spelling in target triples.
     #[must_use]
     pub fn spelling(self) -> &'t str {
-        match self {
-            Self::Other(other) => other,
-            known => { NAMES.iter() }
-                .find(|(target, _)| *target == known)
-                .map_or("", |(_, name)| name),
+        if let Self::Other(other) = self {
+            return other;
         }
+        let known = NAMES.iter().find(|(target, _)| *target == self);
+        known.map_or("", |(_, name)| name)
     }
 }
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records the inputs of a compilation, so that a tool can detect when a file stored next to its sources is stale.
 
-use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::value::{Malformed, describe};
+use crate::prelude::*;
 use crate::property::{PropertySets, set};
 
 /// The inputs of the compilation that produced a SYCLBIN file. The file-level set [`SOURCES`](set::SOURCES) stores
@@ -54,9 +50,7 @@ impl Sources {
         if file.set(set::SOURCES).is_none() {
             return Ok(None);
         }
-        let text = |key| -> Result<String, Malformed> {
-            Ok(file.read::<String>(set::SOURCES, key)?.unwrap_or_default())
-        };
+        let text = |key| Ok(file.read::<String>(set::SOURCES, key)?.unwrap_or_default());
         let files = text(FILES)?;
         let files: Option<_> = files.lines().map(hash_and_path).collect();
         let files = files.ok_or_else(|| {
@@ -82,11 +76,8 @@ impl Sources {
             }
             let _ = writeln!(files, "  {}", one_line(path));
         }
-        let arguments: String = self
-            .arguments
-            .iter()
-            .map(|argument| format!("{}\n", one_line(argument)))
-            .collect();
+        let arguments = self.arguments.iter();
+        let arguments: String = arguments.map(|text| one_line(text) + "\n").collect();
         file.insert(set::SOURCES, FILES, files);
         file.insert(set::SOURCES, ARGUMENTS, arguments);
         file.insert(set::SOURCES, COMPILER, self.compiler.clone());

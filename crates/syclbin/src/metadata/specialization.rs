@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Specialization constants: the layout of their parts, and their values.
 
-use alloc::format;
-use alloc::vec::Vec;
-
 use super::Field as _;
 use super::named::Named;
 use super::value::{Malformed, Property};
+use crate::prelude::*;
 use crate::property::{PropertySets, Value, key, set};
 
 /// The specialization constants of a module, in file order. The order determines the position of each constant in
@@ -73,10 +71,8 @@ impl Property for Vec<SpecConstantDescriptor> {
     }
 
     fn to_value(&self) -> Value {
-        let words = self
-            .iter()
-            .flat_map(|part| [part.id, part.offset, part.size]);
-        words.collect::<Vec<u32>>().to_value()
+        let words = |part: &SpecConstantDescriptor| [part.id, part.offset, part.size];
+        self.iter().flat_map(words).collect::<Vec<u32>>().to_value()
     }
 }
 
@@ -90,6 +86,13 @@ pub struct SpecConstantLayout {
     pub size: usize,
     /// The parts of the constant, without padding.
     pub leaves: Vec<Leaf>,
+}
+
+impl SpecConstantLayout {
+    /// Returns the value of the constant in a blob.
+    pub(crate) fn slice<'b>(&self, blob: &'b [u8]) -> Option<&'b [u8]> {
+        blob.get(self.start..)?.get(..self.size)
+    }
 }
 
 /// The position of a part of a constant in the value blobs.
@@ -125,12 +128,17 @@ impl SpecializationConstants {
         // The order is significant, so constants do not keep their earlier positions.
         sets.retain(name, |_| false);
         self.constants.write(sets, name);
-        for (set, blob) in [
-            (set::SPECIALIZATION_DEFAULTS, &self.defaults),
-            (set::SPECIALIZATION_SET_VALUES, &self.set_values),
-        ] {
+        for (set, blob) in self.blobs() {
             blob.write(sets, set, key::ALL);
         }
+    }
+
+    /// Returns the blobs and their sets.
+    const fn blobs(&self) -> [(&'static str, &Option<Vec<u8>>); 2] {
+        [
+            (set::SPECIALIZATION_DEFAULTS, &self.defaults),
+            (set::SPECIALIZATION_SET_VALUES, &self.set_values),
+        ]
     }
 
     /// Returns the position of each constant in the blobs. Constants are stored back to back, including the
@@ -156,20 +164,16 @@ impl SpecializationConstants {
                     let found = format!("a part at offset {offset} after one that ends at {size}");
                     return Err(fail("parts in ascending order without overlaps", found));
                 }
-                let first = start.checked_add(offset);
-                let Some((first, end)) = first.and_then(|f| Some((f, f.checked_add(length)?)))
+                let Some(end) = offset
+                    .checked_add(length)
+                    .and_then(|end| end.checked_add(start))
                 else {
-                    return Err(fail(
-                        "parts that fit into the address space",
-                        format!("{part:?}"),
-                    ));
+                    let found = format!("{part:?}");
+                    return Err(fail("parts that fit into the address space", found));
                 };
                 if !part.is_padding() {
-                    leaves.push(Leaf {
-                        id: part.id,
-                        start: first,
-                        size: length,
-                    });
+                    let (id, start, size) = (part.id, start + offset, length);
+                    leaves.push(Leaf { id, start, size });
                 }
                 (size, blob) = (end - start, end);
             }
@@ -180,10 +184,7 @@ impl SpecializationConstants {
             };
             layouts.insert(name, layout);
         }
-        for (set, values) in [
-            (set::SPECIALIZATION_DEFAULTS, &self.defaults),
-            (set::SPECIALIZATION_SET_VALUES, &self.set_values),
-        ] {
+        for (set, values) in self.blobs() {
             if let Some(values) = values.as_ref().filter(|values| values.len() != blob) {
                 let expected = format!("{blob} bytes, the total size of all constants");
                 let found = format!("{} bytes", values.len());
@@ -218,9 +219,7 @@ impl SpecializationConstants {
         name: &str,
     ) -> Result<Option<&'b [u8]>, Malformed> {
         let layout = self.layout()?;
-        Ok(layout.get(name).and_then(|own| {
-            let rest = blob?.get(own.start..)?;
-            rest.get(..own.size)
-        }))
+        let place = layout.get(name);
+        Ok(place.and_then(|place| place.slice(blob?)))
     }
 }

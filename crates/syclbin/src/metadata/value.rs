@@ -2,13 +2,10 @@
 //! Converts between property values and Rust types. All views are built on these conversions. An invalid value
 //! of a known property results in [`Malformed`].
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::Aspect;
+use crate::prelude::*;
 use crate::property::{PropertySets, Value};
 
 /// A type that a property value can be converted to and from.
@@ -33,9 +30,8 @@ impl PropertySets<'_> {
     ///
     /// Returns an error if the value is not valid for `T`.
     pub fn read<T: Property>(&self, set: &str, key: &str) -> Result<Option<T>, Malformed> {
-        self.get(set, key)
-            .map(|value| read_value(set, key, value))
-            .transpose()
+        let value = self.get(set, key);
+        value.map(|value| read_value(set, key, value)).transpose()
     }
 }
 
@@ -138,8 +134,8 @@ impl Property for Vec<Aspect> {
     const EXPECTED: &'static str = "aspects as 32-bit numbers";
 
     fn from_value(value: &Value) -> Option<Self> {
-        let numbers = Vec::<u32>::from_value(value)?;
-        Some(numbers.into_iter().map(Aspect).collect())
+        let numbers = Vec::from_value(value)?.into_iter();
+        Some(numbers.map(Aspect).collect())
     }
 
     fn to_value(&self) -> Value {
@@ -174,15 +170,13 @@ impl Property for ArgumentMask {
         let Value::Bytes { bits, data } = value else {
             return None;
         };
-        // Prevents a huge allocation if the count does not match the data.
         if bits.div_ceil(8) != data.len() as u64 {
             return None;
         }
-        let bits = usize::try_from(*bits).ok()?;
-        let all = data
-            .iter()
-            .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
-        let removed = all.take(bits).collect();
+        let bits = 0..usize::try_from(*bits).ok()?;
+        let removed = bits
+            .map(|bit| data[bit / 8] >> (bit % 8) & 1 == 1)
+            .collect();
         Some(Self { removed })
     }
 

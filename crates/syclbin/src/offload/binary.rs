@@ -7,16 +7,11 @@
     reason = "internal to this project"
 )]
 
-use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{Entry, ImageKind, OffloadKind, Strings};
 use crate::error::{Error, ErrorKind};
-use crate::raw::offload_binary::{self as raw, HEADER_SIZE, HEADER_SIZE_V3};
-use crate::raw::{Budget, slice};
+use crate::prelude::*;
+use crate::raw::offload_binary::{self as raw, header_size};
+use crate::raw::{Budget, beyond, slice};
 use crate::write;
 
 /// An OffloadBinary with a validated header, whose entries are read on demand.
@@ -43,39 +38,22 @@ impl<'a> Binary<'a> {
         let count = match header.version {
             1 if header.entry_size_or_count == raw::Entry::SIZE as u64 => 1,
             1 => {
-                let kind = ErrorKind::Range {
-                    start: header.entry_offset,
-                    size: header.entry_size_or_count,
-                    what: "entry",
-                    available: raw::Entry::SIZE as u64,
-                };
-                return Err(Error::new(RECORD, 24, kind));
+                let range = (header.entry_offset, header.entry_size_or_count);
+                return Err(beyond(RECORD.into(), 24, range, "entry", raw::Entry::SIZE));
             }
             _ => header.entry_size_or_count,
         };
-        let header_size = match header.version {
-            3 => HEADER_SIZE_V3,
-            _ => HEADER_SIZE,
-        };
+        let start = header.entry_offset;
         let size = count.saturating_mul(raw::Entry::SIZE as u64);
-        let entries = slice(
-            whole,
-            (header.entry_offset, size),
-            "file",
-            || RECORD.into(),
-            16,
-        )?;
-        if header.entry_offset < header_size as u64 {
-            let problem = format!(
-                "the entries start at {:#x}, inside the header",
-                header.entry_offset
-            );
-            return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));
+        let entries = slice(whole, (start, size), "file", || RECORD.into(), 16)?;
+        if start < header_size(header.version) as u64 {
+            let problem = format!("the entries start at {start:#x}, inside the header");
+            return Err(Error::inconsistent(RECORD, 16, problem));
         }
         Ok(Self {
             bytes: whole,
             version: header.version,
-            entry_offset: header.entry_offset,
+            entry_offset: start,
             count: entries.len() / raw::Entry::SIZE,
         })
     }
@@ -95,25 +73,27 @@ impl<'a> Binary<'a> {
     #[inline]
     pub fn image(&self, entry: &raw::Entry, index: usize) -> Result<&'a [u8], Error> {
         let range = (entry.image_offset, entry.image_size);
-        let record = || format!("{} {index}", raw::Entry::RECORD);
-        slice(self.bytes, range, "file", record, self.entry_at(index))
+        slice(self.bytes, range, "file", name(index), self.entry_at(index))
     }
 
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, Error>> + use<'a> {
-        let size = self.bytes.len();
+        let size = self.bytes.len() as u64;
+        let records = size / raw::StringEntry::size(self.version) as u64;
         let mut reader = EntryReader {
             binary: *self,
             // Entries may share strings, such as keys. This budget allows hundreds of bytes for each string entry, and
             // still bounds the work by the file size.
-            text: Budget::new("string bytes", (size as u64).saturating_mul(16)),
-            images: Budget::new("image bytes", size as u64),
-            records: Budget::new(
-                "string entries",
-                (size / raw::StringEntry::size(self.version)) as u64,
-            ),
+            text: Budget::new("string bytes", size.saturating_mul(16)),
+            images: Budget::new("image bytes", size),
+            records: Budget::new("string entries", records),
         };
         (0..self.count).map(move |index| reader.read(index))
     }
+}
+
+/// Returns a function that names an entry in errors.
+fn name(index: usize) -> impl Fn() -> String + Copy {
+    move || format!("{} {index}", raw::Entry::RECORD)
 }
 
 /// Reads the entries of a [`Binary`], and rejects entries that together claim more than it contains.
@@ -128,9 +108,8 @@ impl<'a> EntryReader<'a> {
     #[inline]
     fn read(&mut self, index: usize) -> Result<Entry<'a>, Error> {
         let entry = self.binary.raw_entry(index)?;
-        let record = || format!("{} {index}", raw::Entry::RECORD);
         let at = self.binary.entry_at(index);
-        self.images.spend(entry.image_size, record, at)?;
+        self.images.spend(entry.image_size, name(index), at)?;
         let strings = match entry.string_count {
             0 => Vec::new(), // without strings, the offset has no meaning
             _ => self.strings(&entry, index)?,
@@ -146,14 +125,10 @@ impl<'a> EntryReader<'a> {
 
     fn strings(&mut self, entry: &raw::Entry, index: usize) -> Result<Strings<'a>, Error> {
         let Binary { bytes, version, .. } = self.binary;
-        let record = || format!("{} {index}", raw::Entry::RECORD);
-        let at = self.binary.entry_at(index);
+        let (record, at) = (name(index), self.binary.entry_at(index));
         let size = raw::StringEntry::size(version);
-        let table = (
-            entry.string_offset,
-            entry.string_count.saturating_mul(size as u64),
-        );
-        let table = slice(bytes, table, "file", record, at)?;
+        let range = entry.string_count.saturating_mul(size as u64);
+        let table = slice(bytes, (entry.string_offset, range), "file", record, at)?;
         self.records.spend(entry.string_count, record, at)?;
         let mut strings = Vec::with_capacity(table.len() / size);
         for number in 0..table.len() / size {
@@ -164,10 +139,10 @@ impl<'a> EntryReader<'a> {
                 Some(size) => slice(bytes, (string.value_offset, size), "file", record, place)?,
                 None => until_nul(bytes, string.value_offset, record, place)?,
             };
-            self.text
-                .spend((key.len() + value.len()) as u64, record, place)?;
-            let key = core::str::from_utf8(key)
-                .map_err(|_| Error::new(record(), string.key_offset, ErrorKind::Utf8))?;
+            let length = (key.len() + value.len()) as u64;
+            self.text.spend(length, record, place)?;
+            let fail = |_| Error::new(record(), string.key_offset, ErrorKind::Utf8);
+            let key = core::str::from_utf8(key).map_err(fail)?;
             strings.push((Cow::Borrowed(key), Cow::Borrowed(value)));
         }
         Ok(strings)
@@ -177,35 +152,21 @@ impl<'a> EntryReader<'a> {
 fn until_nul(
     bytes: &[u8],
     start: u64,
-    record: impl Fn() -> alloc::string::String,
+    record: impl Fn() -> String,
     at: u64,
 ) -> Result<&[u8], Error> {
-    let rest = usize::try_from(start)
-        .ok()
-        .and_then(|from| bytes.get(from..));
-    let rest = rest.ok_or_else(|| {
-        let kind = ErrorKind::Range {
-            start,
-            size: 1,
-            what: "file",
-            available: bytes.len() as u64,
-        };
-        Error::new(record(), at, kind)
-    })?;
-    let end = rest.iter().position(|byte| *byte == 0).ok_or_else(|| {
-        let problem = "a string has no terminating NUL".into();
-        Error::new(record(), start, ErrorKind::Record(problem))
-    })?;
-    Ok(&rest[..end])
+    let from = usize::try_from(start).ok();
+    let rest = from.and_then(|from| bytes.get(from..));
+    let rest = rest.ok_or_else(|| beyond(record(), at, (start, 1), "file", bytes.len()))?;
+    let end = rest.iter().position(|byte| *byte == 0);
+    let unterminated = || Error::inconsistent(record(), start, "a string has no terminating NUL");
+    Ok(&rest[..end.ok_or_else(unterminated)?])
 }
 
 /// Writes an OffloadBinary of this version, without compression. Version 1 holds exactly one entry.
 pub(crate) fn write(version: u32, entries: &[Entry<'_>]) -> Result<Vec<u8>, write::Error> {
     let string_count: usize = entries.iter().map(|entry| entry.strings.len()).sum();
-    let header_size = match version {
-        3 => HEADER_SIZE_V3,
-        _ => HEADER_SIZE,
-    };
+    let header_size = header_size(version);
     let strings_start = header_size + entries.len() * raw::Entry::SIZE;
     let table_start = strings_start + string_count * raw::StringEntry::size(version);
     let mut table = StringTable::new(table_start, string_count > 0);
@@ -246,10 +207,9 @@ pub(crate) fn write(version: u32, entries: &[Entry<'_>]) -> Result<Vec<u8>, writ
             offload_kind: entry.offload_kind.0,
             flags: entry.flags,
             // For an entry without strings, this matches LLVM in version 1, and the reference runtime in version 2.
-            string_offset: if entry.strings.is_empty() && version != 1 {
-                0
-            } else {
-                string_offset as u64
+            string_offset: match entry.strings[..] {
+                [] if version != 1 => 0,
+                _ => string_offset as u64,
             },
             string_count: entry.strings.len() as u64,
             image_offset: image_offset as u64,
@@ -320,33 +280,30 @@ pub fn listed_symbols(symbols: &[u8]) -> Option<Vec<String>> {
     table(symbols).or_else(|| {
         let text = core::str::from_utf8(symbols).ok()?;
         let names: Vec<_> = text.lines().filter(|name| !name.is_empty()).collect();
-        let plain = |name: &&str| name.chars().all(|c| !c.is_control());
-        names
-            .iter()
-            .all(plain)
-            .then(|| names.into_iter().map(String::from).collect())
+        let is_plain = |name: &&str| !name.contains(char::is_control);
+        let is_list = names.iter().all(is_plain);
+        is_list.then(|| names.into_iter().map(String::from).collect())
     })
 }
 
 fn table(bytes: &[u8]) -> Option<Vec<String>> {
     let number = |at: usize| {
-        let number = bytes.get(at..at.checked_add(4)?)?;
-        usize::try_from(u32::from_le_bytes(number.try_into().ok()?)).ok()
+        let number = bytes.get(at..)?.first_chunk()?;
+        usize::try_from(u32::from_le_bytes(*number)).ok()
     };
     let count = number(0)?;
     let first_name = count.checked_mul(8)?.checked_add(4)?;
     // With overlapping names, a small table could expand to a huge list.
     let mut left = bytes.len().checked_sub(first_name)?;
-    (0..count)
-        .map(|index| {
-            let (start, size) = (number(4 + index * 8)?, number(8 + index * 8)?);
-            left = left.checked_sub(size.checked_add(1)?)?;
-            let name = bytes.get(start..start.checked_add(size)?)?;
-            let closed = start >= first_name && bytes.get(start + size) == Some(&0);
-            let name = core::str::from_utf8(name).ok().filter(|_| closed)?;
-            Some(name.to_string())
-        })
-        .collect()
+    let names = (0..count).map(|index| {
+        let (start, size) = (number(4 + index * 8)?, number(8 + index * 8)?);
+        left = left.checked_sub(size.checked_add(1)?)?;
+        let name = bytes.get(start..start.checked_add(size)?)?;
+        let closed = start >= first_name && bytes.get(start + size) == Some(&0);
+        let name = core::str::from_utf8(name).ok().filter(|_| closed)?;
+        Some(name.to_string())
+    });
+    names.collect()
 }
 
 #[cfg(test)]

@@ -2,16 +2,15 @@
 //! Reads and writes OffloadBinaries compressed with zlib or zstd. Decompression never uses more memory than the
 //! caller allows.
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::vec::Vec;
-
 use super::{Binary, Entry, binary};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 use crate::raw::offload_binary::{HEADER_SIZE_V3, Header};
 use crate::raw::slice;
 use crate::write;
+use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::{deflate, inflate};
+use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -32,14 +31,18 @@ pub fn allowance(size: usize) -> u64 {
 ///
 /// Returns an error if fewer bytes are left.
 pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
-    *left = left.checked_sub(size).ok_or_else(|| {
-        let problem = format!(
+    let Some(rest) = left.checked_sub(size) else {
+        return Err(damaged(format!(
             "it claims {size} bytes, but only {left} more are allowed; the total limit is {FACTOR} times the file size \
              plus 16 MiB"
-        );
-        ErrorKind::Compressed(problem.into())
-    })?;
+        )));
+    };
+    *left = rest;
     Ok(())
+}
+
+fn damaged(problem: impl Into<Cow<'static, str>>) -> ErrorKind {
+    ErrorKind::Compressed(problem.into())
 }
 
 /// Returns `bytes` with each compressed OffloadBinary decompressed. The result is borrowed if none is compressed,
@@ -78,10 +81,9 @@ pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]
         start += zeros;
         let rest = &bytes[start..];
         let fail = |error: Error| error.moved(start as u64);
-        let header = match Header::read(rest) {
-            Ok(header) => header,
-            // The caller gets this error when it reads the result.
-            Err(_) => break,
+        // The caller gets this error when it reads the result.
+        let Ok(header) = Header::read(rest) else {
+            break;
         };
         if header.inflated_size == 0 {
             let Ok(binary) = Binary::parse(rest) else {
@@ -114,15 +116,11 @@ fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, us
         let problem = format!(
             "the compressed content starts at {entries:#x}, inside the header or outside the file"
         );
-        return Err(Error::new(RECORD, 16, ErrorKind::Record(problem.into())));
+        return Err(Error::inconsistent(RECORD, 16, problem));
     };
     let Some(size) = header.inflated_size.checked_sub(header.entry_offset) else {
-        let problem = "its unpacked size is smaller than its header";
-        return Err(Error::new(
-            RECORD,
-            32,
-            ErrorKind::Compressed(problem.into()),
-        ));
+        let kind = damaged("its unpacked size is smaller than its header");
+        return Err(Error::new(RECORD, 32, kind));
     };
     claim(left, size).map_err(fail)?;
     let method = if packed.starts_with(&ZSTD_MAGIC) {
@@ -228,22 +226,22 @@ impl Compression {
             Self::Zlib => {
                 inflate::decompress_to_vec_zlib_with_limit(bytes, limit).map_err(|error| {
                     match error.status {
-                        inflate::TINFLStatus::HasMoreOutput => more(size),
-                        inflate::TINFLStatus::FailedCannotMakeProgress => {
-                            ErrorKind::Compressed("the zlib stream is truncated".into())
+                        TINFLStatus::HasMoreOutput => more(size),
+                        TINFLStatus::FailedCannotMakeProgress => {
+                            damaged("the zlib stream is truncated")
                         }
-                        _ => ErrorKind::Compressed("the zlib stream is malformed".into()),
+                        _ => damaged("the zlib stream is malformed"),
                     }
                 })?
             }
             Self::Zstd => unzstd(bytes, limit)?,
         };
-        if unpacked.len() < limit {
-            let found = unpacked.len();
-            let problem = format!("it unpacks to {found} bytes, but the header records {size}");
-            return Err(ErrorKind::Compressed(problem.into()));
+        match unpacked.len() {
+            found if found < limit => Err(damaged(format!(
+                "it unpacks to {found} bytes, but the header records {size}"
+            ))),
+            _ => Ok(unpacked),
         }
-        Ok(unpacked)
     }
 }
 
@@ -259,17 +257,14 @@ pub fn unpack_frame(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, ErrorKind> 
 }
 
 fn more(size: u64) -> ErrorKind {
-    let problem = format!(
+    damaged(format!(
         "it unpacks to more than the {size} bytes that its header, or the limit for the whole file ({FACTOR} times its \
          size plus 16 MiB), allows"
-    );
-    ErrorKind::Compressed(problem.into())
+    ))
 }
 
 fn unzstd(mut bytes: &[u8], limit: usize) -> Result<Vec<u8>, ErrorKind> {
-    let malformed = |error: ruzstd::decoding::errors::FrameDecoderError| {
-        ErrorKind::Compressed(format!("zstd: {error}").into())
-    };
+    let malformed = |error: FrameDecoderError| damaged(format!("zstd: {error}"));
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(WINDOW.max(limit as u64));
     decoder.init(&mut bytes).map_err(malformed)?;

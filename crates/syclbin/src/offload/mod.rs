@@ -20,21 +20,17 @@ pub(crate) mod binary;
 #[cfg(feature = "compression")]
 mod compressed;
 
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
-
 use crate::content::Content;
 use crate::cubin;
 use crate::error::Error;
+use crate::prelude::*;
 #[doc(hidden)]
 pub use binary::{Binary, SYMBOLS_KEY, listed_symbols};
 #[cfg(feature = "compression")]
-pub use compressed::Compression;
+pub use compressed::{Compression, unpack, write_compressed};
 #[cfg(feature = "compression")]
 #[doc(hidden)]
 pub use compressed::{allowance, claim, unpack_frame, unpack_within};
-#[cfg(feature = "compression")]
-pub use compressed::{unpack, write_compressed};
 
 /// The strings of an entry: key-value pairs whose values may be arbitrary bytes.
 pub type Strings<'a> = Vec<(Cow<'a, str>, Cow<'a, [u8]>)>;
@@ -114,9 +110,8 @@ impl OffloadKind {
     /// Returns the kind with this [name](Self::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::NONE, Self::OPENMP, Self::CUDA, Self::HIP, Self::SYCL]
-            .into_iter()
-            .find(|kind| kind.name() == Some(name))
+        let mut all = [Self::NONE, Self::OPENMP, Self::CUDA, Self::HIP, Self::SYCL].into_iter();
+        all.find(|kind| kind.name() == Some(name))
     }
 
     /// Returns the name, if the number is currently in use.
@@ -151,10 +146,9 @@ pub struct Entry<'a> {
 #[doc(hidden)]
 #[must_use]
 pub fn owned_strings(strings: Strings<'_>) -> Strings<'static> {
-    strings
-        .into_iter()
-        .map(|(key, value)| (key.into_owned().into(), value.into_owned().into()))
-        .collect()
+    let strings = strings.into_iter();
+    let owned = strings.map(|(key, value)| (key.into_owned().into(), value.into_owned().into()));
+    owned.collect()
 }
 
 impl Entry<'_> {
@@ -190,10 +184,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
             // be inside the file, so `count` cannot cause a huge allocation.
             entries = Vec::with_capacity(binary.count);
         }
-        for entry in binary.entries() {
+        binary.entries().try_for_each(|entry| {
             entries.push(entry?);
-        }
-        Ok(())
+            Ok(())
+        })
     })?;
     Ok(entries)
 }
@@ -231,8 +225,7 @@ pub fn write(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
 ///
 /// Returns an error if a key or a value contains NUL, which would terminate the string.
 pub fn write_each(entries: &[Entry<'_>]) -> Result<Vec<u8>, crate::write::Error> {
-    let each = entries.chunks(1);
-    let each = each.map(|entry| binary::write(1, entry));
+    let each = entries.chunks(1).map(|entry| binary::write(1, entry));
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowers instructions of later SPIR-V versions to equivalents in earlier versions.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-
 use super::version::{V1_1, V1_4, Version};
-use crate::spirv::words::{Instruction, literal, op, put, string};
+use crate::prelude::*;
+use crate::spirv::words::{Instruction, entry_point, op, put, string};
 
 /// `NoSignedWrap` and `NoUnsignedWrap`: core decorations since SPIR-V 1.4, from an extension in earlier versions.
 const NO_WRAP: [u32; 2] = [4469, 4470];
-const NO_WRAP_EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
+pub(super) const NO_WRAP_EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
 
 const STORAGE_INPUT: u32 = 1;
 const STORAGE_OUTPUT: u32 = 3;
@@ -24,7 +22,8 @@ pub(super) struct Lowering {
     to: Version,
     /// The storage class of each variable, by id.
     storage: BTreeMap<u32, u32>,
-    needs_extension: bool,
+    /// Whether the lowered module needs [`NO_WRAP_EXTENSION`], but does not declare it.
+    pub(super) needs_extension: bool,
 }
 
 impl Lowering {
@@ -42,34 +41,19 @@ impl Lowering {
         }
     }
 
-    /// Returns the declaration of an extension that the lowered module needs but does not declare.
-    pub(super) fn extension(&self) -> Option<Vec<u32>> {
-        self.needs_extension.then(|| {
-            let mut words = Vec::new();
-            put(&mut words, op::EXTENSION, &[&literal(NO_WRAP_EXTENSION)]);
-            words
-        })
-    }
-
     /// Writes an instruction in the form that the target version supports.
     pub(super) fn write(&self, instruction: &Instruction<'_>, out: &mut Vec<u32>) {
-        let Instruction {
-            opcode, operands, ..
-        } = *instruction;
+        let (opcode, operands) = (instruction.opcode, instruction.operands);
         match opcode {
             op::MODULE_PROCESSED if self.to < V1_1 => {}
             op::ENTRY_POINT if self.to < V1_4 => {
-                let name = operands.get(2..).unwrap_or_default();
-                let interface = string(name).1;
-                let (head, _) = operands.split_at(operands.len() - interface.len());
                 let is_listed = |id: &u32| {
                     let class = self.storage.get(id);
                     matches!(class, Some(&(STORAGE_INPUT | STORAGE_OUTPUT)))
                 };
-                let interface = interface.iter().copied().filter(is_listed);
-                put(out, opcode, &[head, &interface.collect::<Vec<_>>()]);
+                put(out, opcode, &[&entry_point(operands, is_listed)]);
             }
-            op::LOOP_MERGE => put(out, opcode, &[&self.loop_merge(operands)]),
+            op::LOOP_MERGE if self.to < V1_4 => put(out, opcode, &[&self.loop_merge(operands)]),
             op::COPY_MEMORY | op::COPY_MEMORY_SIZED if self.to < V1_4 => {
                 let head = operands.len().min(operands_of_copy(opcode));
                 let mask = memory_operands(instruction).unwrap_or_default();
@@ -86,9 +70,6 @@ impl Lowering {
         let [merge, next, control, parameters @ ..] = operands else {
             return operands.to_vec();
         };
-        if self.to >= V1_4 {
-            return operands.to_vec();
-        }
         let mut known = 3;
         if self.to >= V1_1 {
             known |= DEPENDENCY_INFINITE | DEPENDENCY_LENGTH;
@@ -98,11 +79,8 @@ impl Lowering {
         // comes first.
         let has_length = control & DEPENDENCY_LENGTH != 0;
         let length = parameters.iter().take(usize::from(has_length));
-        [*merge, *next, control]
-            .iter()
-            .chain(length)
-            .copied()
-            .collect()
+        let fixed = [*merge, *next, control];
+        fixed.iter().chain(length).copied().collect()
     }
 }
 
@@ -115,20 +93,17 @@ fn operands_of_copy(opcode: u16) -> usize {
 /// one set. Returns `None` if these versions cannot express the operands.
 pub(super) fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
     let given = copy.operands.get(operands_of_copy(copy.opcode)..)?;
-    let (target, rest) = operand_set(given)?;
+    let ((target, at_target), rest) = operand_set(given)?;
     if rest.is_empty() {
         return Some(given.to_vec());
     }
-    let (source, _) = operand_set(rest)?;
-    let ((target, at_target), (source, at_source)) = (target, source);
+    let ((source, at_source), _) = operand_set(rest)?;
     let mut mask = (target | source) & VOLATILE | target & source & NONTEMPORAL;
-    match (at_target, at_source) {
-        (Some(one), Some(other)) => {
-            mask |= ALIGNED;
-            Some([mask, one.min(other)].to_vec())
-        }
-        _ => Some([mask].to_vec()),
+    let alignment = at_target.zip(at_source).map(|(one, other)| one.min(other));
+    if alignment.is_some() {
+        mask |= ALIGNED;
     }
+    Some([mask].into_iter().chain(alignment).collect())
 }
 
 /// A memory operand mask and its alignment.

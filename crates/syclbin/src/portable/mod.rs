@@ -11,17 +11,11 @@ mod negation;
 mod tests;
 mod version;
 
-use alloc::borrow::Cow;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::module::Module;
-use crate::spirv::words;
 use crate::spirv::words::{
-    DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, op, put, string,
+    self, DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, literal, op, put, string,
 };
 pub use version::{UnsupportedModule, Version};
 
@@ -75,7 +69,7 @@ pub fn rewrite(
     let words = words::words(spirv)?;
     let accepts_version = version::accepts(&words, reader);
     let loses = reader.loses_negations && negation::contains_negation(&words);
-    let limited = !reader.work_group_limits && contains_limit(&words);
+    let limited = !reader.work_group_limits && begins_with(&words, is_limit);
     if accepts_version && (reader.debug_info || !imports_debug_info(&words)) && !loses && !limited {
         return Ok(None);
     }
@@ -98,11 +92,12 @@ pub fn rewrite(
     if let Some(place) = out.get_mut(1) {
         *place = version.header();
     }
-    let mut extension = lowering.extension();
+    let mut needs_extension = lowering.needs_extension;
     for instruction in instructions {
         // Extensions follow the capabilities.
-        if instruction.opcode != op::CAPABILITY {
-            out.extend(extension.take().into_iter().flatten());
+        if instruction.opcode != op::CAPABILITY && core::mem::take(&mut needs_extension) {
+            let name = literal(lower::NO_WRAP_EXTENSION);
+            put(&mut out, op::EXTENSION, &[&name]);
         }
         lowering.write(&instruction, &mut out);
     }
@@ -139,14 +134,13 @@ pub fn rewrite_all<'c>(
     if !reader.one_version || modules.len() < 2 {
         return Ok(modules);
     }
-    let needed = modules.iter().map(|module| {
+    let mut needed = Version::default();
+    for module in &modules {
         let words = words::words(module)?;
-        version::lowest(&collect(&words)?, reader)
-    });
-    let needed = needed.collect::<Result<Vec<Version>, UnsupportedModule>>()?;
-    let versions: Vec<Version> = needed.into_iter().max().into_iter().collect();
+        needed = needed.max(version::lowest(&collect(&words)?, reader)?);
+    }
     let reader = DriverSupport {
-        versions: &versions,
+        versions: &[needed],
         ..*reader
     };
     rewrite_each(modules, &reader)
@@ -174,19 +168,17 @@ pub fn without_debug_info(words: Vec<u32>) -> Result<Vec<u32>, Error> {
     Ok(out)
 }
 
-/// Returns whether a module contains debug information. Imports precede the memory model, so the search ends there.
+/// Returns whether a module contains debug information.
 fn imports_debug_info(words: &[u32]) -> bool {
-    instructions(words)
-        .map_while(Result::ok)
-        .take_while(|instruction| instruction.opcode != op::MEMORY_MODEL)
-        .any(|instruction| imported(&instruction).is_some())
+    begins_with(words, |instruction| debug_info(instruction).is_some())
 }
 
-fn contains_limit(words: &[u32]) -> bool {
-    instructions(words)
-        .map_while(Result::ok)
-        .take_while(|instruction| instruction.opcode != op::MEMORY_MODEL)
-        .any(|instruction| is_limit(&instruction))
+/// Returns whether `is_wanted` accepts an instruction before the memory model. Capabilities, extensions and imports
+/// precede it.
+fn begins_with(words: &[u32], is_wanted: impl Fn(&Instruction<'_>) -> bool) -> bool {
+    let mut instructions = instructions(words).map_while(Result::ok);
+    let found = instructions.find(|i| i.opcode == op::MEMORY_MODEL || is_wanted(i));
+    found.is_some_and(|found| is_wanted(&found))
 }
 
 /// Returns whether an instruction belongs to `SPV_INTEL_kernel_attributes`.
@@ -200,7 +192,7 @@ fn is_limit(instruction: &Instruction<'_>) -> bool {
 }
 
 fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
-    let sets: BTreeSet<u32> = instructions.iter().filter_map(imported).collect();
+    let sets: BTreeSet<u32> = instructions.iter().filter_map(debug_info).collect();
     let result = |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
         (op::EXT_INST_IMPORT, [id, ..]) if sets.contains(id) => Some(*id),
         (op::EXT_INST | op::EXT_INST_WITH_FORWARD_REFS, [_, id, set, ..]) if sets.contains(set) => {
@@ -225,12 +217,11 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
             unused.remove(word);
         }
     }
-    instructions
-        .retain(|instruction| undefined(instruction).is_none_or(|id| !unused.contains(&id)));
+    instructions.retain(|i| undefined(i).is_none_or(|id| !unused.contains(&id)));
 }
 
 /// Returns the id of the instruction set that an instruction imports, if the set only describes the source.
-fn imported(instruction: &Instruction<'_>) -> Option<u32> {
+pub(crate) fn debug_info(instruction: &Instruction<'_>) -> Option<u32> {
     let (op::EXT_INST_IMPORT, [id, name @ ..]) = (instruction.opcode, instruction.operands) else {
         return None;
     };
@@ -238,11 +229,6 @@ fn imported(instruction: &Instruction<'_>) -> Option<u32> {
     let describes = name.starts_with("NonSemantic.")
         || ["OpenCL.DebugInfo.100", "DebugInfo", "SPIRV.debug"].contains(&name.as_str());
     describes.then_some(*id)
-}
-
-/// Returns whether an instruction imports an instruction set that only describes the source.
-pub(crate) fn is_debug_info(instruction: &Instruction<'_>) -> bool {
-    imported(instruction).is_some()
 }
 
 /// Sets the default values of specialization constants. The keys of `values` are `SpecId`s.
@@ -258,9 +244,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
     for instruction in words::instructions(&words) {
         let instruction = instruction?;
         match (instruction.opcode, instruction.operands) {
-            (op::DECORATE, [target, DECORATION_SPEC_ID, id]) => {
-                targets.insert(*target, *id);
-            }
+            (op::DECORATE, [target, DECORATION_SPEC_ID, id]) => _ = targets.insert(*target, *id),
             (op::TYPE_INT | op::TYPE_FLOAT, [ty, width, ..]) => _ = bits.insert(*ty, *width),
             (
                 op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE | op::SPEC_CONSTANT,
@@ -280,11 +264,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
                         value.len()
                     );
                     let offset = instruction.at as u64 * 4;
-                    return Err(Error::new(
-                        "SPIR-V",
-                        offset,
-                        ErrorKind::Record(problem.into()),
-                    ));
+                    return Err(Error::inconsistent("SPIR-V", offset, problem));
                 }
                 changes.extend(change(&instruction, literal, value));
             }

@@ -5,19 +5,15 @@
 //! LLVM recognizes a flipped sign bit, `x * -1` and `-0.0 - x`, and turns each back into a negation. LLVM
 //! does not recognize the replacement: the sign bit is rotated to bit 0, flipped there, and rotated back.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec;
-use alloc::vec::Vec;
-
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::edit::{self, Instruction};
-use crate::spirv::words::{instructions, literal, op, string};
+use crate::spirv::words::{CAPABILITY_INT64, instructions, literal, op, string};
 
 const STD: &str = "OpenCL.std";
 /// The instruction number of `rotate` in `OpenCL.std`.
 const ROTATE: u32 = 161;
 
-const CAPABILITY_INT64: u32 = 11;
 const CAPABILITY_INT16: u32 = 22;
 const SUB_GROUP: u32 = 3;
 
@@ -78,7 +74,7 @@ impl Declarations {
             match (instruction.opcode, &*instruction.operands) {
                 (op::CAPABILITY, [capability]) => _ = found.capabilities.insert(*capability),
                 (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0 == STD => {
-                    found.std = Some(*id);
+                    found.std = Some(*id)
                 }
                 (op::TYPE_FLOAT, [ty, width, ..]) => _ = found.floats.insert(*ty, *width),
                 (op::TYPE_VECTOR, [ty, component, length @ 2..=16]) => {

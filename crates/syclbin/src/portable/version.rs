@@ -3,15 +3,12 @@
 //! execution modes and decorations that OpenCL kernels may use and that SPIR-V 1.0 lacks, from section 3 of the SPIR-V
 //! specification.
 
-use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::DriverSupport;
 use super::lower::memory_operands;
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::words::{Instruction, op, string};
 
 /// A SPIR-V version.
@@ -53,102 +50,56 @@ const V1_3: Version = Version::new(1, 3);
 pub(super) const V1_4: Version = Version::new(1, 4);
 const V1_6: Version = Version::new(1, 6);
 
-/// A SPIR-V feature that early versions lack.
-struct Later {
-    number: u32,
-    name: &'static str,
-    since: Version,
-    /// The SPIR-V or OpenCL extensions that add the feature to earlier versions, separated by spaces.
-    extension: &'static str,
-}
+/// A SPIR-V feature that early versions lack: its number, its name, the version that introduces it, and the SPIR-V or
+/// OpenCL extensions that add it to earlier versions.
+type Later = (u32, &'static str, Version, &'static [&'static str]);
 
-const fn later(number: u32, name: &'static str, since: Version) -> Later {
-    with(number, name, since, "")
-}
-
-const fn with(number: u32, name: &'static str, since: Version, extension: &'static str) -> Later {
-    Later {
-        number,
-        name,
-        since,
-        extension,
-    }
-}
-
+const VOTE: &str = "cl_khr_subgroup_non_uniform_vote";
+const BALLOT: &str = "cl_khr_subgroup_ballot";
+const SHUFFLE: &str = "cl_khr_subgroup_shuffle";
+const RELATIVE: &str = "cl_khr_subgroup_shuffle_relative";
+const ARITHMETIC: &str = "cl_khr_subgroup_non_uniform_arithmetic";
+const CLUSTERED: &str = "cl_khr_subgroup_clustered_reduce";
+const GROUPS: [&str; 6] = [VOTE, BALLOT, SHUFFLE, RELATIVE, ARITHMETIC, CLUSTERED];
 const DOT: &str = "SPV_KHR_integer_dot_product";
+const STRINGS: &str = "SPV_GOOGLE_decorate_string";
 const CAPABILITIES: &[Later] = &[
-    later(58, "SubgroupDispatch", V1_1),
-    later(59, "NamedBarrier", V1_1),
-    later(60, "PipeStorage", V1_1),
-    with(
-        61,
-        "GroupNonUniform",
-        V1_3,
-        "cl_khr_subgroup_non_uniform_vote cl_khr_subgroup_ballot cl_khr_subgroup_shuffle \
-         cl_khr_subgroup_shuffle_relative cl_khr_subgroup_non_uniform_arithmetic cl_khr_subgroup_clustered_reduce",
-    ),
-    with(
-        62,
-        "GroupNonUniformVote",
-        V1_3,
-        "cl_khr_subgroup_non_uniform_vote",
-    ),
-    with(
-        63,
-        "GroupNonUniformArithmetic",
-        V1_3,
-        "cl_khr_subgroup_non_uniform_arithmetic",
-    ),
-    with(64, "GroupNonUniformBallot", V1_3, "cl_khr_subgroup_ballot"),
-    with(
-        65,
-        "GroupNonUniformShuffle",
-        V1_3,
-        "cl_khr_subgroup_shuffle",
-    ),
-    with(
-        66,
-        "GroupNonUniformShuffleRelative",
-        V1_3,
-        "cl_khr_subgroup_shuffle_relative",
-    ),
-    with(
-        67,
-        "GroupNonUniformClustered",
-        V1_3,
-        "cl_khr_subgroup_clustered_reduce",
-    ),
-    later(68, "GroupNonUniformQuad", V1_3),
-    with(6016, "DotProductInputAll", V1_6, DOT),
-    with(6017, "DotProductInput4x8Bit", V1_6, DOT),
-    with(6018, "DotProductInput4x8BitPacked", V1_6, DOT),
-    with(6019, "DotProduct", V1_6, DOT),
+    (58, "SubgroupDispatch", V1_1, &[]),
+    (59, "NamedBarrier", V1_1, &[]),
+    (60, "PipeStorage", V1_1, &[]),
+    (61, "GroupNonUniform", V1_3, &GROUPS),
+    (62, "GroupNonUniformVote", V1_3, &[VOTE]),
+    (63, "GroupNonUniformArithmetic", V1_3, &[ARITHMETIC]),
+    (64, "GroupNonUniformBallot", V1_3, &[BALLOT]),
+    (65, "GroupNonUniformShuffle", V1_3, &[SHUFFLE]),
+    (66, "GroupNonUniformShuffleRelative", V1_3, &[RELATIVE]),
+    (67, "GroupNonUniformClustered", V1_3, &[CLUSTERED]),
+    (68, "GroupNonUniformQuad", V1_3, &[]),
+    (6016, "DotProductInputAll", V1_6, &[DOT]),
+    (6017, "DotProductInput4x8Bit", V1_6, &[DOT]),
+    (6018, "DotProductInput4x8BitPacked", V1_6, &[DOT]),
+    (6019, "DotProduct", V1_6, &[DOT]),
 ];
 const INSTRUCTIONS: &[Later] = &[
-    later(321, "OpSizeOf", V1_1),
-    later(325, "OpGetKernelLocalSizeForSubgroupCount", V1_1),
-    later(326, "OpGetKernelMaxNumSubgroups", V1_1),
-    later(331, "OpExecutionModeId", V1_2),
-    later(332, "OpDecorateId", V1_2),
-    later(400, "OpCopyLogical", V1_4),
-    later(401, "OpPtrEqual", V1_4),
-    later(402, "OpPtrNotEqual", V1_4),
-    later(403, "OpPtrDiff", V1_4),
-    with(5632, "OpDecorateString", V1_4, "SPV_GOOGLE_decorate_string"),
-    with(
-        5633,
-        "OpMemberDecorateString",
-        V1_4,
-        "SPV_GOOGLE_decorate_string",
-    ),
+    (321, "OpSizeOf", V1_1, &[]),
+    (325, "OpGetKernelLocalSizeForSubgroupCount", V1_1, &[]),
+    (326, "OpGetKernelMaxNumSubgroups", V1_1, &[]),
+    (331, "OpExecutionModeId", V1_2, &[]),
+    (332, "OpDecorateId", V1_2, &[]),
+    (400, "OpCopyLogical", V1_4, &[]),
+    (401, "OpPtrEqual", V1_4, &[]),
+    (402, "OpPtrNotEqual", V1_4, &[]),
+    (403, "OpPtrDiff", V1_4, &[]),
+    (5632, "OpDecorateString", V1_4, &[STRINGS]),
+    (5633, "OpMemberDecorateString", V1_4, &[STRINGS]),
 ];
 const EXECUTION_MODES: &[Later] = &[
-    later(33, "Initializer", V1_1),
-    later(34, "Finalizer", V1_1),
-    later(35, "SubgroupSize", V1_1),
-    later(36, "SubgroupsPerWorkgroup", V1_1),
+    (33, "Initializer", V1_1, &[]),
+    (34, "Finalizer", V1_1, &[]),
+    (35, "SubgroupSize", V1_1, &[]),
+    (36, "SubgroupsPerWorkgroup", V1_1, &[]),
 ];
-const DECORATIONS: &[Later] = &[later(45, "MaxByteOffset", V1_1)];
+const DECORATIONS: &[Later] = &[(45, "MaxByteOffset", V1_1, &[])];
 
 impl Version {
     /// Returns the version `major.minor`.
@@ -199,7 +150,7 @@ pub(super) fn lowest(
     let extensions = instructions.iter().filter(|i| i.opcode == op::EXTENSION);
     let extensions: BTreeSet<String> = extensions.map(|i| string(i.operands).0).collect();
     let driver: BTreeSet<&str> = reader.extensions.split_whitespace().collect();
-    let has = |name: &str| extensions.contains(name) || driver.contains(name);
+    let has = |name: &&str| extensions.contains(*name) || driver.contains(name);
     let composites: BTreeSet<u32> = (instructions.iter())
         .filter(|i| matches!(i.opcode, op::TYPE_ARRAY | op::TYPE_STRUCT))
         .filter_map(|i| i.operands.first().copied())
@@ -207,36 +158,31 @@ pub(super) fn lowest(
     let (mut lowest, mut added) = (V1_0, V1_0);
     let mut what = String::new();
     for instruction in instructions {
-        let Some((name, since, extension)) = need(instruction, &composites) else {
+        let Some((name, since, extensions)) = need(instruction, &composites) else {
             continue;
         };
-        if extension.split_whitespace().any(has) {
+        if let Some(extension) = extensions.iter().find(|name| has(name)) {
             // An OpenCL extension permits the version that introduces the feature, even if the driver does not list
-            // that version.
-            // A SPIR-V extension adds the feature to earlier versions.
-            added = added.max(if extension.starts_with("cl_") {
-                since
-            } else {
-                V1_0
-            });
+            // that version. A SPIR-V extension adds the feature to earlier versions.
+            if extension.starts_with("cl_") {
+                added = added.max(since);
+            }
         } else if since > lowest {
             (lowest, what) = (since, name);
         }
     }
-    let mut versions = reader.versions.iter().copied();
-    match versions.clone().filter(|version| *version >= lowest).min() {
+    let versions = reader.versions.iter().copied();
+    match versions.filter(|version| *version >= lowest).min() {
         Some(version) => Ok(version.max(added)),
-        None => Err(UnsupportedModule::Version {
-            what,
-            needs: lowest,
-            takes: list(&mut versions),
-        }),
+        None => {
+            let takes: Vec<String> = reader.versions.iter().map(ToString::to_string).collect();
+            Err(UnsupportedModule::Version {
+                what,
+                needs: lowest,
+                takes: takes.join(", "),
+            })
+        }
     }
-}
-
-fn list(versions: &mut dyn Iterator<Item = Version>) -> String {
-    let versions: Vec<String> = versions.map(|version| version.to_string()).collect();
-    versions.join(", ")
 }
 
 /// Returns the feature that an instruction needs, the version that introduces the feature, and the extensions that
@@ -244,26 +190,28 @@ fn list(versions: &mut dyn Iterator<Item = Version>) -> String {
 fn need(
     instruction: &Instruction<'_>,
     composites: &BTreeSet<u32>,
-) -> Option<(String, Version, &'static str)> {
+) -> Option<(String, Version, &'static [&'static str])> {
     let operands = instruction.operands;
     let operand = |index: usize| operands.get(index).copied().unwrap_or(u32::MAX);
     let among = |table: &'static [Later], number: u32, kind: &str| {
-        let found = table.iter().find(|later| later.number == number)?;
-        Some((
-            format!("{kind} {}", found.name),
-            found.since,
-            found.extension,
-        ))
+        let (_, name, since, extensions) = *table.iter().find(|(known, ..)| *known == number)?;
+        Some((format!("{kind} {name}"), since, extensions))
     };
     let found = match instruction.opcode {
         op::CAPABILITY => among(CAPABILITIES, operand(0), "capability"),
         op::EXECUTION_MODE => among(EXECUTION_MODES, operand(1), "execution mode"),
         op::DECORATE => among(DECORATIONS, operand(1), "decoration"),
-        op::SELECT if composites.contains(&operand(0)) => {
-            Some(("instruction OpSelect on a struct or array".into(), V1_4, ""))
-        }
+        op::SELECT if composites.contains(&operand(0)) => Some((
+            "instruction OpSelect on a struct or array".into(),
+            V1_4,
+            &[][..],
+        )),
         op::COPY_MEMORY | op::COPY_MEMORY_SIZED if memory_operands(instruction).is_none() => {
-            Some(("copy with two sets of memory operands".into(), V1_4, ""))
+            Some((
+                "copy with two sets of memory operands".into(),
+                V1_4,
+                &[][..],
+            ))
         }
         _ => None,
     };

@@ -5,59 +5,28 @@ pub mod key;
 pub mod set;
 mod text;
 
-use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-
+use crate::metadata::Named;
+use crate::prelude::*;
 pub use text::Inexpressible;
 #[doc(hidden)]
 pub use text::key_problem;
 
 /// Named sets of properties, in file order. Parsed sets borrow their names and keys from the text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropertySets<'a> {
-    sets: Vec<PropertySet<'a>>,
-    // The position of each name. A hostile file may contain a hundred thousand names, too many for linear searches.
-    places: BTreeMap<Cow<'a, str>, usize>,
+    sets: Named<PropertySet<'a>, Cow<'a, str>>,
 }
 
 /// A set of properties, in file order.
 ///
 /// The order is preserved because it is significant for specialization constants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertySet<'a> {
     name: Cow<'a, str>,
-    properties: Vec<(Cow<'a, str>, Value)>,
-    places: BTreeMap<Cow<'a, str>, usize>,
+    properties: Named<Value, Cow<'a, str>>,
 }
 
-// `places` follows from the other fields, so it is not compared.
-impl PartialEq for PropertySets<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.sets == other.sets
-    }
-}
-
-impl Eq for PropertySets<'_> {}
-
-impl PartialEq for PropertySet<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.name, &self.properties) == (&other.name, &other.properties)
-    }
-}
-
-impl Eq for PropertySet<'_> {}
-
-impl<'a> PropertySet<'a> {
-    fn new(name: Cow<'a, str>) -> Self {
-        Self {
-            name,
-            properties: Vec::new(),
-            places: BTreeMap::new(),
-        }
-    }
-
+impl PropertySet<'_> {
     /// Returns the name, such as `SYCL/kernel names`.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -78,38 +47,25 @@ impl<'a> PropertySet<'a> {
 
     /// Returns the keys, in file order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.properties.iter().map(|(key, _)| key.as_ref())
+        self.properties.names()
     }
 
     /// Returns the properties, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.properties
-            .iter()
-            .map(|(key, value)| (key.as_ref(), value))
+        self.properties.iter()
     }
 
     /// Returns the value of `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
-        let place = *self.places.get(key)?;
-        self.properties.get(place).map(|(_, value)| value)
-    }
-
-    fn insert(&mut self, key: Cow<'a, str>, value: Value) {
-        match self.places.get(&key) {
-            Some(place) => self.properties[*place].1 = value,
-            None => {
-                self.places.insert(key.clone(), self.properties.len());
-                self.properties.push((key, value));
-            }
-        }
+        self.properties.get(key)
     }
 }
 
 impl<'a> PropertySets<'a> {
     /// Returns the sets, in file order.
     pub fn iter(&self) -> impl Iterator<Item = &PropertySet<'a>> {
-        self.sets.iter()
+        self.sets.iter().map(|(_, set)| set)
     }
 
     /// Returns whether there are no sets.
@@ -121,7 +77,7 @@ impl<'a> PropertySets<'a> {
     /// Returns the set called `name`.
     #[must_use]
     pub fn set(&self, name: &str) -> Option<&PropertySet<'a>> {
-        self.sets.get(*self.places.get(name)?)
+        self.sets.get(name)
     }
 
     /// Returns the keys and values of the set called `set`, in file order.
@@ -155,54 +111,41 @@ impl<'a> PropertySets<'a> {
         key: impl Into<Cow<'a, str>>,
         value: impl Into<Value>,
     ) {
-        self.set_mut(set.into()).insert(key.into(), value.into());
+        let set = self.set_mut(set.into());
+        set.properties.insert(key, value.into());
     }
 
     /// Copies all borrowed names and keys, so that the sets no longer borrow the parsed text.
     #[must_use]
     pub fn into_owned(self) -> PropertySets<'static> {
         let mut owned = PropertySets::default();
-        for set in self.sets {
-            let into = owned.set_mut(Cow::Owned(set.name.into_owned()));
-            for (key, value) in set.properties {
-                into.insert(Cow::Owned(key.into_owned()), value);
-            }
+        for (name, set) in self.sets {
+            let into = owned.set_mut(Cow::Owned(name.into_owned()));
+            let properties = set.properties.into_iter();
+            into.properties = properties
+                .map(|(key, value)| (key.into_owned(), value))
+                .collect();
         }
         owned
     }
 
     /// Removes each property in `set` whose key `keep` rejects. The set remains, even if it becomes empty.
     pub fn retain(&mut self, set: &str, mut keep: impl FnMut(&str) -> bool) {
-        let Some(place) = self.places.get(set) else {
-            return;
-        };
-        let set = &mut self.sets[*place];
-        set.properties.retain(|(key, _)| keep(key));
-        set.places = (set.properties.iter().enumerate())
-            .map(|(place, (key, _))| (key.clone(), place))
-            .collect();
+        if let Some(set) = self.sets.get_mut(set) {
+            set.properties.retain(|key, _| keep(key));
+        }
     }
 
     /// Removes a set with all its properties, and returns it.
     pub fn remove_set(&mut self, name: &str) -> Option<PropertySet<'a>> {
-        let place = self.places.remove(name)?;
-        for later in self.places.values_mut().filter(|later| **later > place) {
-            *later -= 1;
-        }
-        Some(self.sets.remove(place))
+        self.sets.remove(name)
     }
 
     fn set_mut(&mut self, name: Cow<'a, str>) -> &mut PropertySet<'a> {
-        let place = match self.places.get(&name) {
-            Some(place) => *place,
-            None => {
-                let place = self.sets.len();
-                self.places.insert(name.clone(), place);
-                self.sets.push(PropertySet::new(name));
-                place
-            }
-        };
-        &mut self.sets[place]
+        self.sets.entry(name, |name| PropertySet {
+            name: name.clone(),
+            properties: Named::default(),
+        })
     }
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses and writes the text form of property sets, with lines `[set]` and `key=type|value`.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::{PropertySet, PropertySets, Value};
+use crate::decimal::is_decimal;
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 const RECORD: &str = "property sets";
 
@@ -50,9 +49,7 @@ impl<'a> PropertySets<'a> {
                 current = Some(sets.set_mut(Cow::Borrowed(&rest[..end])));
                 continue;
             }
-            let set = current
-                .as_mut()
-                .ok_or_else(|| fail("a property before any set"))?;
+            let set = { current.as_mut() }.ok_or_else(|| fail("a property before any set"))?;
             let (key, rest) = line.split_once('=').ok_or_else(|| fail("missing `=`"))?;
             let (ty, value) = rest.split_once('|').ok_or_else(|| fail("missing `|`"))?;
             if key.is_empty() {
@@ -67,7 +64,7 @@ impl<'a> PropertySets<'a> {
                     text: value.into(),
                 }),
             };
-            set.insert(Cow::Borrowed(key), value.map_err(fail)?);
+            set.properties.insert(key, value.map_err(fail)?);
         }
         Ok(sets)
     }
@@ -118,8 +115,7 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
             if bits.div_ceil(8) != data.len() as u64 {
                 return Err("the bit count does not match the bytes");
             }
-            let mut bytes = Vec::from(bits.to_le_bytes());
-            bytes.extend_from_slice(data);
+            let bytes = [&bits.to_le_bytes(), &data[..]].concat();
             writeln!(out, "{key}=2|{}", encode(&bytes))
         }
         Value::Other { ty: 1 | 2, .. } => {
@@ -137,25 +133,17 @@ fn write_value(out: &mut String, key: &str, value: &Value) -> Result<(), &'stati
 }
 
 fn decimal(value: &str) -> Result<u32, &'static str> {
-    // `u32::from_str` would accept a sign.
-    if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !is_decimal(value) {
         return Err("the value is not a decimal number");
     }
-    value
-        .parse()
-        .map_err(|_| "the number does not fit into 32 bits")
+    { value.parse() }.map_err(|_| "the number does not fit into 32 bits")
 }
 
 fn byte_array(value: &str) -> Result<Value, &'static str> {
-    let mut bytes = decode(value).ok_or("the value is not base64")?;
-    if bytes.len() < 8 {
-        return Err("the byte array is too short to contain its 8-byte bit count");
-    }
-    let data = bytes.split_off(8);
-    let bits = bytes
-        .iter()
-        .rev()
-        .fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    let bytes = decode(value).ok_or("the value is not base64")?;
+    let (bits, data) = { bytes.split_first_chunk() }
+        .ok_or("the byte array is too short to contain its 8-byte bit count")?;
+    let (bits, data) = (u64::from_le_bytes(*bits), data.to_vec());
     if bits.div_ceil(8) != data.len() as u64 {
         return Err("the bit count does not match the byte array");
     }

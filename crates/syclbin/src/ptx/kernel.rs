@@ -2,11 +2,10 @@
 //! PTX kernels, their parameters and their work-group directives. Names follow the PTX ISA, chapters on kernel
 //! parameters and performance-tuning directives.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::tokens::{Tokens, number, text};
+use crate::prelude::*;
 
 /// The maximum number of tokens in a parameter declaration. Longer declarations become [`Passed::Other`], which bounds
 /// the memory for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens.
@@ -124,8 +123,7 @@ impl Passed {
     const fn size_and_align(self) -> Option<(u64, u64)> {
         match self {
             Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
-                let size = bits as u64 / 8;
-                Some((size, size))
+                Some((bits as u64 / 8, bits as u64 / 8))
             }
             Self::Bytes { size, align } => Some((size, align)),
             Self::Other => None,
@@ -209,11 +207,9 @@ fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
     let mut size = [1; 3];
-    for (place, word) in size.iter_mut().zip(numbers) {
-        match number(word).and_then(|number| u32::try_from(number).ok()) {
-            Some(number) => *place = number,
-            None => break,
-        }
+    let numbers = numbers.map_while(|word| u32::try_from(number(word)?).ok());
+    for (place, number) in size.iter_mut().zip(numbers) {
+        *place = number;
     }
     Some(size)
 }
@@ -222,14 +218,10 @@ impl Parameter {
     /// Returns the alignment of a pointer, unless it points to work-group memory.
     #[doc(hidden)]
     pub fn global_align(&self) -> Option<u64> {
-        let local = matches!(
-            self.ty,
-            Passed::Pointer {
-                space: Some(Space::Shared),
-                ..
-            }
-        );
-        self.align.filter(|_| !local)
+        match self.ty {
+            Passed::Pointer { space, .. } if space != Some(Space::Shared) => self.align,
+            _ => None,
+        }
     }
 
     fn parse(words: &[&[u8]], kernel: &str) -> Self {
@@ -238,9 +230,8 @@ impl Parameter {
         let align = Some(align).filter(|align| pointer && *align > 1 && align.is_power_of_two());
         let name = text(name);
         // Names that LLVM and NVIDIA's compilers generate.
-        let made_up = name
-            .strip_prefix(kernel)
-            .is_some_and(|rest| rest.starts_with("_param_"));
+        let rest = name.strip_prefix(kernel);
+        let made_up = rest.is_some_and(|rest| rest.starts_with("_param_"));
         Self {
             name: Some(name).filter(|name| !made_up && !name.is_empty()),
             ty,
@@ -308,15 +299,12 @@ pub(super) fn scalar(word: &[u8]) -> Option<(Kind, u32)> {
 impl fmt::Display for Passed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number { kind, bits } => {
-                let kind = match kind {
-                    Kind::Unsigned => 'u',
-                    Kind::Signed => 's',
-                    Kind::Float => 'f',
-                    Kind::Bits => 'b',
-                };
-                write!(f, "`.{kind}{bits}`")
-            }
+            Self::Number { kind, bits } => match kind {
+                Kind::Unsigned => write!(f, "`.u{bits}`"),
+                Kind::Signed => write!(f, "`.s{bits}`"),
+                Kind::Float => write!(f, "`.f{bits}`"),
+                Kind::Bits => write!(f, "`.b{bits}`"),
+            },
             Self::Pointer { space, .. } => f.write_str(match space {
                 None => "`.ptr`",
                 Some(Space::Global) => "`.ptr .global`",

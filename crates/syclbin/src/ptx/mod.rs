@@ -32,15 +32,14 @@ mod target;
 mod tokens;
 mod variable;
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
+use core::mem::take;
 
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
+use crate::reachable::reachable;
 pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
-pub use target::Version;
-pub use target::{Suffix, Target};
+pub use target::{Suffix, Target, Version};
 use tokens::{Tokens, text};
 pub use variable::Variable;
 use variable::{Linkage, declared};
@@ -82,10 +81,7 @@ impl Module {
     /// Returns an error if `bytes` is not PTX, or lacks a version or target.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let (module, fault) = Self::read(bytes);
-        match fault {
-            Some(fault) => Err(fault),
-            None => Ok(module),
-        }
+        fault.map_or(Ok(module), Err)
     }
 
     /// Returns the kernel called `name`.
@@ -167,6 +163,10 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn read(&mut self, bytes: &'a [u8]) -> Option<Error> {
         let mut tokens = Tokens::new(bytes);
+        const NOT_A_VERSION: &str =
+            "its `.version` is not a version; expected a number such as 8.4";
+        const NOT_NVIDIA: &str =
+            "its `.target` is not an NVIDIA architecture; expected a name such as sm_80";
         let mut linkage = Linkage::Own;
         let mut fault = None;
         let mut fail = |at: usize, reason| {
@@ -183,20 +183,14 @@ impl<'a> Reader<'a> {
                 b".version" => {
                     self.version = tokens.next().and_then(Version::parse);
                     if self.version.is_none() {
-                        fail(
-                            at,
-                            "its `.version` is not a version; expected a number such as 8.4",
-                        );
+                        fail(at, NOT_A_VERSION);
                     }
                 }
                 b".target" => {
                     let name = tokens.next().and_then(|word| str::from_utf8(word).ok());
                     self.target = name.and_then(Target::parse);
                     if self.target.is_none() {
-                        fail(
-                            at,
-                            "its `.target` is not an NVIDIA architecture; expected a name such as sm_80",
-                        );
+                        fail(at, NOT_NVIDIA);
                     }
                 }
                 b".visible" | b".common" => linkage = Linkage::Visible,
@@ -205,21 +199,16 @@ impl<'a> Reader<'a> {
                 b".entry" => {
                     let kernel = Kernel::parse(&mut tokens);
                     let mentions = self.body(&mut tokens);
+                    let is_weak = take(&mut linkage) == Linkage::Weak;
                     if !kernel.name.is_empty() && self.names.insert(kernel.name.clone()) {
-                        if linkage == Linkage::Weak {
-                            self.weak_kernels.push(kernel.name.clone());
-                        }
+                        self.weak_kernels
+                            .extend(is_weak.then(|| kernel.name.clone()));
                         self.kernels.push((kernel, mentions));
                     }
-                    linkage = Linkage::Own;
                 }
-                b".func" => {
-                    self.function(&mut tokens, linkage);
-                    linkage = Linkage::Own;
-                }
+                b".func" => self.function(&mut tokens, take(&mut linkage)),
                 b".global" | b".const" | b".shared" => {
-                    self.variable(&mut tokens, token, linkage);
-                    linkage = Linkage::Own;
+                    self.variable(&mut tokens, token, take(&mut linkage));
                 }
                 b"{" => tokens.skip_block(|_| {}),
                 b";" => linkage = Linkage::Own,
@@ -274,13 +263,12 @@ impl<'a> Reader<'a> {
         self.functions.entry(name).or_default();
         let defined = tokens.peek() == Some(b"{");
         let mentions = self.body(tokens);
-        if let Some(function) = self.functions.get_mut(name) {
-            function.defined |= defined;
-            if linkage != Linkage::Own {
-                function.linkage = linkage;
-            }
-            function.mentions.extend(mentions);
+        let function = self.functions.entry(name).or_default();
+        function.defined |= defined;
+        if linkage != Linkage::Own {
+            function.linkage = linkage;
         }
+        function.mentions.extend(mentions);
     }
 
     fn variable(&mut self, tokens: &mut Tokens<'a>, space: &[u8], linkage: Linkage) {
@@ -302,32 +290,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the functions that use, directly or through calls, work-group memory that `wanted` accepts.
-    fn using(&self, wanted: impl Fn(&[u8]) -> bool) -> BTreeSet<&'a [u8]> {
-        let mut callers: BTreeMap<&[u8], Vec<&'a [u8]>> = BTreeMap::new();
-        let mut next = Vec::new();
+    fn finish(self) -> Module {
+        let mut users: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
         for (name, function) in &self.functions {
             for mention in &function.mentions {
-                if wanted(mention) {
-                    next.push(*name);
-                } else {
-                    callers.entry(mention).or_default().push(name);
-                }
+                users.entry(mention).or_default().push(name);
             }
         }
-        let mut using = BTreeSet::new();
-        while let Some(name) = next.pop() {
-            if using.insert(name) {
-                next.extend(callers.get(name).into_iter().flatten());
-            }
-        }
-        using
-    }
-
-    fn finish(self) -> Module {
-        let is_dynamic = |name: &[u8]| self.dynamic.contains(name);
-        let is_scratch = |name: &[u8]| name == SCRATCH && self.dynamic.contains(name);
-        let (dynamic, scratch) = (self.using(is_dynamic), self.using(is_scratch));
+        // Work-group memory, and the functions that use it, directly or through calls.
+        let memory = self.dynamic.iter().map(Vec::as_slice);
+        let scratch = memory.clone().filter(|name| *name == SCRATCH);
+        let scratch = reachable(scratch.collect(), &users);
+        let dynamic = reachable(memory.collect(), &users);
         let functions = self.order.iter().filter_map(|name| {
             let function = self.functions.get(name)?;
             Some((text(name), function))
@@ -348,12 +322,9 @@ impl<'a> Reader<'a> {
         imports.retain(|name| !OF_THE_DRIVER.contains(&name.as_str()));
         let all = self.kernels.into_iter().map(|(mut kernel, mentions)| {
             let own = [kernel.name.as_bytes(), b"_shared_mem"].concat();
-            let mut names = mentions.iter();
-            kernel.uses_scratch_memory =
-                names.any(|name| is_scratch(name) || scratch.contains(name));
-            let mut names = mentions.iter();
+            kernel.uses_scratch_memory = !mentions.is_disjoint(&scratch);
             kernel.uses_dynamic_shared_memory =
-                is_dynamic(&own) || names.any(|name| is_dynamic(name) || dynamic.contains(name));
+                self.dynamic.contains(&own) || !mentions.is_disjoint(&dynamic);
             kernel
         });
         Module {
@@ -370,10 +341,8 @@ impl<'a> Reader<'a> {
 
 /// Removes offset variants, and sets `has_offset_variant` on the corresponding plain kernels.
 fn without_offset_variants(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
-    let mut places = BTreeMap::new();
-    for (at, kernel) in kernels.iter().enumerate() {
-        places.insert(kernel.name.clone(), at);
-    }
+    let names = kernels.iter().map(|kernel| kernel.name.clone());
+    let places: BTreeMap<String, usize> = names.zip(0..).collect();
     let plain = |kernel: &Kernel| {
         let name = kernel.name.strip_suffix(kernel::OFFSET_VARIANT)?;
         let at = *places.get(name)?;

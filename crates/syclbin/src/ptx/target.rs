@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use crate::decimal::decimal;
+
 /// A target for PTX or native code: an NVIDIA architecture, such as `sm_75` or `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
@@ -44,17 +46,14 @@ impl Target {
     pub fn parse(text: &str) -> Option<Self> {
         let name = text.strip_prefix("nvidia_gpu_").unwrap_or(text);
         let name = name.strip_prefix("sm_")?;
-        let (digits, suffix) = match name.as_bytes().last()? {
-            b'a' => (&name[..name.len() - 1], Some(Suffix::Architecture)),
-            b'f' => (&name[..name.len() - 1], Some(Suffix::Family)),
-            _ => (name, None),
+        let suffix = match name.as_bytes().last()? {
+            b'a' => Some(Suffix::Architecture),
+            b'f' => Some(Suffix::Family),
+            _ => None,
         };
-        let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.parse::<u16>().ok().filter(|_| all_digits)?;
-        Some(Self {
-            number: number.into(),
-            suffix,
-        })
+        let digits = &name[..name.len() - usize::from(suffix.is_some())];
+        let number = decimal::<u16>(digits)?.into();
+        Some(Self { number, suffix })
     }
 
     /// Returns the major number of the compute capability.
@@ -208,9 +207,8 @@ impl Version {
         if self.major == 9 && self.minor < 100 {
             return Some(13000 + self.minor * 10);
         }
-        let known = RELEASES
-            .iter()
-            .find(|(_, major, minor)| Self::new(*major, *minor) >= self);
+        let mut known = RELEASES.iter();
+        let known = known.find(|(_, major, minor)| Self::new(*major, *minor) >= self);
         known.map(|(first, ..)| *first)
     }
 

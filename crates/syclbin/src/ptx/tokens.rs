@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Splits PTX into words, and skips comments and white space.
 
-use alloc::string::String;
+use crate::decimal::decimal;
+use crate::prelude::*;
 
 #[derive(Clone)]
 pub(super) struct Tokens<'a>(&'a [u8]);
@@ -53,19 +54,14 @@ impl<'a> Iterator for Tokens<'a> {
                     self.0 = skip_past(b"\"");
                     return Some(b"\"");
                 }
-                _ if is_word(*first) => {
-                    let end = self.0.iter().position(|byte| !is_word(*byte));
-                    let (word, after) = self.0.split_at(end.unwrap_or(self.0.len()));
+                (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
+                // Any byte that cannot be part of a word is a separate word. If it were skipped, `is_ptx` would accept
+                // arbitrary bytes before the version.
+                _ => {
+                    let length = self.0.iter().take_while(|byte| is_word(**byte)).count();
+                    let (word, after) = self.0.split_at(length.max(1));
                     self.0 = after;
                     return Some(word);
-                }
-                (b' ' | b'\t' | b'\r' | b'\n', _) => self.0 = rest,
-                // Any other byte is a separate word. If it were skipped, `is_ptx` would accept arbitrary bytes
-                // before the version.
-                _ => {
-                    let (mark, after) = self.0.split_at(1);
-                    self.0 = after;
-                    return Some(mark);
                 }
             }
         }
@@ -78,8 +74,7 @@ fn is_word(byte: u8) -> bool {
 
 /// Parses an unsigned decimal number, the form in which compilers write sizes.
 pub(super) fn number(word: &[u8]) -> Option<u64> {
-    let digits = word.iter().all(u8::is_ascii_digit);
-    str::from_utf8(word).ok()?.parse().ok().filter(|_| digits)
+    decimal(str::from_utf8(word).ok()?)
 }
 
 pub(super) fn text(word: &[u8]) -> String {

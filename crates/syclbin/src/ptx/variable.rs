@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses PTX variables that are declared outside functions.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::kernel::{Space, scalar};
 use super::tokens::{Tokens, number, text};
+use crate::prelude::*;
 
 /// A PTX variable that can be looked up by name (`.visible`, `.common` or `.weak`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,9 +71,8 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
             (_, b".v2") => lanes = 2,
             (_, b".v4") => lanes = 4,
             (_, word) if word.starts_with(b".") => {
-                element = scalar(word)
-                    .map(|(_, bits)| u64::from(bits / 8))
-                    .or(element);
+                let bytes = scalar(word).map(|(_, bits)| u64::from(bits / 8));
+                element = bytes.or(element);
             }
             (at, name) => break (at, name),
         }
@@ -94,9 +91,8 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
         }
     }
     let align = align.unwrap_or(element).max(1);
-    let name = text(name);
     let variable = Variable {
-        name,
+        name: text(name),
         space,
         size,
         align,

@@ -8,9 +8,8 @@
 
 pub mod offload_binary;
 
-use alloc::string::String;
-
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 /// A cursor that reads the fields of an `N`-byte record in order. Creating the cursor checks the record's bounds, so
 /// reading a field cannot fail.
@@ -23,27 +22,18 @@ impl<'a, const N: usize> Fields<'a, N> {
     /// Creates a cursor over the record at offset `at`. In errors, `record` is the name of the record.
     #[inline]
     pub fn new(bytes: &'a [u8], record: &'static str, at: usize) -> Result<Self, Error> {
-        match bytes.get(at..).and_then(<[u8]>::first_chunk) {
-            Some(bytes) => Ok(Self { bytes, at: 0 }),
-            None => Err(beyond(
-                record.into(),
-                at as u64,
-                (at as u64, N as u64),
-                "file",
-                bytes.len(),
-            )),
-        }
+        let range = (at as u64, N as u64);
+        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        let fail = || beyond(record.into(), range.0, range, "file", bytes.len());
+        found.map(|bytes| Self { bytes, at: 0 }).ok_or_else(fail)
     }
 
     #[inline]
     fn take<const SIZE: usize>(&mut self) -> [u8; SIZE] {
-        let mut field = [0; SIZE];
-        // Callers never read more than `N` bytes.
-        if let Some(bytes) = self.bytes.get(self.at..self.at + SIZE) {
-            field.copy_from_slice(bytes);
-        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.at += SIZE;
-        field
+        // Callers never read more than `N` bytes.
+        rest.first_chunk().copied().unwrap_or([0; SIZE])
     }
 
     #[inline]
@@ -151,15 +141,12 @@ pub fn slice<'a>(
         let to = from.checked_add(usize::try_from(size).ok()?)?;
         table.get(from..to)
     };
-    match range() {
-        Some(bytes) => Ok(bytes),
-        None => Err(beyond(record(), at, (start, size), what, table.len())),
-    }
+    range().ok_or_else(|| beyond(record(), at, (start, size), what, table.len()))
 }
 
 /// Returns the error for an invalid range. A separate cold function keeps the hot path small.
 #[cold]
-fn beyond(
+pub(crate) fn beyond(
     record: String,
     at: u64,
     (start, size): (u64, u64),
@@ -218,7 +205,7 @@ pub mod v1 {
         pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
             let header = Self::read(bytes, 0)?;
             if header.magic.to_le_bytes() != MAGIC {
-                let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..4]);
+                let kind = ErrorKind::magic("a SYCLBIN file", bytes);
                 return Err(Error::new(Self::RECORD, 0, kind));
             }
             // Version 0 is accepted because the reference runtime treats it like version 1. No writer produces it.

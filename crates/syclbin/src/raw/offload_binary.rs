@@ -4,10 +4,9 @@
 //! Version 1 contains one entry, and version 2 any number of entries. In version 3, everything after the header may be
 //! compressed.
 
-use alloc::vec::Vec;
-
 use super::{Fields, record};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 /// The first bytes of an OffloadBinary.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
@@ -31,6 +30,15 @@ pub struct Header {
     pub inflated_size: u64,
 }
 
+/// Returns the size of the header in a file of this version, in bytes.
+pub(crate) const fn header_size(version: u32) -> usize {
+    if version == 3 {
+        HEADER_SIZE_V3
+    } else {
+        HEADER_SIZE
+    }
+}
+
 impl Header {
     pub const RECORD: &'static str = "OffloadBinary header";
 
@@ -38,33 +46,27 @@ impl Header {
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             // Check the magic before the size, so that a file in another format is reported as such.
-            let kind = ErrorKind::magic("an OffloadBinary", &bytes[..bytes.len().min(4)]);
+            let kind = ErrorKind::magic("an OffloadBinary", bytes);
             return Err(Error::new(Self::RECORD, 0, kind));
         }
         let mut fields = Fields::<HEADER_SIZE>::new(bytes, Self::RECORD, 0)?;
         let _magic = fields.u32();
         let version = fields.u32();
-        let mut header = Self {
+        Ok(Self {
             version,
             size: fields.u64(),
             entry_offset: fields.u64(),
             entry_size_or_count: fields.u64(),
-            inflated_size: 0,
-        };
-        match version {
-            1 | 2 => {}
-            3 => {
-                const MORE: usize = HEADER_SIZE_V3 - HEADER_SIZE;
-                let mut more = Fields::<MORE>::new(bytes, Self::RECORD, HEADER_SIZE)?;
-                header.inflated_size = more.u64();
-            }
-            found => {
-                let supported = "1, 2 and 3";
-                let kind = ErrorKind::Version { found, supported };
-                return Err(Error::new(Self::RECORD, 4, kind));
-            }
-        }
-        Ok(header)
+            inflated_size: match version {
+                1 | 2 => 0,
+                3 => Fields::<8>::new(bytes, Self::RECORD, HEADER_SIZE)?.u64(),
+                found => {
+                    let supported = "1, 2 and 3";
+                    let kind = ErrorKind::Version { found, supported };
+                    return Err(Error::new(Self::RECORD, 4, kind));
+                }
+            },
+        })
     }
 
     pub fn write(&self, out: &mut Vec<u8>) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opens a SYCLBIN file in any container, and reads its records on demand.
 
-use alloc::borrow::Cow;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use super::image::{AbstractModule, Image, Metadata, Owner, Parts};
 use super::{images, v1, v2};
 use crate::content::Container;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, Syclbin};
 use crate::offload::{Binary, Entry, ImageKind, Strings};
+use crate::prelude::*;
 use crate::raw::{Budget, offload_binary, v1 as raw};
 
 /// The image kind of SYCLBIN in DPC++ before mid-2025. LLVM now uses this number for SPIR-V.
@@ -45,74 +42,67 @@ impl<'a> File<'a> {
     /// inconsistent.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.starts_with(&raw::MAGIC) {
-            let tables = v1::Tables::locate(bytes, 0)?;
             return Ok(Self {
                 container: Container::Bare,
-                layout: Layout::V1(tables),
+                layout: Layout::V1(v1::Tables::locate(bytes, 0)?),
                 strings: Vec::new(),
                 foreign: Vec::new(),
             });
         }
         if !bytes.starts_with(&offload_binary::MAGIC) {
-            let kind = ErrorKind::magic("a SYCLBIN file", &bytes[..bytes.len().min(4)]);
+            let kind = ErrorKind::magic("a SYCLBIN file", bytes);
             return Err(Error::new("file", 0, kind));
         }
         let binary = Binary::parse(bytes)?;
         if binary.count == 0 {
-            let kind = ErrorKind::Record("the OffloadBinary contains no entries".into());
-            return Err(Error::new("OffloadBinary header", 24, kind));
+            let record = offload_binary::Header::RECORD;
+            let problem = "the OffloadBinary contains no entries";
+            return Err(Error::inconsistent(record, 24, problem));
         }
         let entry = binary.raw_entry(0)?;
         let image = binary.image(&entry, 0)?;
         let kind = ImageKind(entry.image_kind);
-        if !image.starts_with(&raw::MAGIC)
-            && let Some(entries) = v2::Entries::sort(&binary)?
-        {
-            return Ok(Self {
-                container: Container::Version2,
-                layout: Layout::Entries {
-                    global: entries.global,
-                    modules: entries.modules,
-                },
-                strings: entries.strings,
-                foreign: entries.foreign,
-            });
+        let is_v1 = image.starts_with(&raw::MAGIC);
+        if !is_v1 && let Some(entries) = v2::Entries::sort(&binary)? {
+            return Ok(Self::of_entries(Container::Version2, entries));
         }
-        if !image.starts_with(&raw::MAGIC)
+        if !is_v1
             && kind != ImageKind::SYCLBIN
-            && let Some(images) = images::Images::find(bytes)?
+            && let Some(entries) = images::find(bytes)?
         {
-            return Ok(Self {
-                container: Container::Images,
-                layout: Layout::Entries {
-                    global: Metadata::none(Owner::File),
-                    modules: images.modules,
-                },
-                strings: Vec::new(),
-                foreign: images.foreign,
-            });
+            return Ok(Self::of_entries(Container::Images, entries));
         }
         if ![ImageKind::SYCLBIN, SYCLBIN_2025].contains(&kind) {
             let record = Owner::Entry(0).to_string();
             let kind = ErrorKind::ImageKind(kind.0);
             return Err(Error::new(record, binary.entry_at(0), kind));
         }
-        let tables = v1::Tables::locate(image, entry.image_offset)?;
+        let base = entry.image_offset;
+        let tables = v1::Tables::locate(image, base).map_err(|error| error.moved(base))?;
         let container = match binary.version {
             1 => Container::OffloadBinary1,
             _ => Container::OffloadBinary2,
         };
         let mut entries = binary.entries();
-        let strings = match entries.next() {
-            Some(first) => first?.strings,
-            None => Vec::new(),
-        };
+        let first = entries.next().transpose()?;
         Ok(Self {
             container,
             layout: Layout::V1(tables),
-            strings,
+            strings: first.map_or_else(Vec::new, |first| first.strings),
             foreign: entries.collect::<Result<_, _>>()?,
         })
+    }
+
+    fn of_entries(container: Container, entries: v2::Entries<'a>) -> Self {
+        Self {
+            container,
+            layout: Layout::Entries {
+                global: entries.global,
+                modules: entries.modules,
+            },
+            strings: entries.strings,
+            foreign: entries.foreign,
+        }
     }
 
     /// Returns the container of the file.
@@ -199,11 +189,10 @@ impl<'a> File<'a> {
     #[doc(hidden)]
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
-            Layout::V1(tables) => tables.image_counts(),
+            Layout::V1(tables) => (tables.ir.count, tables.native.count),
             Layout::Entries { modules, .. } => {
-                modules.iter().fold((0, 0), |(ir, native), module| {
-                    (ir + module.ir.len(), native + module.native.len())
-                })
+                let counts = modules.iter().map(v2::Module::image_counts);
+                counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
             }
         }
     }
@@ -217,11 +206,8 @@ impl<'a> File<'a> {
             Layout::Entries { .. } => None,
         };
         tables.into_iter().flat_map(|tables| {
-            let (ir, native) = tables.image_counts();
-            (0..ir)
-                .map(|index| (false, index))
-                .chain((0..native).map(|index| (true, index)))
-                .map(|(native, index)| tables.image(native, index))
+            let ir = (0..tables.ir.count).map(|index| tables.image(false, index));
+            ir.chain((0..tables.native.count).map(|index| tables.image(true, index)))
         })
     }
 
@@ -241,9 +227,7 @@ impl<'a> File<'a> {
                 tables.native.count as u64,
             ),
             Layout::Entries { modules, .. } if self.container == Container::Images => {
-                let mut file = images::to_model(modules)?;
-                file.foreign.clone_from(&self.foreign);
-                return Ok(file);
+                return images::to_model(modules, &self.foreign);
             }
             // The entries have already been limited to the size of the wrapper.
             Layout::Entries { .. } => (u64::MAX, u64::MAX, u64::MAX),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Abstract modules and images of a file.
 
-use alloc::format;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::{v1, v2};
 use crate::error::Error;
 use crate::offload::Strings;
+use crate::prelude::*;
 use crate::property::PropertySets;
 use crate::raw::offload_binary;
 
@@ -109,7 +108,11 @@ impl<'a> AbstractModule<'_, 'a> {
     /// Returns an error if the metadata exceeds its table.
     pub fn metadata(&self) -> Result<Metadata<'a>, Error> {
         match &self.parts {
-            Parts::V1(tables, module) => tables.module_metadata(self.index, module),
+            Parts::V1(tables, module) => tables.metadata(
+                module.metadata,
+                Owner::Module(self.index),
+                module.at - tables.base,
+            ),
             Parts::V2(module) => Ok(module.metadata),
         }
     }
@@ -129,7 +132,7 @@ impl<'a> AbstractModule<'_, 'a> {
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.parts {
             Parts::V1(_, module) => (module.ir.len(), module.native.len()),
-            Parts::V2(module) => (module.ir.len(), module.native.len()),
+            Parts::V2(module) => module.image_counts(),
         }
     }
 
@@ -154,8 +157,7 @@ impl<'a> AbstractModule<'_, 'a> {
                 tables.image(false, module.ir.start + number)
             }
             Parts::V1(tables, module) => tables.image(true, module.native.start + number - ir),
-            Parts::V2(module) if number < ir => Ok(module.ir[number].clone()),
-            Parts::V2(module) => Ok(module.native[number - ir].clone()),
+            Parts::V2(module) => Ok(module.images[number].clone()),
         })
     }
 }

@@ -5,107 +5,81 @@
 //! single OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image.
 //! The files contain neither property sets nor a state, so this module derives both from the strings and the code.
 
-use alloc::borrow::{Cow, ToOwned};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::image::{Image, Metadata, Owner};
-use super::v2;
+use super::v2::{Entries, Module, borrowed};
 use crate::content::Content;
 use crate::error::{Error, ErrorKind};
 use crate::model::{self, AbstractModule, IrType, State, Syclbin};
 use crate::offload::{self, Entry, ImageKind, OffloadKind, SYMBOLS_KEY, Strings, listed_symbols};
+use crate::prelude::*;
 use crate::property::{key_problem, set};
 use crate::ptx;
 use crate::raw::v2::key;
-use crate::spirv::Import;
-use crate::spirv::module::Module;
+use crate::spirv::{self, Import};
 
 /// The offload kind of SYCL in LLVM before 2025. Since then, this number means HIP, so an entry of this kind counts as
 /// SYCL only if its target is SPIR-V.
 const SYCL_2024: OffloadKind = OffloadKind(4);
 
-/// The SYCL device images of a file.
-#[derive(Clone, Debug)]
-pub(super) struct Images<'a> {
-    /// A module for each image.
-    pub(super) modules: Vec<v2::Module<'a>>,
-    /// Entries that do not contain device code for SYCL.
-    pub(super) foreign: Vec<Entry<'a>>,
-}
-
-impl<'a> Images<'a> {
-    /// Finds SYCL device images in all OffloadBinaries in `bytes`. Returns `None` if there are no such images, or
-    /// if an entry contains SYCLBIN. Returns an error if the only such images are LLVM bitcode.
-    pub(super) fn find(bytes: &'a [u8]) -> Result<Option<Self>, Error> {
-        let mut found = Self {
-            modules: Vec::new(),
-            foreign: Vec::new(),
-        };
-        let (mut index, mut syclbin, mut bitcode) = (0, false, None);
-        offload::each_binary(bytes, |binary, start| {
-            for (number, entry) in binary.entries().enumerate() {
-                let entry = entry?;
-                syclbin |= entry.image_kind == ImageKind::SYCLBIN;
-                let content = Content::of(&entry.image);
-                if is_sycl(&entry) && content == Content::LlvmBitcode {
-                    bitcode = bitcode.or(Some((index, start + binary.entry_at(number))));
-                }
-                if is_sycl(&entry) && is_code(content) {
-                    let offset = start + binary.raw_entry(number)?.image_offset;
-                    found.add(entry, content, Owner::Entry(index), offset);
-                } else {
-                    found.foreign.push(entry);
-                }
-                index += 1;
+/// Finds SYCL device images in all OffloadBinaries in `bytes`, and returns a module for each. Returns `None` if there are
+/// no such images, or if an entry contains SYCLBIN. Returns an error if the only such images are LLVM bitcode.
+pub(super) fn find(bytes: &[u8]) -> Result<Option<Entries<'_>>, Error> {
+    let mut found = Entries {
+        global: Metadata::none(Owner::File),
+        strings: Vec::new(),
+        modules: Vec::new(),
+        foreign: Vec::new(),
+    };
+    let (mut index, mut syclbin, mut bitcode) = (0, false, None);
+    offload::each_binary(bytes, |binary, start| {
+        for (number, entry) in binary.entries().enumerate() {
+            let entry = entry?;
+            syclbin |= entry.image_kind == ImageKind::SYCLBIN;
+            let content = Content::of(&entry.image);
+            if is_sycl(&entry) && content == Content::LlvmBitcode {
+                bitcode = bitcode.or(Some((index, start + binary.entry_at(number))));
             }
-            Ok(())
-        })?;
-        if syclbin {
-            return Ok(None);
-        }
-        match bitcode {
-            Some((index, at)) if found.modules.is_empty() => {
-                let remedy = "the image is LLVM bitcode, which no driver accepts; link it with clang-sycl-linker, or \
-                    compile with -fsyclbin";
-                let record = Owner::Entry(index).to_string();
-                Err(Error::new(record, at, ErrorKind::Unsupported(remedy)))
+            if is_sycl(&entry) && is_code(content) {
+                let metadata = Metadata::none(Owner::Entry(index));
+                let image = Image {
+                    native: !matches!(content, Content::SpirV | Content::Ptx),
+                    metadata,
+                    bytes: borrowed(&entry),
+                    offset: start + binary.raw_entry(number)?.image_offset,
+                    strings: entry.strings,
+                };
+                found.modules.push(Module {
+                    metadata,
+                    strings: Vec::new(),
+                    images: [image].into(),
+                });
+            } else {
+                found.foreign.push(entry);
             }
-            _ => Ok((!found.modules.is_empty()).then_some(found)),
+            index += 1;
         }
-    }
-
-    fn add(&mut self, entry: Entry<'a>, content: Content, owner: Owner, offset: u64) {
-        let Cow::Borrowed(bytes) = entry.image else {
-            return; // unreachable: images that were read are borrowed
-        };
-        let metadata = Metadata::none(owner);
-        let image = Image {
-            native: !matches!(content, Content::SpirV | Content::Ptx),
-            metadata,
-            bytes,
-            offset,
-            strings: entry.strings,
-        };
-        let (ir, native) = if image.native {
-            (Vec::new(), [image].into())
-        } else {
-            ([image].into(), Vec::new())
-        };
-        self.modules.push(v2::Module {
-            metadata,
-            strings: Vec::new(),
-            ir,
-            native,
-        });
+        Ok(())
+    })?;
+    match bitcode {
+        _ if syclbin => Ok(None),
+        Some((index, at)) if found.modules.is_empty() => {
+            let remedy = "the image is LLVM bitcode, which no driver accepts; link it with clang-sycl-linker, or \
+                compile with -fsyclbin";
+            let record = Owner::Entry(index).to_string();
+            Err(Error::new(record, at, ErrorKind::Unsupported(remedy)))
+        }
+        _ => Ok((!found.modules.is_empty()).then_some(found)),
     }
 }
 
-/// Returns the model of an equivalent SYCLBIN file, without foreign entries, which the caller adds.
-pub(super) fn to_model<'a>(modules: &[v2::Module<'a>]) -> Result<Syclbin<'a>, Error> {
+/// Returns the model of an equivalent SYCLBIN file.
+pub(super) fn to_model<'a>(
+    modules: &[Module<'a>],
+    foreign: &[Entry<'a>],
+) -> Result<Syclbin<'a>, Error> {
     let mut file = Syclbin::new(State::Executable);
-    for image in (modules.iter()).flat_map(|module| module.ir.iter().chain(&module.native)) {
+    file.foreign = foreign.to_vec();
+    for image in modules.iter().flat_map(|module| &module.images) {
         let module = module(image).map_err(|error| {
             let record = image.metadata.owner.to_string();
             error.within(record, image.offset)
@@ -121,11 +95,12 @@ pub(super) fn to_model<'a>(modules: &[v2::Module<'a>]) -> Result<Syclbin<'a>, Er
 /// Derives a module from an image and the strings of its entry.
 fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
     let mut strings = image.strings.clone();
-    let triple = take(&mut strings, key::TRIPLE).unwrap_or_default();
-    let arch = take(&mut strings, key::ARCH).unwrap_or_default();
-    if !image.native && !matches!(&*arch, "" | "generic") {
-        strings.push((key::ARCH.into(), bytes_of(arch.clone())));
+    let triple = take(&mut strings, key::TRIPLE);
+    let arch = take(&mut strings, key::ARCH);
+    if !image.native && !matches!(&*arch, b"" | b"generic") {
+        strings.push((key::ARCH.into(), arch.clone()));
     }
+    let [triple, arch] = [&triple, &arch].map(|text| str::from_utf8(text).unwrap_or_default());
     let listed = strings.iter().position(|(name, _)| name == SYMBOLS_KEY);
     let symbols = listed.map(|at| strings.remove(at).1);
     // Drop empty strings: the linker writes its option strings even if there are no options.
@@ -133,13 +108,13 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
     let mut module = AbstractModule::default();
     let code = match Content::of(image.bytes) {
         Content::SpirV => {
-            let code = Module::parse(image.bytes)?;
-            let imports = code.imports();
-            let imports = imports.filter(|name| matches!(Import::of(name), Import::Symbol));
+            let code = spirv::module::Module::parse(image.bytes)?;
+            let is_symbol = |name: &&str| Import::of(name) == Import::Symbol;
+            let imports = code.imports().filter(is_symbol);
             put(&mut module, set::KERNEL_NAMES, code.kernels())?;
             put(&mut module, set::IMPORTED_SYMBOLS, imports)?;
             put(&mut module, set::EXPORTED_SYMBOLS, code.exports())?;
-            let target = match &*triple {
+            let target = match triple {
                 "" => "spirv64-unknown-unknown",
                 triple => triple,
             };
@@ -147,25 +122,16 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
         }
         Content::Ptx => {
             let text = ptx::Module::read(image.bytes).0;
-            let kernels = text.kernels.iter().map(|kernel| kernel.name.as_str());
+            let kernels = text.kernels.iter().map(|kernel| &kernel.name);
             put(&mut module, set::KERNEL_NAMES, kernels)?;
-            for (set, names) in [
-                (set::IMPORTED_SYMBOLS, &text.imports),
-                (set::EXPORTED_SYMBOLS, &text.exports),
-            ] {
-                put(&mut module, set, names.iter().map(String::as_str))?;
-            }
-            model::Image::ir(IrType::Ptx, &triple, image.bytes)
+            put(&mut module, set::IMPORTED_SYMBOLS, &text.imports)?;
+            put(&mut module, set::EXPORTED_SYMBOLS, &text.exports)?;
+            model::Image::ir(IrType::Ptx, triple, image.bytes)
         }
         _ => {
             let names = symbols.as_deref().and_then(listed_symbols);
-            let names = names.unwrap_or_default();
-            put(
-                &mut module,
-                set::KERNEL_NAMES,
-                names.iter().map(String::as_str),
-            )?;
-            model::Image::native(&arch, &triple, image.bytes)
+            put(&mut module, set::KERNEL_NAMES, names.iter().flatten())?;
+            model::Image::native(arch, triple, image.bytes)
         }
     };
     module.images.push(model::Image { strings, ..code });
@@ -174,9 +140,7 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
 fn is_sycl(entry: &Entry<'_>) -> bool {
     match entry.offload_kind {
         OffloadKind::SYCL => true,
-        SYCL_2024 => entry
-            .string(key::TRIPLE)
-            .is_some_and(|triple| triple.starts_with("spir")),
+        SYCL_2024 => { entry.string(key::TRIPLE) }.is_some_and(|triple| triple.starts_with("spir")),
         _ => false,
     }
 }
@@ -200,36 +164,27 @@ fn is_code(content: Content) -> bool {
 /// # Errors
 ///
 /// Returns an error if the text form of property sets cannot represent a name. No compiler writes such a name.
-fn put<'n>(
+fn put(
     module: &mut AbstractModule<'_>,
     set: &'static str,
-    names: impl Iterator<Item = &'n str>,
+    names: impl IntoIterator<Item: AsRef<str>>,
 ) -> Result<(), Error> {
     for name in names {
+        let name = name.as_ref();
         if let Some(problem) = key_problem(name) {
             let problem =
                 format!("the symbol {name:?} cannot be a key of a property set: {problem}");
-            return Err(Error::new(set, 0, ErrorKind::Record(problem.into())));
+            return Err(Error::inconsistent(set, 0, problem));
         }
         module.metadata.insert(set, name.to_owned(), 1u32);
     }
     Ok(())
 }
 
-/// Removes the string called `key` and returns its value. A value that is not UTF-8 remains.
-fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Option<Cow<'a, str>> {
-    let at = strings
-        .iter()
-        .position(|(name, value)| name == key && core::str::from_utf8(value).is_ok())?;
-    Some(match strings.remove(at).1 {
-        Cow::Borrowed(value) => Cow::Borrowed(core::str::from_utf8(value).unwrap_or_default()),
-        Cow::Owned(value) => Cow::Owned(String::from_utf8(value).unwrap_or_default()),
-    })
-}
-
-fn bytes_of(text: Cow<'_, str>) -> Cow<'_, [u8]> {
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-    }
+/// Removes the string called `key` and returns its value, or an empty value if there is none. A value that is not UTF-8
+/// remains.
+fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Cow<'a, [u8]> {
+    let mut known = strings.iter();
+    let at = known.position(|(name, value)| name == key && str::from_utf8(value).is_ok());
+    at.map_or_else(Cow::default, |at| strings.remove(at).1)
 }

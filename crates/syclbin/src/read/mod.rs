@@ -42,10 +42,9 @@ mod v2;
 use crate::error::Error;
 use crate::model::Syclbin;
 pub use file::File;
-pub use image::AbstractModule;
 #[doc(hidden)]
 pub use image::Owner;
-pub use image::{Image, Metadata};
+pub use image::{AbstractModule, Image, Metadata};
 
 /// Reads a SYCLBIN file in any [`Container`](crate::Container). Bytes after the end of the wrapper are ignored,
 /// as in the reference runtime, except in [`Container::Images`], which may consist of several OffloadBinaries.

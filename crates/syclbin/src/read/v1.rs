@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads version 1, which consists of headers and two byte tables. Opening a file only checks the tables' extents.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::image::{Image, Metadata, Owner};
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 use crate::raw::{slice, v1};
 
 /// A file with a valid header, and the positions of all its parts.
@@ -41,20 +40,16 @@ pub(super) struct Table<'a> {
 #[derive(Clone, Debug)]
 pub struct Module {
     pub at: u64,
-    metadata: (u64, u64),
+    pub(super) metadata: (u64, u64),
     pub ir: Range<usize>,
     pub native: Range<usize>,
 }
 
 impl<'a> Tables<'a> {
-    /// Locates the parts of the file `bytes`, which starts at offset `base` of a larger file.
+    /// Locates the parts of the file `bytes`, which starts at offset `base` of a larger file. Offsets in errors are
+    /// relative to `bytes`.
     #[inline]
     pub(super) fn locate(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
-        Self::locate_here(bytes, base).map_err(|error| error.moved(base))
-    }
-
-    #[inline]
-    fn locate_here(bytes: &'a [u8], base: u64) -> Result<Self, Error> {
         let header = v1::FileHeader::parse(bytes)?;
         let record = || "SYCLBIN file header".into();
         // The sum of three 32-bit counts, times 32 bytes each, does not overflow 64 bits.
@@ -95,10 +90,6 @@ impl<'a> Tables<'a> {
         })
     }
 
-    pub(super) fn image_counts(&self) -> (usize, usize) {
-        (self.ir.count, self.native.count)
-    }
-
     pub(super) fn global(&self) -> Result<Metadata<'a>, Error> {
         self.metadata(self.global, Owner::File, 40)
     }
@@ -122,15 +113,6 @@ impl<'a> Tables<'a> {
         })
     }
 
-    pub(super) fn module_metadata(
-        &self,
-        index: usize,
-        module: &Module,
-    ) -> Result<Metadata<'a>, Error> {
-        let at = module.at - self.base;
-        self.metadata(module.metadata, Owner::Module(index), at)
-    }
-
     pub(super) fn image(&self, native: bool, index: usize) -> Result<Image<'a>, Error> {
         let (headers, owner) = if native {
             (self.native, Owner::Native(index))
@@ -141,27 +123,42 @@ impl<'a> Tables<'a> {
         let raw = v1::ImageHeader::read(self.bytes, at).map_err(|error| error.moved(self.base))?;
         let at = at as u64;
         let range = (raw.raw_offset, raw.raw_size);
-        let record = || owner.to_string();
-        let bytes = slice(self.binary.bytes, range, "binary table", record, at)
-            .map_err(|error| error.moved(self.base))?;
+        let (bytes, offset) = self.part(&self.binary, range, "binary table", owner, at)?;
         Ok(Image {
             native,
             metadata: self.metadata((raw.metadata_offset, raw.metadata_size), owner, at)?,
             bytes,
-            offset: self.base + self.binary.start + raw.raw_offset,
+            offset,
             strings: Vec::new(),
         })
     }
 
-    fn metadata(&self, range: (u64, u64), owner: Owner, at: u64) -> Result<Metadata<'a>, Error> {
-        let record = || owner.to_string();
-        let text = slice(self.metadata.bytes, range, "metadata table", record, at)
-            .map_err(|error| error.moved(self.base))?;
+    pub(super) fn metadata(
+        &self,
+        range: (u64, u64),
+        owner: Owner,
+        at: u64,
+    ) -> Result<Metadata<'a>, Error> {
+        let (text, offset) = self.part(&self.metadata, range, "metadata table", owner, at)?;
         Ok(Metadata {
             owner,
             text,
-            offset: self.base + self.metadata.start + range.0,
+            offset,
         })
+    }
+
+    /// Returns a part of a table, and its offset in the file.
+    fn part(
+        &self,
+        table: &Table<'a>,
+        range: (u64, u64),
+        what: &'static str,
+        owner: Owner,
+        at: u64,
+    ) -> Result<(&'a [u8], u64), Error> {
+        let part = slice(table.bytes, range, what, || owner.to_string(), at);
+        let part = part.map_err(|error| error.moved(self.base))?;
+        Ok((part, self.base + table.start + range.0))
     }
 }
 

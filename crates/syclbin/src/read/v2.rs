@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads version 2: sorts the entries of an OffloadBinary by the roles that their strings record.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::image::{Image, Metadata, Owner};
-use crate::error::{Error, ErrorKind};
+use crate::decimal::decimal;
+use crate::error::Error;
 use crate::offload::{Binary, Entry, ImageKind, Strings};
+use crate::prelude::*;
 use crate::raw::slice;
 use crate::raw::v2::{METADATA_SIZE, VERSION, key, role};
 
@@ -24,16 +22,23 @@ pub(super) struct Entries<'a> {
 pub(super) struct Module<'a> {
     pub(super) metadata: Metadata<'a>,
     pub(super) strings: Strings<'a>,
-    pub(super) ir: Vec<Image<'a>>,
-    pub(super) native: Vec<Image<'a>>,
+    /// The IR images, followed by the native images.
+    pub(super) images: Vec<Image<'a>>,
+}
+
+impl Module<'_> {
+    /// Returns the number of IR images and native images.
+    pub(super) fn image_counts(&self) -> (usize, usize) {
+        let native = self.images.iter().filter(|image| image.native).count();
+        (self.images.len() - native, native)
+    }
 }
 
 /// A module whose entries are still being read.
 #[derive(Default)]
 struct Partial<'a> {
     metadata: Option<(Metadata<'a>, Strings<'a>)>,
-    ir: Vec<Image<'a>>,
-    native: Vec<Image<'a>>,
+    images: Vec<Image<'a>>,
 }
 
 impl<'a> Entries<'a> {
@@ -47,94 +52,75 @@ impl<'a> Entries<'a> {
         let mut known = false;
         for (index, entry) in binary.entries().enumerate() {
             let entry = entry?;
+            let owner = Owner::Entry(index);
             let at = binary.entry_at(index);
-            let fail = |problem: String| {
-                let kind = ErrorKind::Record(problem.into());
-                Error::new(Owner::Entry(index).to_string(), at, kind)
-            };
+            let fail = |problem: String| Error::inconsistent(owner.to_string(), at, problem);
             let role = entry.string(key::ROLE).map(String::from);
             let Some(role) = role.filter(|_| entry.image_kind == ImageKind::SYCLBIN) else {
                 foreign.push(entry);
                 continue;
             };
             known = true;
-            match entry.string(key::FORMAT_VERSION) {
-                Some(VERSION) => {}
-                Some(other) => {
-                    let remedy = "use a newer syclbin, or rewrite the file in version 2";
-                    return Err(fail(format!(
-                        "format version `{other}` is not supported, only {VERSION} is; {remedy}"
-                    )));
-                }
-                None => {
-                    return Err(fail(format!(
-                        "the string `{}` is missing",
-                        key::FORMAT_VERSION
-                    )));
-                }
+            let version = required(&entry, key::FORMAT_VERSION).map_err(fail)?;
+            if version != VERSION {
+                let remedy = "use a newer syclbin, or rewrite the file in version 2";
+                return Err(fail(format!(
+                    "format version `{version}` is not supported, only {VERSION} is; {remedy}"
+                )));
             }
-            // `Binary::entries` has validated that this offset is inside the file.
-            let offset = binary.raw_entry(index)?.image_offset;
             let whole = Metadata {
-                owner: Owner::Entry(index),
+                owner,
                 text: borrowed(&entry),
-                offset,
+                // `Binary::entries` has validated that this offset is inside the file.
+                offset: binary.raw_entry(index)?.image_offset,
             };
-            match &*role {
+            let (native, own): (_, &[&str]) = match &*role {
                 role::GLOBAL_METADATA if global.is_some() => {
                     return Err(fail("it repeats the global metadata".into()));
                 }
-                role::GLOBAL_METADATA => global = Some((whole, unknown(entry.strings, &[]))),
-                role::AM_METADATA | role::IR | role::NATIVE => {
-                    let number = module_index(&entry, binary.count).map_err(fail)?;
-                    if modules.len() <= number {
-                        modules.resize_with(number + 1, Partial::default);
-                    }
-                    let module = &mut modules[number];
-                    match &*role {
-                        role::AM_METADATA if module.metadata.is_some() => {
-                            return Err(fail("it repeats the metadata of its module".into()));
-                        }
-                        role::AM_METADATA => {
-                            let strings = unknown(entry.strings, &[key::AM_INDEX]);
-                            module.metadata = Some((whole, strings));
-                        }
-                        role::NATIVE => {
-                            let own = [key::AM_INDEX, key::TRIPLE, key::ARCH];
-                            let image = image(whole, true, unknown(entry.strings, &own))?;
-                            module.native.push(image);
-                        }
-                        _ => {
-                            let own = [key::AM_INDEX, key::TRIPLE, key::IR_TYPE];
-                            let image = image(whole, false, unknown(entry.strings, &own))?;
-                            module.ir.push(image);
-                        }
-                    }
+                role::GLOBAL_METADATA => {
+                    global = Some((whole, unknown(entry.strings, &[])));
+                    continue;
                 }
-                _ => foreign.push(entry),
+                role::AM_METADATA => (None, &[key::AM_INDEX]),
+                role::IR => (Some(false), &[key::AM_INDEX, key::TRIPLE, key::IR_TYPE]),
+                role::NATIVE => (Some(true), &[key::AM_INDEX, key::TRIPLE, key::ARCH]),
+                _ => {
+                    foreign.push(entry);
+                    continue;
+                }
+            };
+            let number = module_index(&entry, binary.count).map_err(fail)?;
+            if modules.len() <= number {
+                modules.resize_with(number + 1, Partial::default);
+            }
+            let module = &mut modules[number];
+            let strings = unknown(entry.strings, own);
+            match native {
+                Some(native) => module.images.push(image(whole, native, strings)?),
+                None if module.metadata.is_some() => {
+                    return Err(fail("it repeats the metadata of its module".into()));
+                }
+                None => module.metadata = Some((whole, strings)),
             }
         }
         if !known {
             return Ok(None);
         }
         let missing = |record: String, problem: &'static str| {
-            let kind = ErrorKind::Record(problem.into());
-            Error::new(record, binary.entry_offset, kind)
+            Error::inconsistent(record, binary.entry_offset, problem)
         };
         let (global, strings) = global
             .ok_or_else(|| missing("file".into(), "no entry has the role `global_metadata`"))?;
-        let modules = modules.into_iter().enumerate().map(|(index, module)| {
-            let (metadata, strings) = module.metadata.ok_or_else(|| {
-                missing(
-                    format!("abstract module {index}"),
-                    "no entry contains its metadata",
-                )
-            })?;
+        let modules = modules.into_iter().enumerate().map(|(index, mut module)| {
+            let record = || Owner::Module(index).to_string();
+            let (metadata, strings) = { module.metadata }
+                .ok_or_else(|| missing(record(), "no entry contains its metadata"))?;
+            module.images.sort_by_key(|image| image.native);
             Ok(Module {
                 metadata,
                 strings,
-                ir: module.ir,
-                native: module.native,
+                images: module.images,
             })
         });
         Ok(Some(Self {
@@ -147,10 +133,10 @@ impl<'a> Entries<'a> {
 }
 
 /// Returns the bytes of an entry from [`Binary::entries`], which always borrows them.
-fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
+pub(super) fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     match entry.image {
-        alloc::borrow::Cow::Borrowed(bytes) => bytes,
-        alloc::borrow::Cow::Owned(_) => &[],
+        Cow::Borrowed(bytes) => bytes,
+        Cow::Owned(_) => &[],
     }
 }
 
@@ -162,12 +148,13 @@ fn unknown<'a>(mut strings: Strings<'a>, own: &[&str]) -> Strings<'a> {
     strings
 }
 
+fn required<'e>(entry: &'e Entry<'_>, key: &str) -> Result<&'e str, String> {
+    { entry.string(key) }.ok_or_else(|| format!("the string `{key}` is missing"))
+}
+
 fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
-    let text = entry
-        .string(key::AM_INDEX)
-        .ok_or_else(|| format!("the string `{}` is missing", key::AM_INDEX))?;
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let index = text.parse().ok().filter(|index| digits && *index < count);
+    let text = required(entry, key::AM_INDEX)?;
+    let index = decimal(text).filter(|index| *index < count);
     index.ok_or_else(|| {
         format!(
             "`{}` is `{text}`; expected a decimal number less than the entry count {count}",
@@ -178,30 +165,24 @@ fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {
 
 /// Splits an image's payload, which consists of the metadata size, the metadata and the code.
 fn image<'a>(whole: Metadata<'a>, native: bool, strings: Strings<'a>) -> Result<Image<'a>, Error> {
-    let Metadata {
-        owner,
-        text,
-        offset,
-    } = whole;
-    let record = || owner.to_string();
-    let size = slice(text, (0, METADATA_SIZE as u64), "image", record, 0)
-        .map_err(|error| error.moved(offset))?;
-    let size = size
-        .iter()
-        .rev()
-        .fold(0, |size, byte| size << 8 | u64::from(*byte));
-    let metadata = slice(text, (METADATA_SIZE as u64, size), "image", record, 0)
-        .map_err(|error| error.moved(offset))?;
-    let bytes = &text[METADATA_SIZE + metadata.len()..];
+    let (text, offset) = (whole.text, whole.offset);
+    let part = |range| {
+        let part = slice(text, range, "image", || whole.owner.to_string(), 0);
+        part.map_err(|error| error.moved(offset))
+    };
+    let size = part((0, METADATA_SIZE as u64))?.first_chunk().copied();
+    let size = size.map_or(0, u64::from_le_bytes);
+    let metadata = part((METADATA_SIZE as u64, size))?;
+    let code = METADATA_SIZE + metadata.len();
     Ok(Image {
         native,
         metadata: Metadata {
-            owner,
             text: metadata,
             offset: offset + METADATA_SIZE as u64,
+            ..whole
         },
-        bytes,
-        offset: offset + (METADATA_SIZE + metadata.len()) as u64,
+        bytes: &text[code..],
+        offset: offset + code as u64,
         strings,
     })
 }

@@ -2,14 +2,10 @@
 //! Extracts signature information from a module's code: the kernel arguments, and the C++ elements that the types
 //! represent in memory.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::types::{Element, Field, Layout, Layouts, Pointee, Scalar};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image};
+use crate::prelude::*;
 use crate::spirv::module::types::{Record, TypeId};
 use crate::spirv::module::{Module, ParameterType};
 use crate::{cubin, ptx};
@@ -29,11 +25,8 @@ impl Code {
         Ok(match images.find_map(cubin::ptx) {
             Some(text) => {
                 let kernels = ptx::Module::read(text).0.kernels.into_iter();
-                Self::Ptx(
-                    kernels
-                        .map(|kernel| (kernel.name.clone(), kernel))
-                        .collect(),
-                )
+                let named = kernels.map(|kernel| (kernel.name.clone(), kernel));
+                Self::Ptx(named.collect())
             }
             None => Self::Unknown,
         })
@@ -47,18 +40,14 @@ impl Code {
     }
 
     pub(super) fn kernel(&self, symbol: &str) -> Option<CodeKernel> {
-        match self {
+        let (arguments, local_size, shared) = match self {
             Self::SpirV(spirv) => {
                 let arguments = spirv.parameters(symbol)?.into_iter().map(|parameter| {
                     let is_global = matches!(parameter.ty, ParameterType::GlobalPointer { .. });
                     let align = parameter.align.filter(|_| is_global).map(u64::from);
                     CodeArgument::new(parameter.name, Passed::SpirV(parameter.ty), align)
                 });
-                Some(CodeKernel {
-                    arguments: arguments.collect(),
-                    local_size: spirv.local_size(symbol),
-                    shared: false,
-                })
+                (arguments.collect(), spirv.local_size(symbol), false)
             }
             Self::Ptx(kernels) => {
                 let kernel = kernels.get(symbol)?;
@@ -66,14 +55,16 @@ impl Code {
                     let (name, align) = (parameter.name.clone(), parameter.global_align());
                     CodeArgument::new(name, Passed::Ptx(parameter.ty), align)
                 });
-                Some(CodeKernel {
-                    arguments: arguments.collect(),
-                    local_size: kernel.required_local_size,
-                    shared: kernel.uses_dynamic_shared_memory,
-                })
+                let shared = kernel.uses_dynamic_shared_memory;
+                (arguments.collect(), kernel.required_local_size, shared)
             }
-            Self::Unknown => None,
-        }
+            Self::Unknown => return None,
+        };
+        Some(CodeKernel {
+            arguments,
+            local_size,
+            shared,
+        })
     }
 
     /// Ranks code by how much it reveals about signatures.
@@ -112,10 +103,10 @@ pub(super) enum Passed {
 impl CodeArgument {
     fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
         // These are not names from the source: compilers take them from members of SYCL's own types.
-        const OF_SYCL: [&str; 4] = ["ptr", "Ptr", "Sampler", "Image"];
-        let own =
-            |name: &String| !OF_SYCL.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()));
-        let name = name.filter(own);
+        let name = name.filter(|name| {
+            let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            !["ptr", "Ptr", "Sampler", "Image"].contains(&plain)
+        });
         Self { name, ty, align }
     }
 }
@@ -125,7 +116,7 @@ const MAX_DEPTH: usize = 32;
 
 /// The C++ elements that a module's types represent. Each type is examined once.
 pub(super) struct Meanings<'m> {
-    module: &'m Module,
+    pub(super) module: &'m Module,
     /// The element for each type, and whether the signedness of its integers is known.
     known: BTreeMap<u32, (Element, bool)>,
 }
@@ -163,17 +154,13 @@ impl<'m> Meanings<'m> {
     /// precede the value.
     pub(super) fn device_global(&self, ty: TypeId, size: u64, image_scope: bool) -> Option<TypeId> {
         let types = &self.module.types;
-        let members = match types.get(ty.0)? {
-            Record::Struct { members, .. } => members,
-            _ => return (image_scope && self.size(ty) == Some(size)).then_some(ty),
+        let Record::Struct { members, .. } = types.get(ty.0)? else {
+            return (image_scope && self.size(ty) == Some(size)).then_some(ty);
         };
-        let members = match (members.split_first(), image_scope) {
-            (_, true) => members,
-            (Some((first, rest)), false)
-                if matches!(types.get(*first), Some(Record::Pointer { .. })) =>
-            {
-                rest
-            }
+        let is_pointer = |id: &u32| matches!(types.get(*id), Some(Record::Pointer { .. }));
+        let members = match &members[..] {
+            _ if image_scope => &members[..],
+            [first, rest @ ..] if is_pointer(first) => rest,
             _ => return None,
         };
         // At most one member, padding, can precede the value. The limit bounds the work for hostile structs.
@@ -186,26 +173,11 @@ impl<'m> Meanings<'m> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
 
-    /// Returns the alignment of `ty` in bytes, if known.
-    pub(super) fn align(&self, ty: TypeId) -> Option<u64> {
-        self.module.types.size(ty.0).map(|(_, align)| align)
-    }
-
-    /// If `ty` contains an integer wider than any C++ integer, returns the width of that integer in bits. Clang
-    /// creates such an integer for adjacent bit-fields of more than 64 bits in total.
-    pub(super) fn wide_integer(&self, ty: TypeId) -> Option<u32> {
-        self.module.types.wide_integer(ty.0)
-    }
-
     /// Returns the size of `ty` in bytes, if `ty` is an array. For a pointee, this is the size of the memory.
     /// Arrays with one element are ignored, because compilers use the same type for arrays of unknown size.
     pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
-        match self.module.types.get(ty.0)? {
-            Record::Array {
-                count: Some(2..), ..
-            } => self.size(ty),
-            _ => None,
-        }
+        let (count, _) = self.module.types.array(ty.0)?;
+        self.size(ty).filter(|_| count >= 2)
     }
 
     /// Returns the C++ name of the struct `ty`, as far as the code preserves it.
@@ -243,39 +215,22 @@ impl<'m> Meanings<'m> {
             },
             Record::Array { of, count } => {
                 let (of, known) = self.at_depth(*of, layouts, depth)?;
-                let (of, count) = (Box::new(of), (*count)?);
-                (Element::Array { of, count }, known)
+                (Element::array(of, (*count)?), known)
             }
-            Record::Struct { members, packed } => {
+            Record::Struct { members, .. } => {
                 let name = plain(module.type_name(TypeId(id)));
                 match self.of_sycl(name, members, size, layouts, depth) {
                     Some(meaning) => meaning,
                     None => {
-                        let (mut end, mut fields) = (0u64, Vec::new());
-                        for member in members {
-                            let (size, align) = module.types.size(*member)?;
-                            let align = if *packed { 1 } else { align };
-                            let offset = end.checked_next_multiple_of(align)?;
-                            end = offset.checked_add(size)?;
-                            let (ty, sign_known) = self.at_depth(*member, layouts, depth)?;
-                            fields.push(Field {
-                                name: None,
-                                offset,
-                                ty,
-                                sign_known,
-                            });
+                        let mut fields = Vec::new();
+                        for (member, offset) in module.parts(id)?.1 {
+                            let (ty, sign_known) = self.at_depth(member, layouts, depth)?;
+                            fields.push(Field::unnamed(offset, ty, sign_known));
                         }
                         let known = fields.iter().all(|field| field.sign_known);
-                        let in_cpp = module.types.alignment(id);
-                        let align = align.max(in_cpp.unwrap_or(1));
-                        let id = layouts.insert(Layout {
-                            name: name.into(),
-                            size,
-                            align,
-                            fields,
-                            described: false,
-                        });
-                        (Element::Struct(id), known)
+                        let align = align.max(module.types.alignment(id).unwrap_or(1));
+                        let layout = Layout::of_code(name, size, align, fields);
+                        (Element::Struct(layouts.insert(layout)), known)
                     }
                 }
             }
@@ -319,8 +274,8 @@ impl<'m> Meanings<'m> {
         let Record::Float(bits) = self.module.types.get(real)? else {
             return None;
         };
-        let of = Box::new(Element::Scalar(Scalar::float(*bits)?));
-        (real == imaginary).then_some((Element::Array { of, count: 2 }, true))
+        let of = Element::Scalar(Scalar::float(*bits)?);
+        (real == imaginary).then(|| (Element::array(of, 2), true))
     }
 
     /// Recognizes unions, `std::array`, `std::complex`, and SYCL types that consist of scalars.
@@ -362,34 +317,29 @@ impl<'m> Meanings<'m> {
         if layouts.size(&inner) != Some(size) {
             return None;
         }
-        Some(match (name, inner) {
+        Some(match (name, &inner) {
             ("id" | "range" | "detail::array", Element::Array { of, count })
-                if *of == Element::Scalar(Scalar::I64) =>
+                if **of == Element::Scalar(Scalar::I64) =>
             {
-                let of = Box::new(Element::Scalar(Scalar::U64));
-                (Element::Array { of, count }, true)
+                (Element::array(Element::Scalar(Scalar::U64), *count), true)
             }
             // The code does not distinguish a vector of three elements from one of four, so both remain arrays.
-            ("vec", Element::Array { of, count }) if matches!(count, 1 | 2 | 8 | 16) => {
-                match (*of, u32::try_from(count)) {
-                    (Element::Scalar(of), Ok(count)) => (Element::Vector { of, count }, known),
-                    (of, _) => {
-                        let of = Box::new(of);
-                        (Element::Array { of, count }, known)
-                    }
-                }
+            ("vec", Element::Array { of, count })
+                if let (Element::Scalar(of), Ok(count @ (1 | 2 | 8 | 16))) =
+                    (&**of, u32::try_from(*count)) =>
+            {
+                (Element::Vector { of: *of, count }, known)
             }
-            (_, inner) => (inner, known),
+            _ => (inner, known),
         })
     }
 }
 
 /// Returns the C++ name of a struct, as far as the code preserves it: `ns::Pair` for `struct.ns::Pair.12`.
 fn plain(name: &str) -> &str {
-    let name = ["struct.", "class."]
-        .iter()
-        .find_map(|kind| name.strip_prefix(kind))
-        .unwrap_or(name);
+    let plain = name.strip_prefix("struct.");
+    let plain = plain.or_else(|| name.strip_prefix("class."));
+    let name = plain.unwrap_or(name);
     match name.rsplit_once('.') {
         Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => name,

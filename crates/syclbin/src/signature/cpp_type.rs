@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! C++ types as structured data, from symbols and debug information.
 
-use alloc::boxed::Box;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use alloc::{format, vec};
-use core::fmt;
+use core::{fmt, slice};
 
 use super::types::{Access, Scalar};
+use crate::prelude::*;
 
 /// A C++ type, or a template argument that is not a type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -197,27 +194,27 @@ impl CppType {
     /// Returns the approximate length of the spelled-out type, in bytes. Limiting this length prevents a small file
     /// from expanding to huge types.
     pub(super) fn weight(&self) -> usize {
-        match self {
-            Self::Named { name, arguments } => {
-                let arguments = arguments.iter().map(|argument| argument.weight() + 2);
-                name.len() + arguments.sum::<usize>()
-            }
-            Self::Const(of)
-            | Self::Pointer(of)
-            | Self::Reference { to: of, .. }
-            | Self::Array { of, .. } => of.weight() + 2,
-        }
+        let own = match self {
+            Self::Named { name, .. } => name.len(),
+            _ => 0,
+        };
+        let parts = self.parts().iter().map(|part| part.weight() + 2);
+        own + parts.sum::<usize>()
     }
 
     pub(super) fn depth(&self) -> usize {
+        let parts = self.parts().iter().map(Self::depth);
+        1 + parts.max().unwrap_or(0)
+    }
+
+    /// Returns the template arguments, or the type behind a qualifier, pointer, reference or array.
+    fn parts(&self) -> &[Self] {
         match self {
-            Self::Named { arguments, .. } => {
-                1 + arguments.iter().map(Self::depth).max().unwrap_or(0)
-            }
+            Self::Named { arguments, .. } => arguments,
             Self::Const(of)
             | Self::Pointer(of)
             | Self::Reference { to: of, .. }
-            | Self::Array { of, .. } => 1 + of.depth(),
+            | Self::Array { of, .. } => slice::from_ref(of),
         }
     }
 }

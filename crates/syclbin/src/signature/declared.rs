@@ -2,14 +2,11 @@
 //! Converts C++ types to parameter types: scalars, pointers, vectors, and SYCL types. Structs and enumerations
 //! are looked up in the definitions.
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString};
-
 use super::Unsupported;
 use super::cpp_type::{BYTES, CppType, DYNAMIC_MEMORY, EMPTY, UNKNOWN_PIXEL, WORK_GROUP_MEMORY};
 use super::names::Definitions;
 use super::types::{Access, Element, Layouts, Pointee, Scalar, Type};
+use crate::prelude::*;
 
 /// The maximum nesting depth of types. Deeper types are rejected.
 const MAX_DEPTH: usize = 32;
@@ -38,6 +35,16 @@ pub(super) enum Declared {
     Foreign,
     /// A type without a known layout, and the reason.
     Unknown(Unsupported),
+}
+
+impl Declared {
+    /// Returns the number of arguments that the parameter occupies in the compiled kernel.
+    pub(super) const fn arguments(&self) -> usize {
+        match self {
+            Self::Type(ty) => ty.arguments(),
+            _ => 1,
+        }
+    }
 }
 
 /// Why a C++ type cannot be converted to an element.
@@ -73,19 +80,17 @@ impl Definitions {
         if ty.depth() > MAX_DEPTH {
             return Err(Missing::Layout);
         }
-        let array = |of: &CppType, count| {
-            let of = Box::new(self.element_of(of)?);
-            Ok(Element::Array { of, count })
-        };
+        let array = |of: &CppType, count| Ok(Element::array(self.element_of(of)?, count));
         match ty {
             CppType::Pointer(to) => return Ok(Element::Pointer(Box::new(self.shallow(to)))),
-            CppType::Array {
-                of,
-                count: Some(count),
-            } if of.is(BYTES) => {
-                return Ok(Element::Bytes(*count));
+            CppType::Array { of, count } => {
+                let count = count.ok_or(Missing::Layout)?;
+                return if of.is(BYTES) {
+                    Ok(Element::Bytes(count))
+                } else {
+                    array(of, count)
+                };
             }
-            CppType::Array { of, count } => return array(of, count.ok_or(Missing::Layout)?),
             CppType::Reference { .. } | CppType::Const(_) => return Err(Missing::Layout),
             CppType::Named { .. } => {}
         }
@@ -135,9 +140,8 @@ impl Definitions {
                 array(of, 2)
             }
             ("sycl::id" | "sycl::range", [count]) => {
-                let of = Box::new(Element::Scalar(Scalar::U64));
                 let count = count.dimensions().ok_or(Missing::Layout)?.into();
-                Ok(Element::Array { of, count })
+                Ok(Element::array(Element::Scalar(Scalar::U64), count))
             }
             (name, _) if OBJECTS.contains(&name) => Err(Missing::Layout),
             _ => known(),
@@ -191,10 +195,8 @@ impl Definitions {
         let ty = ty.unqualified();
         match ty {
             CppType::Pointer(to) => {
-                return Declared::Type(Type::Pointer {
-                    pointee: self.pointee(to),
-                    access: access(to.is_const()),
-                });
+                let (pointee, access) = (self.pointee(to), access(to.is_const()));
+                return Declared::Type(Type::Pointer { pointee, access });
             }
             CppType::Reference { .. } => return Declared::Foreign,
             _ => {}
@@ -226,25 +228,22 @@ impl Definitions {
         Some(match (name, arguments) {
             // For `T[]`, the launch sets the number of elements, which may themselves be arrays.
             (WORK_GROUP_MEMORY | DYNAMIC_MEMORY, [of @ CppType::Array { count: None, .. }]) => {
-                Type::LocalMemory {
-                    element: self.pointee(of),
-                    size: None,
-                }
+                let (element, size) = (self.pointee(of), None);
+                Type::LocalMemory { element, size }
             }
             (WORK_GROUP_MEMORY, [of]) => Type::LocalMemory {
                 element: self.pointee(of).innermost(),
                 size: { self.element_of(of).ok() }.and_then(|whole| layouts.size(&whole)),
             },
-            (DYNAMIC_MEMORY, [of]) => Type::LocalMemory {
-                element: self.pointee(&of.clone().array(None)),
-                size: None,
-            },
+            (DYNAMIC_MEMORY, [of]) => {
+                let (element, size) = (self.pointee(&of.clone().array(None)), None);
+                Type::LocalMemory { element, size }
+            }
             ("sycl::local_accessor", [of, count]) => Type::LocalAccessor {
                 element: self.pointee(of),
-                dimensions: Some(if count.is("0") {
-                    0
-                } else {
-                    count.dimensions()?
+                dimensions: Some(match count.name() {
+                    "0" => 0,
+                    _ => count.dimensions()?,
                 }),
             },
             ("sycl::accessor", [of, count, mode]) => Type::Accessor {

@@ -4,17 +4,13 @@
 //! Parameter names may differ, because calls do not use them. Struct and member names must match, because programs
 //! use them.
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 use core::mem::discriminant;
 
 use super::mangled::KernelName;
 use super::types::{Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
 use super::{KernelSignature, Parameter, Signatures, Unsupported, counted};
+use crate::prelude::*;
 
 /// A requirement of the stubs that a file does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +49,8 @@ impl Signatures {
             found: Vec::new(),
         };
         let own: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
-        let others = file.kernels.iter();
-        let symbols: BTreeMap<&str, _> = others.map(|other| (&*other.symbol, other)).collect();
+        let others = file.kernels.iter().map(|other| (&*other.symbol, other));
+        let symbols: BTreeMap<&str, &KernelSignature> = others.collect();
         // The symbol of a function may contain its parameter types and change with them, so kernels also match
         // by name.
         let others = file.kernels.iter();
@@ -78,10 +74,8 @@ impl Signatures {
     /// Returns the display name, key and type of each variable.
     fn variables(&self) -> impl Iterator<Item = (String, (bool, &str), Typed<'_>)> {
         let name = |kind: &str, name: &Option<KernelName>, key: &str| {
-            let name = name
-                .as_ref()
-                .map_or_else(|| key.into(), KernelName::qualified);
-            format!("{kind} {name}")
+            let name = name.as_ref().map(KernelName::qualified);
+            format!("{kind} {}", name.as_deref().unwrap_or(key))
         };
         let constants = self.constants.iter().map(move |of| {
             let subject = name("specialization constant", &of.name, &of.symbol);
@@ -175,28 +169,22 @@ impl Comparison<'_> {
             });
             self.mismatch(subject, defined.unwrap_or(spelled));
         } else if stubs.ty.access() < file.ty.access() {
-            self.add(
-                subject,
-                Some("write access".into()),
-                "read-only access".into(),
-            );
+            let [file, stubs] = ["write access", "read-only access"].map(String::from);
+            self.add(subject, Some(file), stubs);
         }
     }
 
     fn variable(&mut self, subject: String, (stubs, known): Typed<'_>, file: Option<Typed<'_>>) {
         let Ok(stubs) = stubs else { return };
         let spelled = self.stubs.spell(stubs);
-        match file {
-            None => self.add(subject, None, format!("`{spelled}`")),
-            Some((Err(reason), _)) => {
-                self.add(subject, Some(unknown(reason)), format!("`{spelled}`"));
+        if let Some((Ok(file), also)) = file {
+            if let Err(defined) = self.element(stubs, file, known && also) {
+                let spelled = [spelled, self.file.spell(file)];
+                self.mismatch(subject, defined.unwrap_or(spelled));
             }
-            Some((Ok(file), also)) => {
-                if let Err(defined) = self.element(stubs, file, known && also) {
-                    let spelled = [spelled, self.file.spell(file)];
-                    self.mismatch(subject, defined.unwrap_or(spelled));
-                }
-            }
+        } else {
+            let reason = file.and_then(|(ty, _)| ty.as_ref().err());
+            self.add(subject, reason.map(unknown), format!("`{spelled}`"));
         }
     }
 

@@ -4,9 +4,7 @@
 //! PTX records sizes, but does not always distinguish signed from unsigned integers, or pointers from integers.
 //! Unknown signedness, pointees and members are marked as such. Any other ambiguity makes a kernel unsupported.
 
-use alloc::format;
-use alloc::vec;
-
+use crate::prelude::*;
 use crate::ptx::{Kind, Passed, Space};
 
 use super::types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, Type};
@@ -35,15 +33,12 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
             return Err(*first);
         }
     }
-    let expected = ty.range_size();
-    match ranges
-        .iter()
-        .flatten()
-        .find(|range| !is_bytes(**range, expected))
-    {
-        Some(range) if expected.is_some() => Err(*range),
-        _ => Ok(()),
-    }
+    let Some(size) = ty.range_size() else {
+        return Ok(());
+    };
+    let mut ranges = ranges.iter().flatten();
+    let other = ranges.find(|range| !is_bytes(**range, Some(size)));
+    other.map_or(Ok(()), |other| Err(*other))
 }
 
 fn is_scalar(passed: Passed, scalar: Scalar) -> bool {
@@ -67,30 +62,25 @@ fn is_bytes(passed: Passed, expected: Option<u64>) -> bool {
 }
 
 fn is_pointer(passed: Passed) -> bool {
-    matches!(
-        passed,
-        Passed::Pointer {
-            space: None | Some(Space::Global),
-            ..
-        } | Passed::Number {
-            kind: Kind::Unsigned | Kind::Bits,
-            bits: 64
-        }
-    )
+    match passed {
+        Passed::Pointer { space, .. } => matches!(space, None | Some(Space::Global)),
+        Passed::Number { kind, bits } => is_untyped(kind) && bits == 64,
+        Passed::Bytes { .. } | Passed::Other => false,
+    }
+}
+
+/// Returns whether a number of this kind may be an address.
+const fn is_untyped(kind: Kind) -> bool {
+    matches!(kind, Kind::Unsigned | Kind::Bits)
 }
 
 /// Returns whether the argument can address work-group memory, as a pointer or as an offset.
 fn is_local(passed: Passed) -> bool {
-    matches!(
-        passed,
-        Passed::Pointer {
-            space: Some(Space::Shared),
-            ..
-        } | Passed::Number {
-            kind: Kind::Unsigned | Kind::Bits,
-            bits: 32 | 64
-        }
-    )
+    match passed {
+        Passed::Pointer { space, .. } => space == Some(Space::Shared),
+        Passed::Number { kind, bits } => is_untyped(kind) && matches!(bits, 32 | 64),
+        Passed::Bytes { .. } | Passed::Other => false,
+    }
 }
 
 /// Returns the type of a parameter whose C++ type has no definition, from its PTX type.
@@ -100,10 +90,7 @@ pub(super) fn named(
     layouts: &mut Layouts,
 ) -> Result<(Type, bool), Unsupported> {
     match passed {
-        Passed::Number {
-            kind: kind @ (Kind::Unsigned | Kind::Signed),
-            bits,
-        } => {
+        Passed::Number { kind, bits } if matches!(kind, Kind::Unsigned | Kind::Signed) => {
             let of = Scalar::integer(bits, true).ok_or_else(|| other(passed))?;
             let name = name.into();
             let ty = Type::Value(Element::Enum(Enum { name, of }));
@@ -118,19 +105,9 @@ pub(super) fn named(
 
 /// Returns a struct whose members are unknown.
 pub(super) fn bytes(name: &str, size: u64, align: u64, layouts: &mut Layouts) -> Type {
-    let field = Field {
-        name: None,
-        offset: 0,
-        ty: Element::Bytes(size),
-        sign_known: true,
-    };
-    Type::Value(Element::Struct(layouts.insert(Layout {
-        name: name.into(),
-        size,
-        align,
-        fields: vec![field],
-        described: false,
-    })))
+    let fields = vec![Field::unnamed(0, Element::Bytes(size), true)];
+    let layout = Layout::of_code(name, size, align, fields);
+    Type::Value(Element::Struct(layouts.insert(layout)))
 }
 
 /// Infers the type of a parameter, and whether its signedness is known, from the PTX alone. If `shared` is true,
@@ -150,41 +127,27 @@ pub(super) fn undeclared(
         Ok::<_, Unsupported>(Type::Value(Element::Scalar(scalar)))
     };
     Ok(match passed {
-        Passed::Number {
-            kind: Kind::Float,
-            bits,
-        } => (number(Scalar::float(bits))?, true),
-        Passed::Number {
-            kind: Kind::Signed,
-            bits,
-        } => (number(Scalar::integer(bits, true))?, true),
-        Passed::Number { bits: 64, .. } => return either("an integer or a pointer"),
-        Passed::Number { bits: 32, .. } if shared => {
-            return either("a number or work-group memory");
-        }
-        Passed::Number {
-            kind: Kind::Bits,
-            bits: 16 | 32,
-        } => {
-            return either("an integer or a floating-point number");
-        }
-        Passed::Number { bits, .. } => (number(Scalar::integer(bits, true))?, false),
-        Passed::Pointer {
-            space: None | Some(Space::Global),
-            ..
-        } => {
-            let (pointee, access) = (Pointee::Unknown(None), Access::ReadWrite);
-            (Type::Pointer { pointee, access }, true)
-        }
-        Passed::Pointer {
-            space: Some(Space::Shared),
-            ..
-        } => {
-            let (element, size) = (Pointee::Unknown(None), None);
-            (Type::LocalMemory { element, size }, true)
-        }
+        Passed::Number { kind, bits } => match (kind, bits) {
+            (Kind::Float, _) => (number(Scalar::float(bits))?, true),
+            (Kind::Signed, _) => (number(Scalar::integer(bits, true))?, true),
+            (_, 64) => return either("an integer or a pointer"),
+            (_, 32) if shared => return either("a number or work-group memory"),
+            (Kind::Bits, 16 | 32) => return either("an integer or a floating-point number"),
+            _ => (number(Scalar::integer(bits, true))?, false),
+        },
+        Passed::Pointer { space, .. } => match space {
+            None | Some(Space::Global) => {
+                let (pointee, access) = (Pointee::Unknown(None), Access::ReadWrite);
+                (Type::Pointer { pointee, access }, true)
+            }
+            Some(Space::Shared) => {
+                let (element, size) = (Pointee::Unknown(None), None);
+                (Type::LocalMemory { element, size }, true)
+            }
+            Some(_) => return Err(other(passed)),
+        },
         Passed::Bytes { size, align } => (bytes("", size, align, layouts), true),
-        Passed::Pointer { .. } | Passed::Other => return Err(other(passed)),
+        Passed::Other => return Err(other(passed)),
     })
 }
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Infers the signature of a kernel, or the reason why no Rust function can launch the kernel.
 
-use alloc::string::ToString;
-use alloc::vec::Vec;
-use alloc::{format, vec};
-
 use super::code::{Code, CodeKernel, Passed};
 use super::cpp_type::{CppParameter, CppType};
 use super::mangled::KernelName;
@@ -12,8 +8,9 @@ use super::merge::Sources;
 use super::names::Names;
 use super::spell::Declaration;
 use super::types::{Element, Pointee, Scalar, Type};
-use super::{Argument, KernelSignature, Parameter, Unsupported, mangled, unsupported};
+use super::{KernelSignature, Parameter, Unsupported, mangled, unsupported};
 use crate::metadata::{KernelSizes, WorkGroupSize};
+use crate::prelude::*;
 use crate::property::set;
 use crate::spirv::module::ParameterType;
 
@@ -135,9 +132,8 @@ fn required_local_size(
     };
     if size.xyz().contains(&0) {
         let size = size.xyz();
-        return unsupported(format!(
-            "its required work-group size {size:?} contains a zero"
-        ));
+        let reason = format!("its required work-group size {size:?} contains a zero");
+        return unsupported(reason);
     }
     Ok(Some(size.to_sycl(sizes.dimensions)))
 }
@@ -146,32 +142,25 @@ fn required_local_size(
 /// launch sets the size in bytes. The memory is the last argument in SPIR-V, but not an argument in PTX
 /// ([`crate::ptx::Kernel::uses_scratch_memory`]).
 fn scratch_memory() -> Parameter {
+    let (element, size) = (Pointee::Element(Element::Scalar(Scalar::U8)), None);
     Parameter {
         name: Some("work_group_scratch_memory".into()),
-        ty: Type::LocalMemory {
-            element: Pointee::Element(Element::Scalar(Scalar::U8)),
-            size: None,
-        },
-        sign_known: true,
-        align: None,
-        arguments: vec![Argument::Passed],
+        ..Parameter::new(Type::LocalMemory { element, size })
     }
 }
 
 /// Returns whether the kernel runs another kernel over a rounded-up range.
 pub(super) fn is_rounded_range(symbol: &str) -> bool {
     let own = runtimes_own(symbol).unwrap_or_default();
-    ["18RoundedRangeKernel", "19__pf_kernel_wrapper"]
-        .iter()
-        .any(|name| own.split('I').next().is_some_and(|own| own.contains(name)))
+    let class = own.split('I').next().unwrap_or_default();
+    class.contains("18RoundedRangeKernel") || class.contains("19__pf_kernel_wrapper")
 }
 
 /// Returns the part of `symbol` after the namespace `sycl`, if the symbol belongs to a class or lambda in SYCL headers.
 fn runtimes_own(symbol: &str) -> Option<&str> {
     let class = symbol.strip_prefix("_ZTS")?.trim_start_matches('Z');
-    class
-        .strip_prefix("NK4sycl")
-        .or_else(|| class.strip_prefix("N4sycl"))
+    let constant = class.strip_prefix("NK4sycl");
+    constant.or_else(|| class.strip_prefix("N4sycl"))
 }
 
 fn no_kernel(reason: &str) -> Unsupported {
@@ -185,20 +174,19 @@ fn no_kernel(reason: &str) -> Unsupported {
 fn of_runtime(symbol: &str) -> Option<Unsupported> {
     let own = runtimes_own(symbol)?;
     if is_rounded_range(symbol) {
-        Some(no_kernel(
+        return Some(no_kernel(
             "it is a variant that the SYCL runtime launches when it rounds up the range of another kernel; launch the \
              original kernel",
-        ))
-    } else if own.contains("eduction") {
-        Some(Unsupported::new(
+        ));
+    }
+    if own.contains("eduction") {
+        return Some(Unsupported::new(
             "it is a step of `sycl::reduction`, which the SYCL runtime launches with its own memory; write the \
              reduction as a kernel that calls `syclbin::reduce` from `<syclbin/reduce.hpp>`",
-        ))
-    } else if own.starts_with("3_V1") {
-        Some(no_kernel("it is an internal kernel of the SYCL runtime"))
-    } else {
-        None
+        ));
     }
+    let is_internal = own.starts_with("3_V1");
+    is_internal.then(|| no_kernel("it is an internal kernel of the SYCL runtime"))
 }
 
 /// Returns the parameters in a mangled symbol, with the names that the code records.
@@ -211,12 +199,10 @@ fn declared_by_symbol(
     let types = name.parameters.as_ref()?;
     let code = code.map(|code| &code.arguments);
     let code = code.filter(|arguments| arguments.len() == types.len());
-    let parameters = types.iter().enumerate().map(|(index, ty)| {
+    let parameters = types.iter().cloned().enumerate().map(|(index, ty)| {
         let name = code.and_then(|arguments| arguments[index].name.clone());
-        CppParameter {
-            ty: ty.clone(),
-            name: name.unwrap_or_default(),
-        }
+        let name = name.unwrap_or_default();
+        CppParameter { ty, name }
     });
     Some(parameters.collect())
 }
@@ -232,10 +218,8 @@ impl KernelSignature {
             Err(reason) => return Some(reason.clone()),
         };
         let (index, parameter) = parameters.iter().enumerate().find(|(_, parameter)| {
-            let Type::LocalAccessor { element, .. } = &parameter.ty else {
-                return false;
-            };
-            matches!(element, Pointee::Void | Pointee::Unknown(_))
+            matches!(&parameter.ty, Type::LocalAccessor { element, .. }
+                if !matches!(element, Pointee::Element(_)))
         })?;
         let name = parameter.name.clone().unwrap_or_else(|| index.to_string());
         Some(Unsupported::new(format!(
@@ -284,9 +268,8 @@ pub(super) fn dimensions_of_member(linkage: &str) -> Option<u8> {
         "_ZN4sycl3_V13ext6oneapi14this_work_item11get_nd_itemILi",
         "_ZN4sycl3_V13ext6oneapi14this_work_item14get_work_groupILi",
     ];
-    let arguments = FUNCTIONS
-        .iter()
-        .find_map(|name| linkage.strip_prefix(name))?;
+    let mut functions = FUNCTIONS.iter();
+    let arguments = functions.find_map(|name| linkage.strip_prefix(name))?;
     first_dimensions(&arguments.get(..2)?.replace('E', ">"))
 }
 

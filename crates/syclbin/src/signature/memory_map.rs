@@ -4,9 +4,8 @@
 //! Two descriptions of the same memory agree if each position holds a scalar of the same kind and size, or a pointer,
 //! in both. Padding and unknown bytes match anything.
 
-use alloc::vec::Vec;
-
 use super::types::{Element, Layouts, Scalar};
+use crate::prelude::*;
 
 /// The maximum number of steps to build a map. The limit bounds the work for hostile types, which may repeat nested
 /// types many times. Beyond the limit, the rest of the type matches anything. Real kernels should stay below the limit,
@@ -61,11 +60,8 @@ impl MemoryMap {
     }
 
     pub(super) fn scalar(&mut self, start: u64, scalar: Scalar) {
-        let kind = if scalar.is_float() {
-            Kind::Float
-        } else {
-            Kind::Integer
-        };
+        let is_float = scalar.is_float();
+        let kind = if is_float { Kind::Float } else { Kind::Integer };
         self.one(start, scalar.size(), kind);
     }
 
@@ -120,20 +116,15 @@ impl MemoryMap {
         match &mut self.runs[from..] {
             [] => {}
             [run] if run.start == start && run.end - start == size => {
-                let end = size
-                    .checked_mul(count)
-                    .and_then(|all| start.checked_add(all));
-                run.end = end.unwrap_or(u64::MAX);
+                run.end = start.saturating_add(size.saturating_mul(count));
             }
             own => {
                 let own = own.to_vec();
                 for index in 1..count {
-                    let Some(by) = index.checked_mul(size) else {
-                        return;
-                    };
                     for run in &own {
-                        let place = (run.start.checked_add(by), run.end.checked_add(by));
-                        let (Some(start), Some(end), Some(_)) = (place.0, place.1, self.step(1))
+                        let by = |place: u64| place.checked_add(index.checked_mul(size)?);
+                        let (Some(start), Some(end), Some(_)) =
+                            (by(run.start), by(run.end), self.step(1))
                         else {
                             return;
                         };
@@ -175,11 +166,7 @@ impl MemoryMap {
                 self.repeat(from, start, size, *count);
             }
             Element::Struct(id) => {
-                for field in layouts
-                    .get(*id)
-                    .into_iter()
-                    .flat_map(|layout| &layout.fields)
-                {
+                for field in layouts.fields(*id) {
                     if self.steps >= MAX_STEPS {
                         return;
                     }

@@ -36,15 +36,12 @@ mod spell;
 mod types;
 mod variables;
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
 use core::fmt;
 
 use crate::error::Error;
 use crate::metadata::Named;
 use crate::model::Syclbin;
+use crate::prelude::*;
 use code::Code;
 pub use cpp_type::CppType;
 use cpp_type::list;
@@ -144,11 +141,9 @@ impl KernelSignature {
         if let Some(function) = function {
             let types = function.parameters.as_deref().unwrap_or_default();
             around.push(format!("in {}({})", function.qualified(), list(types)));
-            let generic = function
-                .lambdas
-                .iter()
-                .filter(|of| !of.template_arguments.is_empty());
-            around.extend(generic.map(|of| format!("auto: {}", list(&of.template_arguments))));
+            let generic = function.lambdas.iter().map(|of| &of.template_arguments);
+            let generic = generic.filter(|arguments| !arguments.is_empty());
+            around.extend(generic.map(|arguments| format!("auto: {}", list(arguments))));
         }
         around.extend(self.location.clone());
         Some(match &around[..] {
@@ -174,14 +169,6 @@ impl KernelSignature {
 }
 
 impl Parameter {
-    /// Creates a placeholder for a removed argument that no declaration describes.
-    fn removed() -> Self {
-        Self {
-            arguments: vec![Argument::Removed],
-            ..Self::new(Type::Unused)
-        }
-    }
-
     /// Creates an unnamed parameter with a single argument.
     #[must_use]
     pub fn new(ty: Type) -> Self {
@@ -257,9 +244,8 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
             Some(Code::of(module).map_err(within)?)
         };
         let rank = code.as_ref().map_or(0, Code::rank);
-        let mut sources = code
-            .as_ref()
-            .map(|code| Sources::new(module, code, &nothing));
+        let sources = |code| Sources::new(module, code, &nothing);
+        let mut sources = code.as_ref().map(sources);
         for symbol in module.kernel_names() {
             let (signature, rank) =
                 match (recorded::kernel(module, symbol, &mut names), &mut sources) {

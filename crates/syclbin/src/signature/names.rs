@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The structs and enumerations in a file, by C++ name. Each name identifies one type.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::cpp_type::CppType;
 use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
 use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
+use crate::prelude::*;
 
 /// State that the modules of a file share.
 #[derive(Default)]
@@ -64,8 +61,7 @@ impl Names {
     }
 
     pub(super) fn is_empty(&self, id: StructId) -> bool {
-        let layout = self.layouts.get(id);
-        layout.is_some_and(|layout| layout.fields.is_empty())
+        self.layouts.fields(id).is_empty()
     }
 
     /// Adds a struct with a C++ description.
@@ -78,9 +74,8 @@ impl Names {
             let reason = Unsupported::new(format!(
                 "two structs are named `{name}`; rename one in C++: {a} and {b}"
             ));
-            self.conflicts
-                .entry(first)
-                .or_insert_with(|| reason.clone());
+            let conflict = self.conflicts.entry(first);
+            conflict.or_insert_with(|| reason.clone());
             self.conflicts.insert(id, reason);
         }
         id
@@ -90,12 +85,9 @@ impl Names {
     pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
         // A struct follows the structs that it contains, so a single pass is sufficient.
         for (id, layout) in self.layouts.iter() {
-            let inner = layout
-                .fields
-                .iter()
-                .filter_map(|field| field.ty.structure());
-            let reasons = inner.filter_map(|inner| self.conflicts.get(&inner).cloned());
-            if let Some(reason) = Vec::from_iter(reasons).pop() {
+            let fields = layout.fields.iter().rev();
+            let mut inner = fields.filter_map(|field| field.ty.structure());
+            if let Some(reason) = inner.find_map(|inner| self.conflicts.get(&inner).cloned()) {
                 self.conflicts.entry(id).or_insert(reason);
             }
         }
@@ -115,15 +107,10 @@ pub struct Definitions {
 impl Definitions {
     /// Defines an enumeration with the underlying type `of`. Returns `None` if `of` is not an integer.
     pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<()> {
-        let of = of.scalar()?;
+        let of = of.scalar().filter(|of| !of.is_float())?;
         let name = String::from(name);
-        let element = (!of.is_float()).then(|| {
-            Element::Enum(Enum {
-                name: name.clone(),
-                of,
-            })
-        })?;
-        self.named.entry(name).or_insert(element);
+        let known = self.named.entry(name.clone());
+        known.or_insert(Element::Enum(Enum { name, of }));
         Some(())
     }
 
@@ -155,11 +142,8 @@ impl Definitions {
             return Some(());
         }
         let id = self.layouts.insert(Layout {
-            name: name.into(),
-            size,
-            align,
-            fields,
             described: true,
+            ..Layout::of_code(name, size, align, fields)
         });
         self.named.insert(name.into(), Element::Struct(id));
         Some(())
@@ -171,11 +155,9 @@ fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
     let last = fields.pop_if(|last| matches!(last.ty, Element::Struct(_)))?;
     let layout = layouts.get(last.ty.structure()?)?;
     for field in &layout.fields {
-        let offset = last.offset.checked_add(field.offset)?;
-        fields.push(Field {
-            offset,
-            ..field.clone()
-        });
+        let mut field = field.clone();
+        field.offset = field.offset.checked_add(last.offset)?;
+        fields.push(field);
     }
     fields.last().map_or(Some(0), |field| {
         field.offset.checked_add(layouts.size(&field.ty)?)

@@ -10,10 +10,6 @@
 
 mod form;
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::ToString;
-use alloc::vec::Vec;
-
 use super::code::Code;
 use super::debug_info::{DIMENSIONS, Described};
 use super::merge::Sources;
@@ -25,6 +21,7 @@ use crate::error::Error;
 use crate::failed_assert;
 use crate::metadata::without_run_prefix;
 use crate::model::AbstractModule;
+use crate::prelude::*;
 use crate::property::{Value, set};
 use form::{Coded, Reader, Writer};
 
@@ -47,16 +44,9 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
         kernels.push((symbol.to_string(), of_kernel(&kernel, &names.layouts)));
     }
     variables.add(module, Some(&mut sources), &mut names);
-    let (constants, globals) = variables.finish(&BTreeMap::new());
-    let constants = constants
-        .into_iter()
-        .map(|it| (it.symbol, it.ty, it.sign_known));
-    let globals = globals.into_iter().map(|it| (it.id, it.ty, it.sign_known));
-    let variables = constants.chain(globals).map(|(name, ty, sign_known)| {
-        let ty = ty.map(|ty| (ty, sign_known));
-        (name, of_variable(&ty, &names.layouts))
-    });
-    let variables: Vec<_> = variables.collect();
+    let variables =
+        { variables.types() }.map(|(name, ty)| (name, of_variable(&ty, &names.layouts)));
+    let variables = variables.collect();
     for (set, values) in [(set::KERNELS, kernels), (set::VARIABLES, variables)] {
         for (key, value) in values {
             module.metadata.insert(set, key, value);
@@ -78,9 +68,8 @@ pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     }
     kernel.parameters = Err(Unsupported::new(reason));
     let value = of_kernel(&kernel, &names.layouts);
-    module
-        .metadata
-        .insert(set::KERNELS, symbol.to_string(), value);
+    let symbol = symbol.to_string();
+    module.metadata.insert(set::KERNELS, symbol, value);
 }
 
 /// Returns whether `module` contains a description of each of its kernels and variables.
@@ -88,13 +77,10 @@ pub fn is_complete(module: &AbstractModule<'_>) -> bool {
     let has = |set, name| module.metadata.get(set, name).is_some();
     let sets = [set::SPECIALIZATION_CONSTANTS, set::DEVICE_GLOBALS].into_iter();
     let variables = sets.flat_map(|set| module.metadata.keys(set));
-    let mut variables = variables
-        .map(without_run_prefix)
-        .filter(|name| *name != failed_assert::VARIABLE);
-    module
-        .kernel_names()
-        .all(|symbol| has(set::KERNELS, symbol))
-        && variables.all(|name| has(set::VARIABLES, name))
+    let mut variables = variables.map(without_run_prefix);
+    let mut kernels = module.kernel_names();
+    kernels.all(|symbol| has(set::KERNELS, symbol))
+        && variables.all(|name| name == failed_assert::VARIABLE || has(set::VARIABLES, name))
 }
 
 pub(super) fn kernel(
@@ -135,9 +121,8 @@ pub(super) fn variable(
     let value = module.metadata.get(set::VARIABLES, name)?;
     let read = read(value, |reader| {
         let ty = Result::<Known, Unsupported>::read(reader)?;
-        let sound = ty
-            .as_ref()
-            .map_or(true, |(ty, _)| ty.is_sound(&reader.layouts));
+        let mut known = ty.iter();
+        let sound = known.all(|(ty, _)| ty.is_sound(&reader.layouts));
         sound.then_some(ty)
     });
     Some(read.and_then(|(ty, layouts)| {
@@ -182,10 +167,7 @@ fn begun(needed: impl Iterator<Item = StructId>, layouts: &Layouts) -> Writer {
     let mut left: Vec<StructId> = needed.collect();
     while let Some(id) = left.pop() {
         if all.insert(id) {
-            let fields = layouts
-                .get(id)
-                .into_iter()
-                .flat_map(|layout| &layout.fields);
+            let fields = layouts.fields(id).iter();
             left.extend(fields.filter_map(|field| field.ty.structure()));
         }
     }
@@ -235,13 +217,12 @@ impl Parameter {
             let is_passed = !matches!(value, Element::Pointer(_) | Element::Bytes(_));
             is_passed && value.is_sound(layouts)
         });
-        let pointee = self.ty.pointee().is_none_or(|of| of.is_sound(layouts));
         let least = u8::from(!matches!(self.ty, Type::LocalAccessor { .. }));
-        let dimensions = self.ty.dimensions();
-        let dimensions = dimensions.is_none_or(|count| (least..=3).contains(&count));
-        let arguments = self.ty.arguments();
-        let aligned = self.align.is_none_or(u64::is_power_of_two);
-        value && pointee && dimensions && aligned && self.arguments.len() == arguments
+        value
+            && self.ty.pointee().is_none_or(|of| of.is_sound(layouts))
+            && { self.ty.dimensions() }.is_none_or(|count| (least..=3).contains(&count))
+            && self.align.is_none_or(u64::is_power_of_two)
+            && self.arguments.len() == self.ty.arguments()
     }
 }
 
@@ -280,10 +261,8 @@ impl Layout {
         self.align.is_power_of_two()
             && self.fields.iter().all(|field| {
                 let is_behind = field.offset >= end && field.ty.is_sound(layouts);
-                let size = layouts.size(&field.ty);
-                end = size
-                    .and_then(|size| field.offset.checked_add(size))
-                    .unwrap_or(u64::MAX);
+                let size = layouts.size(&field.ty).unwrap_or(u64::MAX);
+                end = field.offset.saturating_add(size);
                 is_behind && end <= self.size
             })
     }

@@ -2,13 +2,11 @@
 //! Formats declarations and types in C++ syntax, for display, such as
 //! `void fill::iota(float start, float *out, int count)`.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::cpp_type::{BYTES, CppParameter, CppType, EMPTY};
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
+use crate::prelude::*;
 
 impl Layouts {
     /// Formats the struct `id` on one line, with the offset of each member.
@@ -56,40 +54,33 @@ impl Layouts {
             Element::Scalar(Scalar::I8) if !sign_known => CppType::named("char"),
             element => self.cpp_type(element),
         };
-        let accessed = |of: &Pointee, access: &Access| match access {
-            Access::Read => pointee(of, element).constant(),
-            Access::ReadWrite => pointee(of, element),
+        let accessed = |of: &Pointee| match ty.access() {
+            Some(Access::Read) => pointee(of, element).constant(),
+            _ => pointee(of, element),
         };
+        let dimensions = ty.dimensions();
+        let dimensions = dimensions.map_or_else(|| "?".into(), |count| count.to_string());
         let ty = match ty {
             Type::Value(Element::Array { of, count }) => {
                 instance("sycl::marray", element(of), count)
             }
             Type::Value(of) => element(of),
-            Type::Pointer {
-                pointee: of,
-                access,
-            } => accessed(of, access).pointer(),
+            Type::Pointer { pointee: of, .. } => accessed(of).pointer(),
             Type::LocalMemory { element: of, size } => {
-                let own = match of {
-                    Pointee::Element(of) => self.size(of).filter(|own| *own > 0),
+                let count = match of {
+                    Pointee::Element(of) => size.zip(self.size(of)),
                     _ => None,
                 };
-                let count = size.zip(own).map(|(size, own)| size / own);
+                let count = count.and_then(|(size, own)| size.checked_div(own));
                 let memory = pointee(of, element).array(count);
                 CppType::instance("work_group_memory", [memory].into())
             }
-            Type::LocalAccessor {
-                element: of,
-                dimensions,
-            } => {
-                let count = dimensions.map_or_else(|| "?".into(), |count| count.to_string());
-                instance("sycl::local_accessor", pointee(of, element), &count)
+            Type::LocalAccessor { element: of, .. } => {
+                instance("sycl::local_accessor", pointee(of, element), &dimensions)
             }
-            Type::Accessor {
-                element: of,
-                dimensions,
-                access,
-            } => instance("sycl::accessor", accessed(of, access), dimensions),
+            Type::Accessor { element: of, .. } => {
+                instance("sycl::accessor", accessed(of), &dimensions)
+            }
             Type::Image {
                 element,
                 dimensions,
@@ -119,9 +110,8 @@ fn pointee(of: &Pointee, element: impl Fn(&Element) -> CppType) -> CppType {
 /// Splits off the brackets at the end: `double[3]` into `double` and `[3]`.
 fn split_array(text: &str) -> (&str, &str) {
     let mut base = text;
-    while let Some((rest, _)) = base
-        .strip_suffix(']')
-        .and_then(|inner| inner.rsplit_once('['))
+    while let Some(inner) = base.strip_suffix(']')
+        && let Some((rest, _)) = inner.rsplit_once('[')
     {
         base = rest;
     }
@@ -159,12 +149,9 @@ impl Declaration {
 
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "void {}(", self.name)?;
-        for (index, parameter) in self.parameters.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{parameter}")?;
-        }
-        write!(f, ")")
+        let parameters = self.parameters.iter().map(ToString::to_string);
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        write!(f, "void {}({parameters})", self.name)
     }
 }
 

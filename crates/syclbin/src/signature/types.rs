@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The types of kernel parameters and of elements in memory.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 /// The number of arguments of an accessor: a pointer, two ranges and an id.
 pub(super) const OF_ACCESSOR: usize = 4;
@@ -240,30 +237,27 @@ impl Type {
 
     /// Replaces the struct id with its entry in `ids`.
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
-        if let Self::Value(of)
-        | Self::Pointer {
-            pointee: Pointee::Element(of),
-            ..
-        }
-        | Self::LocalMemory {
-            element: Pointee::Element(of),
-            ..
-        }
-        | Self::LocalAccessor {
-            element: Pointee::Element(of),
-            ..
-        }
-        | Self::Accessor {
-            element: Pointee::Element(of),
-            ..
-        } = self
-        {
-            of.renumber(ids);
+        match self {
+            Self::Value(of) => of.renumber(ids),
+            Self::Pointer { pointee: of, .. }
+            | Self::LocalMemory { element: of, .. }
+            | Self::LocalAccessor { element: of, .. }
+            | Self::Accessor { element: of, .. } => {
+                if let Pointee::Element(of) = of {
+                    of.renumber(ids);
+                }
+            }
+            _ => {}
         }
     }
 }
 
 impl Element {
+    pub(super) fn array(of: Self, count: u64) -> Self {
+        let of = Box::new(of);
+        Self::Array { of, count }
+    }
+
     /// Returns the struct, if this is a struct or an array of structs.
     pub(super) fn structure(&self) -> Option<StructId> {
         match self {
@@ -346,9 +340,8 @@ impl Scalar {
     }
 
     pub(super) fn float(bits: u32) -> Option<Self> {
-        [Self::F16, Self::F32, Self::F64]
-            .into_iter()
-            .find(|scalar| scalar.bits() == bits)
+        let all = [Self::F16, Self::F32, Self::F64];
+        all.into_iter().find(|scalar| scalar.bits() == bits)
     }
 }
 
@@ -396,7 +389,30 @@ pub struct Layouts {
     places: BTreeMap<Layout, StructId>,
 }
 
+impl Field {
+    /// Creates a member without a name.
+    pub(super) const fn unnamed(offset: u64, ty: Element, sign_known: bool) -> Self {
+        Self {
+            name: None,
+            offset,
+            ty,
+            sign_known,
+        }
+    }
+}
+
 impl Layout {
+    /// Creates a layout that was derived from the code.
+    pub(super) fn of_code(name: &str, size: u64, align: u64, fields: Vec<Field>) -> Self {
+        Self {
+            name: name.into(),
+            size,
+            align,
+            fields,
+            described: false,
+        }
+    }
+
     pub(super) fn renumber(&mut self, ids: &[StructId]) {
         for field in &mut self.fields {
             field.ty.renumber(ids);
@@ -409,6 +425,11 @@ impl Layouts {
     #[must_use]
     pub fn get(&self, id: StructId) -> Option<&Layout> {
         self.list.get(id.0)
+    }
+
+    /// Returns the members of the struct `id`.
+    pub(super) fn fields(&self, id: StructId) -> &[Field] {
+        self.get(id).map_or(&[], |layout| &layout.fields)
     }
 
     /// Returns all structs. A struct follows the structs that it contains.

@@ -5,12 +5,6 @@
 //! which must agree, and records it (set [`VARIABLES`](crate::property::set::VARIABLES)). If a file does not record the
 //! type, a reader infers it from the code alone.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::cpp_type::CppType;
 use super::mangled::{self, KernelName};
 use super::memory_map::MemoryMap;
@@ -23,6 +17,7 @@ use crate::metadata::{
     self, Malformed, Named, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
 };
 use crate::model::AbstractModule;
+use crate::prelude::*;
 use crate::property::set;
 use crate::spirv::module::Module;
 use crate::spirv::module::types::Record;
@@ -111,20 +106,16 @@ impl Variable {
 
     /// Returns the type, and whether the signedness of its integers is known. If the type contains a conflicting
     /// struct, returns the reason for the conflict instead of the type.
-    fn ty(
-        &self,
+    fn checked(
+        ty: Result<Known, Unsupported>,
         conflicts: &BTreeMap<StructId, Unsupported>,
     ) -> (Result<Element, Unsupported>, bool) {
-        match &self.ty {
-            Ok((element, sign_known)) => {
-                let structure = element.structure();
-                match structure.and_then(|id| conflicts.get(&id)) {
-                    Some(conflict) => (Err(conflict.clone()), false),
-                    None => (Ok(element.clone()), *sign_known),
-                }
-            }
-            Err(reason) => (Err(reason.clone()), false),
-        }
+        let ty = ty.and_then(|known| {
+            let conflict = known.0.structure().and_then(|id| conflicts.get(&id));
+            conflict.cloned().map_or(Ok(known), Err)
+        });
+        let sign_known = ty.as_ref().is_ok_and(|(_, sign_known)| *sign_known);
+        (ty.map(|(element, _)| element), sign_known)
     }
 }
 
@@ -149,8 +140,7 @@ impl Variables {
                         Some(specialization_constant(name, size, parts, sources, names))
                     });
                     let values = constants.defaults.as_deref();
-                    let value =
-                        values.and_then(|values| values.get(place.start..)?.get(..place.size));
+                    let value = values.and_then(|values| place.slice(values));
                     Variable::new(Some(size), ty, value.map(Vec::from))
                 }),
                 Err(malformed) => Some(Variable::malformed(malformed)),
@@ -161,25 +151,29 @@ impl Variables {
         }
         for key in module.metadata.keys(set::DEVICE_GLOBALS) {
             let name = without_run_prefix(key);
-            let global = module
-                .metadata
-                .read::<metadata::DeviceGlobal>(set::DEVICE_GLOBALS, key);
-            let variable = match global {
-                Ok(Some(global)) if name != failed_assert::VARIABLE => {
-                    let size = u64::from(global.size);
+            if name == failed_assert::VARIABLE {
+                continue;
+            }
+            let variable = match module.metadata.read(set::DEVICE_GLOBALS, key) {
+                Ok(Some(global @ metadata::DeviceGlobal { size, .. })) => {
+                    let size = u64::from(size);
                     let ty = described(module, name, size, names, |names| {
                         let sources = sources.as_deref_mut()?;
                         Some(device_global(key, global, sources, names))
                     });
                     Variable::new(Some(size), ty, None)
                 }
-                Err(malformed) if name != failed_assert::VARIABLE => {
-                    Variable::malformed(&malformed)
-                }
-                _ => continue,
+                Ok(None) => continue,
+                Err(malformed) => Variable::malformed(&malformed),
             };
             variable.add_to(&mut self.globals, name);
         }
+    }
+
+    /// Returns the name and type of each variable.
+    pub(super) fn types(self) -> impl Iterator<Item = (String, Result<Known, Unsupported>)> {
+        let all = self.constants.into_iter().chain(self.globals);
+        all.map(|(name, found)| (name, found.ty))
     }
 
     /// Returns the variables of all modules. `conflicts` contains the structs that cannot be passed.
@@ -188,7 +182,7 @@ impl Variables {
         conflicts: &BTreeMap<StructId, Unsupported>,
     ) -> (Vec<SpecializationConstant>, Vec<DeviceGlobal>) {
         let constants = self.constants.into_iter().map(|(symbol, found)| {
-            let (ty, sign_known) = found.ty(conflicts);
+            let (ty, sign_known) = Variable::checked(found.ty, conflicts);
             SpecializationConstant {
                 name: mangled::variable(&symbol),
                 symbol,
@@ -198,7 +192,7 @@ impl Variables {
             }
         });
         let globals = self.globals.into_iter().map(|(id, found)| {
-            let (ty, sign_known) = found.ty(conflicts);
+            let (ty, sign_known) = Variable::checked(found.ty, conflicts);
             DeviceGlobal {
                 name: mangled::variable(&id),
                 id,
@@ -255,19 +249,14 @@ fn device_global(
     let size = u64::from(global.size);
     let name = without_run_prefix(key);
     let spirv = sources.code.spirv();
-    let variable = spirv.and_then(|spirv| {
-        spirv
-            .host_variable(name)
-            .or_else(|| spirv.host_variable(key))
-    });
-    let in_code = match (variable, &mut sources.meanings) {
-        (Some(ty), Some(code)) => Some(code.device_global(ty, size, global.image_scope)),
-        _ => None,
-    };
+    let mut names_in_code = [name, key].into_iter();
+    let variable = names_in_code.find_map(|name| spirv?.host_variable(name));
+    let in_code = variable.zip(sources.meanings.as_ref());
+    let in_code = in_code.map(|(ty, code)| code.device_global(ty, size, global.image_scope));
     if in_code == Some(None) {
+        let size = counted(size, "byte");
         return unsupported(format!(
-            "the file records a size of {}, but the size in the code differs",
-            counted(size, "byte")
+            "the file records a size of {size}, but the size in the code differs"
         ));
     }
     if let Some(described) = sources.described_variable(name, size, names) {
@@ -336,17 +325,10 @@ fn of_parts(
             }
             None => (Element::Bytes(own), true),
         };
-        fields.push(Field {
-            name: None,
-            offset,
-            ty,
-            sign_known,
-        });
+        fields.push(Field::unnamed(offset, ty, sign_known));
     }
-    if fields
-        .iter()
-        .all(|field| matches!(field.ty, Element::Bytes(_)))
-    {
+    let is_unread = |field: &Field| matches!(field.ty, Element::Bytes(_));
+    if fields.iter().all(is_unread) {
         return unsupported("its type is unknown, because the code does not read it");
     }
     let known = fields.iter().all(|field| field.sign_known);
@@ -359,24 +341,14 @@ fn of_parts(
         // Parts do not overlap and fill the whole size, so there are no gaps.
         return Ok(match fields.len() {
             1 => (of, known),
-            count => {
-                let (of, count) = (Box::new(of), count as u64);
-                (Element::Array { of, count }, known)
-            }
+            count => (Element::array(of, count as u64), known),
         });
     }
     let align = fields.iter().map(|field| layouts.align(&field.ty)).max();
     let align = align.unwrap_or(1);
-    let packed = !size.is_multiple_of(align)
-        || fields
-            .iter()
-            .any(|field| !field.offset.is_multiple_of(layouts.align(&field.ty)));
-    let id = layouts.insert(Layout {
-        name: String::new(),
-        size,
-        align: if packed { 1 } else { align },
-        fields,
-        described: false,
-    });
+    let is_aligned = |field: &Field| field.offset.is_multiple_of(layouts.align(&field.ty));
+    let is_natural = size.is_multiple_of(align) && fields.iter().all(is_aligned);
+    let align = if is_natural { align } else { 1 };
+    let id = layouts.insert(Layout::of_code("", size, align, fields));
     Ok((Element::Struct(id), known))
 }

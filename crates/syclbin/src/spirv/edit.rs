@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! An editable SPIR-V module: a list of instructions.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-
 use super::grammar::{self, Ids, Unknown};
 use super::words::{self, HEADER_WORDS, op};
 use crate::error::Error;
+use crate::prelude::*;
 
 /// The index of the id bound in the header.
 const BOUND: usize = 3;
@@ -42,15 +40,12 @@ impl Module {
         let header = words.first_chunk();
         let header = header.ok_or_else(|| words::error(0, "the header is truncated"))?;
         let instructions = words::instructions(words).map(|instruction| {
-            let words::Instruction {
-                opcode, operands, ..
-            } = instruction?;
-            Ok(Instruction::new(opcode, operands.iter().copied()))
+            let found = instruction?;
+            let operands = found.operands.iter().copied();
+            Ok(Instruction::new(found.opcode, operands))
         });
-        Ok(Self::new(
-            *header,
-            instructions.collect::<Result<_, Error>>()?,
-        ))
+        let instructions = instructions.collect::<Result<_, Error>>()?;
+        Ok(Self::new(*header, instructions))
     }
 
     /// Parses the bytes of a module.
@@ -80,12 +75,9 @@ impl Module {
     /// Returns an error if an instruction is longer than the format allows.
     pub fn words(mut self) -> Result<Vec<u32>, Error> {
         self.added.sort_by_key(|added| section(added.opcode));
-        for added in self
-            .added
-            .chunk_by(|a, b| section(a.opcode) == section(b.opcode))
-        {
-            let last = added.first().map(|added| section(added.opcode));
-            let is_after = |i: &Instruction| Some(section(i.opcode)) > last;
+        let is_same = |a: &Instruction, b: &Instruction| section(a.opcode) == section(b.opcode);
+        for added in self.added.chunk_by(is_same) {
+            let is_after = |i: &Instruction| section(i.opcode) > section(added[0].opcode);
             let end = self.instructions.iter().position(is_after);
             let end = end.unwrap_or(self.instructions.len());
             self.instructions.splice(end..end, added.iter().cloned());

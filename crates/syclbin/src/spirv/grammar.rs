@@ -2,8 +2,7 @@
 //! The SPIR-V grammar, which determines which operands of an instruction are ids. Opcodes and operand patterns are from
 //! the SPIR-V specification and its extension registry.
 
-use alloc::vec::Vec;
-
+use crate::prelude::*;
 use crate::spirv::words::{Instruction, op};
 
 /// The operand patterns of all instructions that kernels may contain, with the opcodes for each pattern. Other
@@ -233,10 +232,8 @@ impl Reader<'_> {
     fn take(&mut self) -> Result<usize, Unknown> {
         let place = self.next;
         self.next += 1;
-        self.operands
-            .get(place)
-            .map(|_| place)
-            .ok_or(Unknown::Operands)
+        self.operands.get(place).ok_or(Unknown::Operands)?;
+        Ok(place)
     }
 
     fn id(&mut self) -> Result<(), Unknown> {
@@ -274,7 +271,7 @@ impl Reader<'_> {
             }
             'm' => {
                 while self.next < end {
-                    let mask = self.take().map(|place| self.operands[place])?;
+                    let mask = self.operands[self.take()?];
                     if mask & MEMORY_LITERALS != 0 {
                         self.take()?;
                     }

@@ -2,15 +2,15 @@
 //! Reads, trims and edits SPIR-V modules. Also finds pointers that kernels only read through, and features that
 //! some drivers lack.
 
-pub(crate) mod edit;
-pub(crate) mod grammar;
+pub mod edit;
+pub mod grammar;
 pub(crate) mod module;
 pub(crate) mod reads;
 #[cfg(test)]
 mod tests;
 mod trim;
 mod uses;
-pub(crate) mod words;
+pub mod words;
 
 pub use trim::{reachable, strip_debug_info, trim};
 pub use uses::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};

@@ -4,11 +4,10 @@
 //! A pointer counts as written unless every use of it, and of every pointer derived from it, is known to only read.
 //! So a pointer that is stored, converted to an integer, or passed to unknown code counts as written.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
-
 use super::grammar;
-use crate::portable::is_debug_info;
+use crate::portable::debug_info;
+use crate::prelude::*;
+use crate::reachable::reachable;
 use crate::spirv::words::{Instruction, instructions, op, string};
 
 /// Loads and comparisons. These instructions do not write through their operands, and their results are not derived
@@ -19,15 +18,7 @@ const READING_FUNCTIONS: [u32; 5] = [171, 173, 174, 179, 185];
 
 /// Returns the parameters that functions do not write through. In malformed code, every parameter counts as written.
 pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
-    let mut flow = Flow {
-        origins: BTreeMap::new(),
-        written: Vec::new(),
-        parameters: BTreeMap::new(),
-        defined: BTreeSet::new(),
-        calls: Vec::new(),
-        descriptive: BTreeSet::new(),
-        open_cl: None,
-    };
+    let mut flow = Flow::default();
     let mut function = None;
     for instruction in instructions(words) {
         let Ok(instruction) = instruction else {
@@ -37,9 +28,8 @@ pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
             (op::FUNCTION, [_, id, ..], _) => function = Some(*id),
             (_, _, Some(function)) => flow.instruction(function, &instruction),
             (op::EXT_INST_IMPORT, [id, name @ ..], None) => {
-                if is_debug_info(&instruction) {
-                    flow.descriptive.insert(*id);
-                } else if string(name).0 == "OpenCL.std" {
+                flow.descriptive.extend(debug_info(&instruction));
+                if string(name).0 == "OpenCL.std" {
                     flow.open_cl = Some(*id);
                 }
             }
@@ -49,6 +39,7 @@ pub(crate) fn read_only_parameters(words: &[u32]) -> BTreeSet<u32> {
     flow.read_only()
 }
 
+#[derive(Default)]
 struct Flow<'w> {
     /// The pointers that each pointer may be derived from.
     origins: BTreeMap<u32, Vec<u32>>,
@@ -91,9 +82,10 @@ impl<'w> Flow<'w> {
                 | op::BITCAST,
                 [_, result, pointer, ..],
             ) => self.computed(*result, &[*pointer]),
-            (op::SELECT, [_, result, _, values @ ..]) => self.computed(*result, values),
             // Labels among the operands are harmless, because labels are not pointers.
-            (op::PHI, [_, result, values @ ..]) => self.computed(*result, values),
+            (op::SELECT, [_, result, _, values @ ..]) | (op::PHI, [_, result, values @ ..]) => {
+                self.computed(*result, values);
+            }
             (opcode, operands) => match grammar::ids(opcode, operands) {
                 Ok(ids) => self.written.extend(ids.uses.iter().map(|at| operands[*at])),
                 Err(_) => self.written.extend(operands),
@@ -118,17 +110,9 @@ impl<'w> Flow<'w> {
                 None => self.written.extend(arguments),
             }
         }
-        let mut written = BTreeSet::new();
-        while let Some(id) = self.written.pop() {
-            if written.insert(id) {
-                self.written
-                    .extend(self.origins.get(&id).into_iter().flatten());
-            }
-        }
+        let written = reachable(self.written, &self.origins);
         let defined = (self.parameters.into_iter()).filter(|(id, _)| self.defined.contains(id));
         let parameters = defined.flat_map(|(_, parameters)| parameters);
-        parameters
-            .filter(|parameter| !written.contains(parameter))
-            .collect()
+        parameters.filter(|id| !written.contains(id)).collect()
     }
 }

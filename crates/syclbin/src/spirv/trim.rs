@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Trims a module to selected kernels, so that a driver does not compile the other kernels.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::grammar::{self, Ids, Unknown};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::portable::lift::scan::is_host_metadata;
 use crate::portable::without_debug_info;
+use crate::prelude::*;
 use crate::spirv::words::{
-    self, DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, error,
-    op, put, string,
+    self, CAPABILITY_INT8, CAPABILITY_INT64, DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES,
+    HEADER_WORDS, Instruction, LINKAGE_LINK_ONCE, error, op, put, string,
 };
 
 /// The decoration of functions that other modules may call through a pointer.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
 
 const DECORATION_CONSTANT: u32 = 22;
-const CAPABILITY_INT64: u32 = 11;
 const CAPABILITY_GENERIC_POINTER: u32 = 38;
-const CAPABILITY_INT8: u32 = 39;
 const STORAGE_GENERIC: u32 = 8;
-/// The linkage of `inline` variables and functions.
-const LINKAGE_ONCE: u32 = 2;
 
 /// Returns the module with only these entry points and everything reachable from them. Ids do not change. Debug
 /// information is removed.
@@ -41,11 +33,7 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
         let mut instructions = words::instructions(&words).map_while(Result::ok);
         if !instructions.any(|i| entry_point(&i).is_some_and(|found| found == *name)) {
             let problem = format!("it does not contain the entry point {name}");
-            return Err(Error::new(
-                "SPIR-V module",
-                0,
-                ErrorKind::Record(problem.into()),
-            ));
+            return Err(Error::inconsistent("SPIR-V module", 0, problem));
         }
     }
     let is_kept = |name: &str| entry_points.contains(&name);
@@ -62,29 +50,24 @@ pub fn trim(spirv: &[u8], entry_points: &[&str]) -> Result<Vec<u8>, Error> {
 pub fn strip_debug_info(spirv: &[u8]) -> Result<Vec<u8>, Error> {
     let words = words::words(spirv)?;
     let instructions = words::instructions(&words).collect::<Result<Vec<_>, Error>>()?;
-    let variables: BTreeSet<u32> = { instructions.iter() }
-        .filter(|instruction| instruction.opcode == op::VARIABLE)
-        .filter_map(|instruction| instruction.operands.get(1).copied())
-        .collect();
+    let variables = instructions.iter().filter(|i| i.opcode == op::VARIABLE);
+    let variables = variables.filter_map(|i| i.operands.get(1).copied());
+    let variables: BTreeSet<u32> = variables.collect();
     let is_visible =
         |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
             // Unused constants also have these decorations, so a decoration alone does not keep a constant.
             (op::DECORATE, [_, DECORATION_CONSTANT | DECORATION_ALIGNMENT, ..]) => false,
-            (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, .., LINKAGE_ONCE]) => {
+            (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, .., LINKAGE_LINK_ONCE]) => {
                 !variables.contains(target)
             }
             (op::DECORATE | op::DECORATE_STRING | op::EXT_INST_IMPORT, _) => true,
             _ => false,
         };
     let visible = instructions.iter().filter(|i| is_visible(i));
-    let visible: Vec<u32> = visible
-        .filter_map(|i| i.operands.first().copied())
-        .collect();
-    let needed = reachable(words.clone(), |_| true, &visible);
-    Ok(words::bytes(match needed {
-        Ok(needed) => needed,
-        Err(_) => without_debug_info(words)?,
-    }))
+    let visible = visible.filter_map(|i| i.operands.first().copied());
+    let needed = reachable(words.clone(), |_| true, &visible.collect::<Vec<_>>());
+    let needed = needed.or_else(|_| without_debug_info(words))?;
+    Ok(words::bytes(needed))
 }
 
 fn entry_point(instruction: &Instruction<'_>) -> Option<String> {
@@ -106,10 +89,8 @@ pub fn reachable(
     let words = without_debug_info(words)?;
     let instructions = words::instructions(&words).collect::<Result<Vec<_>, Error>>()?;
     let module = Module::new(&instructions)?;
-    let kept = module.declarations().filter(|instruction| {
-        let name = entry_point(instruction);
-        name.is_some_and(|name| is_kept(&name))
-    });
+    let is_kept = |i: &&Instruction<'_>| entry_point(i).is_some_and(|name| is_kept(&name));
+    let kept = module.declarations().filter(is_kept);
     let entries: BTreeMap<usize, u32> = kept.map(|i| (i.at, i.operands[1])).collect();
     let kernels: BTreeSet<u32> = entries.values().copied().collect();
     let live = module.reachable(&kernels, roots)?;
@@ -129,11 +110,8 @@ pub fn reachable(
         let target = operands.first().copied().unwrap_or_default();
         let is_kept = match instruction.opcode {
             op::ENTRY_POINT if entries.contains_key(&instruction.at) => {
-                let (_, interface) = string(operands.get(2..).unwrap_or_default());
-                let name = &operands[..operands.len() - interface.len()];
-                let interface = interface.iter().filter(|id| live.contains(id));
-                let interface: Vec<u32> = interface.copied().collect();
-                put(&mut out, op::ENTRY_POINT, &[name, &interface]);
+                let operands = words::entry_point(operands, |id| live.contains(id));
+                put(&mut out, op::ENTRY_POINT, &[&operands]);
                 false
             }
             op::ENTRY_POINT | op::LINE | op::NO_LINE => false,
@@ -145,11 +123,8 @@ pub fn reachable(
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
                 let size = 1 + usize::from(instruction.opcode == op::GROUP_MEMBER_DECORATE);
                 let targets = operands.get(1..).unwrap_or_default().chunks(size);
-                let targets: Vec<u32> = targets
-                    .filter(|target| live.contains(&target[0]))
-                    .flatten()
-                    .copied()
-                    .collect();
+                let targets = targets.filter(|target| live.contains(&target[0]));
+                let targets: Vec<u32> = targets.flatten().copied().collect();
                 if !targets.is_empty() {
                     put(&mut out, instruction.opcode, &[&[target], &targets]);
                 }
@@ -168,6 +143,7 @@ pub fn reachable(
     Ok(out)
 }
 
+#[derive(Default)]
 struct Module<'w> {
     /// Declarations and whole functions, in module order.
     parts: Vec<&'w [Instruction<'w>]>,
@@ -177,10 +153,7 @@ struct Module<'w> {
 
 impl<'w> Module<'w> {
     fn new(instructions: &'w [Instruction<'w>]) -> Result<Self, Error> {
-        let mut module = Self {
-            parts: Vec::new(),
-            definitions: BTreeMap::new(),
-        };
+        let mut module = Self::default();
         let mut rest = instructions;
         while let Some(first) = rest.first() {
             let count = match first.opcode {
@@ -198,11 +171,9 @@ impl<'w> Module<'w> {
             let (part, others) = rest.split_at(last + 1);
             rest = others;
             module.parts.push(part);
+            let definitions = &mut module.definitions;
             if let Some(result) = ids(first)?.result
-                && module
-                    .definitions
-                    .insert(first.operands[result], part)
-                    .is_some()
+                && definitions.insert(first.operands[result], part).is_some()
             {
                 return Err(error(first.at, "two instructions have the same result id"));
             }
@@ -281,14 +252,12 @@ impl<'w> Module<'w> {
 }
 
 fn ids(instruction: &Instruction<'_>) -> Result<Ids, Error> {
-    let ids = grammar::ids(instruction.opcode, instruction.operands);
-    ids.map_err(|unknown| {
-        let problem = match unknown {
-            Unknown::Opcode => "an instruction is unknown",
-            Unknown::Operands => "an instruction has the wrong operands",
-        };
-        error(instruction.at, problem)
-    })
+    let fail = |problem| Err(error(instruction.at, problem));
+    match grammar::ids(instruction.opcode, instruction.operands) {
+        Ok(ids) => Ok(ids),
+        Err(Unknown::Opcode) => fail("an instruction is unknown"),
+        Err(Unknown::Operands) => fail("an instruction has the wrong operands"),
+    }
 }
 
 /// Returns whether an instruction without a result describes the id in its first operand.

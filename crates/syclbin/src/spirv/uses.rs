@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds features that some devices lack or some drivers miscompile, and classifies imports.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::module::types::Record;
 use super::module::{Module, STORAGE_CROSS_WORKGROUP};
+use crate::prelude::*;
+use crate::reachable::reachable;
 use crate::spirv::words::{instructions, op};
 
 /// The scope that covers all devices in the system.
@@ -83,17 +81,16 @@ impl KernelUses {
         let mut kernels = BTreeMap::new();
         for (number, module) in modules.iter().enumerate() {
             for (id, name) in &module.entry_points {
-                let parameters = module.functions.get(id).into_iter().flatten();
-                let uses = Self {
+                let mut uses = Self {
                     work_group_functions: of_work_groups.contains(&(number, *id)),
-                    unaligned_argument: parameters
-                        .clone()
-                        .any(|(id, ty)| module.types.is_unaligned(*ty) && module.is_by_value(*id)),
-                    images: parameters.clone().any(|(_, ty)| {
-                        let ty = module.types.get(*ty);
-                        matches!(ty, Some(Record::Image(_) | Record::Sampler))
-                    }),
+                    ..Self::default()
                 };
+                for (id, ty) in module.functions.get(id).into_iter().flatten() {
+                    uses.unaligned_argument |=
+                        module.types.is_unaligned(*ty) && module.is_by_value(*id);
+                    let ty = module.types.get(*ty);
+                    uses.images |= matches!(ty, Some(Record::Image(_) | Record::Sampler));
+                }
                 kernels.insert(name.clone(), uses);
             }
         }
@@ -105,22 +102,17 @@ impl KernelUses {
 fn functions_of_work_groups(modules: &[Module]) -> BTreeSet<Function> {
     let mut exports: BTreeMap<&str, Function> = BTreeMap::new();
     for (number, module) in modules.iter().enumerate() {
-        exports.extend(
-            module
-                .exports
-                .iter()
-                .map(|(id, name)| (&**name, (number, *id))),
-        );
+        for (id, name) in &module.exports {
+            exports.insert(name, (number, *id));
+        }
     }
     // For each function, its callers, and its declarations in other modules.
     let mut users: BTreeMap<Function, Vec<Function>> = BTreeMap::new();
     let mut next = Vec::new();
     for (number, module) in modules.iter().enumerate() {
         for (caller, callee) in &module.calls {
-            users
-                .entry((number, *callee))
-                .or_default()
-                .push((number, *caller));
+            let callers = users.entry((number, *callee)).or_default();
+            callers.push((number, *caller));
         }
         for (id, name) in &module.imports {
             if let Some(export) = exports.get(&**name) {
@@ -129,13 +121,7 @@ fn functions_of_work_groups(modules: &[Module]) -> BTreeSet<Function> {
         }
         next.extend(module.of_work_groups.iter().map(|id| (number, *id)));
     }
-    let mut found = BTreeSet::new();
-    while let Some(function) = next.pop() {
-        if found.insert(function) {
-            next.extend(users.get(&function).into_iter().flatten());
-        }
-    }
-    found
+    reachable(next, &users)
 }
 
 /// The kind of an unresolved import.
@@ -153,11 +139,9 @@ impl Import {
     /// Returns the kind of the import `symbol`.
     #[must_use]
     pub fn of(symbol: &str) -> Self {
-        const CONSTANT_READS: [&str; 2] = [
-            "__sycl_getScalar2020SpecConstantValue",
-            "__sycl_getComposite2020SpecConstantValue",
-        ];
-        if CONSTANT_READS.iter().any(|read| symbol.contains(read)) {
+        if symbol.contains("__sycl_getScalar2020SpecConstantValue")
+            || symbol.contains("__sycl_getComposite2020SpecConstantValue")
+        {
             Self::SpecializationConstant
         } else if symbol.contains("__devicelib_") {
             Self::DeviceLibrary

@@ -3,10 +3,8 @@
 //! `syclbin-clang` also uses this module. Numbers and names are from the SPIR-V specification, section 3.
 #![allow(missing_docs, reason = "the names are those of the specification")]
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::error::{Error, ErrorKind};
+use crate::prelude::*;
 
 /// Opcodes.
 pub mod op {
@@ -93,6 +91,10 @@ pub mod op {
     pub const CONDITIONAL_CAPABILITY: u16 = 6250;
 }
 
+// Capabilities.
+pub const CAPABILITY_INT64: u32 = 11;
+pub const CAPABILITY_INT8: u32 = 39;
+
 // Decorations and their values.
 pub const DECORATION_SPEC_ID: u32 = 1;
 pub const DECORATION_CPACKED: u32 = 10;
@@ -100,6 +102,8 @@ pub const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
 pub const DECORATION_ALIGNMENT: u32 = 44;
 pub const LINKAGE_EXPORT: u32 = 0;
 pub const LINKAGE_IMPORT: u32 = 1;
+/// From `SPV_KHR_linkonce_odr`: the linkage of `inline` functions and variables.
+pub const LINKAGE_LINK_ONCE: u32 = 2;
 
 pub const MAGIC: u32 = 0x0723_0203;
 /// The first bytes of a module.
@@ -157,10 +161,9 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_
             next = words.len();
             return Some(Err(error(at, "an instruction extends beyond the module")));
         };
-        let opcode = (first & 0xffff) as u16;
         Some(Ok(Instruction {
             at,
-            opcode,
+            opcode: (first & 0xffff) as u16,
             operands,
         }))
     })
@@ -168,20 +171,15 @@ pub fn instructions(words: &[u32]) -> impl Iterator<Item = Result<Instruction<'_
 
 /// Decodes a literal string (four bytes per word, NUL-terminated). Also returns the words after it.
 pub fn string(words: &[u32]) -> (String, &[u32]) {
-    let mut bytes = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        for byte in word.to_le_bytes() {
-            if byte == 0 {
-                return (text(&bytes), &words[index + 1..]);
-            }
-            bytes.push(byte);
-        }
-    }
-    (text(&bytes), &[])
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let ends = |word: &u32| word.to_le_bytes().contains(&0);
+    let end = words
+        .iter()
+        .position(ends)
+        .map_or(words.len(), |last| last + 1);
+    let (text, rest) = words.split_at(end);
+    let bytes = text.iter().flat_map(|word| word.to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    (String::from_utf8_lossy(&bytes).into_owned(), rest)
 }
 
 /// Appends an instruction. The caller must ensure that it is at most 65,535 words long.
@@ -190,6 +188,14 @@ pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     out.push(count << 16 | u32::from(opcode));
     out.extend(operands.iter().copied().flatten());
+}
+
+/// Returns the operands of `OpEntryPoint` with only the interface variables that `is_kept` accepts.
+pub(crate) fn entry_point(operands: &[u32], is_kept: impl Fn(&u32) -> bool) -> Vec<u32> {
+    let interface = string(operands.get(2..).unwrap_or_default()).1;
+    let (head, _) = operands.split_at(operands.len() - interface.len());
+    let kept: Vec<u32> = interface.iter().copied().filter(is_kept).collect();
+    [head, &kept].concat()
 }
 
 /// Encodes a literal string: four bytes per word, NUL-terminated.

@@ -3,13 +3,10 @@
 
 mod v2;
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use crate::content::Container;
 use crate::model::{Image, Syclbin};
 use crate::offload::{Entry, ImageKind, OffloadKind, binary};
+use crate::prelude::*;
 use crate::property::Inexpressible;
 use crate::raw::v1;
 
@@ -79,21 +76,24 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
     };
     let mut entries = Vec::from([entry]);
     entries.extend(file.foreign.iter().cloned());
-    let version = if container == Container::OffloadBinary1 {
-        1
-    } else {
-        2
-    };
-    binary::write(version, &entries)
+    binary::write(
+        if container == Container::OffloadBinary1 {
+            1
+        } else {
+            2
+        },
+        &entries,
+    )
 }
 
 /// Writes version 1, which consists of headers, a metadata table and a binary table.
 fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
-    let images = |native| {
-        let all = file.modules.iter().enumerate();
-        all.flat_map(|(index, module)| module.images.iter().map(move |image| (index, image)))
-            .filter(move |(_, image): &(usize, &Image<'_>)| image.native == native)
-    };
+    let modules = || file.modules.iter().enumerate();
+    let images =
+        modules().flat_map(|(index, module)| module.images.iter().map(move |image| (index, image)));
+    let mut images: Vec<(usize, &Image<'_>)> = images.collect();
+    images.sort_by_key(|(_, image)| image.native);
+    let ir = images.partition_point(|(_, image)| !image.native);
 
     // The order of the metadata matches the reference writers: global, modules, IR, native.
     let mut metadata = String::new();
@@ -103,18 +103,14 @@ fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
         (offset, text.len() as u64)
     };
     let global = add(text(&file.global, || "file".into())?);
-    let module_metadata = file
-        .modules
-        .iter()
-        .enumerate()
-        .map(|(index, module)| {
-            let record = || format!("abstract module {index}");
-            Ok(add(text(&module.metadata, record)?))
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
+    let mut module_metadata = Vec::new();
+    for (index, module) in modules() {
+        let record = || format!("abstract module {index}");
+        module_metadata.push(add(text(&module.metadata, record)?));
+    }
     let mut binary_size = 0;
     let mut image_headers = Vec::new();
-    for (index, image) in images(false).chain(images(true)) {
+    for (index, image) in &images {
         let record = || format!("an image of abstract module {index}");
         let (metadata_offset, metadata_size) = add(text(&image.metadata, record)?);
         image_headers.push(v1::ImageHeader {
@@ -132,8 +128,8 @@ fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
         version: v1::VERSION,
         padding: 0,
         abstract_module_count: count(file.modules.len(), "abstract modules")?,
-        ir_module_count: count(images(false).count(), "IR modules")?,
-        native_device_code_image_count: count(images(true).count(), "native images")?,
+        ir_module_count: count(ir, "IR modules")?,
+        native_device_code_image_count: count(images.len() - ir, "native images")?,
         metadata_byte_table_size: metadata.len() as u64,
         binary_byte_table_size: binary_size,
         global_metadata_offset: global.0,
@@ -163,7 +159,7 @@ fn version_1(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
     }
     out.extend_from_slice(metadata.as_bytes());
     out.resize(out.len().next_multiple_of(8), 0);
-    for (_, image) in images(false).chain(images(true)) {
+    for (_, image) in images {
         out.extend_from_slice(&image.bytes);
     }
     Ok(out)

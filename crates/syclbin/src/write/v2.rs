@@ -2,14 +2,10 @@
 //! Writes version 2: an entry for the global metadata, and then, for each module, an entry for its metadata and one for
 //! each of its images.
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{Error, text};
 use crate::model::{Image, ImageKind, Syclbin};
 use crate::offload::{self, Entry, OffloadKind, Strings};
+use crate::prelude::*;
 use crate::raw::v2::{VERSION, key, role};
 
 pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
@@ -17,18 +13,13 @@ pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
     check_strings("file", &[], &file.strings)?;
     let mut entries = Vec::from([entry(role::GLOBAL_METADATA, &[], &file.strings, global)]);
     for (index, module) in file.modules.iter().enumerate() {
-        let number = (key::AM_INDEX, index.to_string());
+        let number = [(key::AM_INDEX, index.to_string())];
         let record = format!("abstract module {index}");
-        check_strings(&record, core::slice::from_ref(&number), &module.strings)?;
+        check_strings(&record, &number, &module.strings)?;
         let metadata = text(&module.metadata, || record)?;
-        entries.push(entry(
-            role::AM_METADATA,
-            core::slice::from_ref(&number),
-            &module.strings,
-            metadata,
-        ));
+        entries.push(entry(role::AM_METADATA, &number, &module.strings, metadata));
         for image in &module.images {
-            entries.push(image_entry(image, &number)?);
+            entries.push(image_entry(image, index)?);
         }
     }
     for (index, entry) in file.foreign.iter().enumerate() {
@@ -38,11 +29,11 @@ pub(super) fn write(file: &Syclbin<'_>) -> Result<Vec<u8>, Error> {
     offload::write(&entries)
 }
 
-fn image_entry<'f>(image: &Image<'f>, number: &(&'static str, String)) -> Result<Entry<'f>, Error> {
-    let record = || format!("an image of abstract module {}", number.1);
+fn image_entry<'f>(image: &Image<'f>, module: usize) -> Result<Entry<'f>, Error> {
+    let record = || format!("an image of abstract module {module}");
     let metadata = text(&image.metadata, record)?;
     // Except for the module index, these strings repeat metadata, for tools that only support OffloadBinary.
-    let mut own = Vec::from([number.clone()]);
+    let mut own = Vec::from([(key::AM_INDEX, module.to_string())]);
     let role = match image.kind() {
         ImageKind::Ir { ty, target } => {
             own.push((key::IR_TYPE, ty.number().to_string()));

@@ -13,13 +13,8 @@ mod module;
 pub(crate) mod scan;
 mod setup;
 
-use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::{UnsupportedModule, without_debug_info};
+use crate::prelude::*;
 use crate::spirv::words;
 use scan::Scan;
 
@@ -145,34 +140,30 @@ pub fn lift(
     modules: &[&[u8]],
     globals: &[Global<'_>],
 ) -> Result<Option<Lifted>, UnsupportedModule> {
-    let words: Vec<Vec<u32>> = modules
+    let words = modules
         .iter()
-        .map(|module| without_debug_info(words::words(module)?))
-        .collect::<Result<_, _>>()?;
-    let mut scans = Vec::new();
-    for (module, words) in modules.iter().zip(&words) {
-        scans.push(Scan::new(module, words)?);
-    }
+        .map(|module| without_debug_info(words::words(module)?));
+    let words = words.collect::<Result<Vec<_>, _>>()?;
+    let scans = modules.iter().zip(&words);
+    let scans = scans.map(|(module, words)| Scan::new(module, words));
+    let mut scans = scans.collect::<Result<Vec<_>, _>>()?;
     if scans.iter().all(|scan| scan.variables.is_empty()) {
         return Ok(None);
     }
     let layout = place(&mut scans, globals)?;
     let exported: BTreeSet<String> = scans.iter().flat_map(Scan::exported).collect();
-    let mut lifted = Vec::new();
+    let mut modules = Vec::new();
     for (number, scan) in (0..).zip(&scans) {
         let setup = layout.setup_kernel(number);
         let words = module::lifted(scan, &layout, &exported, &setup)?;
-        lifted.push(words::bytes(words));
+        modules.push(words::bytes(words));
     }
-    let modules: Vec<Vec<u8>> = lifted;
     // Some damage to the input becomes apparent only here. Unreadable output must reach neither a driver nor a saved
     // file.
     let readable = |module: &Vec<u8>| crate::spirv::module::Module::parse(module).is_ok();
     if !modules.iter().all(readable) || Layout::of_text(&layout.to_text()).as_ref() != Some(&layout)
     {
-        return Err(UnsupportedModule::Variable(
-            "its variables or their names are damaged",
-        ));
+        return unsupported("its variables or their names are damaged");
     }
     Ok(Some(Lifted { modules, layout }))
 }
@@ -187,22 +178,17 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unsup
     for scan in &mut *scans {
         for variable in scan.variables.values_mut().filter(|known| !known.imported) {
             let Some(bytes) = variable.bytes else {
-                return Err(UnsupportedModule::Variable(
-                    "a program-scope variable has an unknown size",
-                ));
+                return unsupported("a program-scope variable has an unknown size");
             };
             let shared = variable.link.as_ref().and_then(|link| by_link.get(link));
-            let offset = match shared {
-                Some(offset) => *offset,
-                None => {
-                    let offset = layout.size;
-                    let end = offset.checked_add(bytes);
-                    let end = end.and_then(|end| end.checked_next_multiple_of(SLOT_ALIGN));
-                    layout.size =
-                        end.ok_or(UnsupportedModule::Variable("its variables are too large"))?;
-                    offset
-                }
-            };
+            let offset = shared.copied().unwrap_or(layout.size);
+            if shared.is_none() {
+                let end = offset.checked_add(bytes);
+                let Some(end) = end.and_then(|end| end.checked_next_multiple_of(SLOT_ALIGN)) else {
+                    return unsupported("its variables are too large");
+                };
+                layout.size = end;
+            }
             variable.offset = Some(offset);
             if let Some(link) = &variable.link {
                 by_link.entry(link.clone()).or_insert(offset);
@@ -213,26 +199,27 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unsup
             }
         }
     }
-    for variable in scans
-        .iter_mut()
-        .flat_map(|scan| scan.variables.values_mut())
-    {
-        if variable.offset.is_none() {
-            let link = variable.link.as_ref();
-            variable.offset = link.and_then(|link| by_link.get(link)).copied();
-        }
-        if variable.offset.is_none() {
-            return Err(UnsupportedModule::Variable(
-                "it imports a variable that no module defines",
-            ));
-        }
+    let mut variables = { scans.iter_mut() }.flat_map(|scan| scan.variables.values_mut());
+    let is_placed = variables.all(|variable| {
+        let link = variable.link.as_ref();
+        let shared = || link.and_then(|link| by_link.get(link)).copied();
+        variable.offset = variable.offset.or_else(shared);
+        variable.offset.is_some()
+    });
+    if !is_placed {
+        return unsupported("it imports a variable that no module defines");
     }
-    let pointers: BTreeSet<&str> = globals
-        .iter()
-        .filter(|global| !global.holds_value)
-        .map(|global| global.id)
-        .filter(|id| layout.slots.get(*id).is_some_and(|slot| slot.bytes >= 8))
+    let pointers = globals.iter().filter(|global| !global.holds_value);
+    let pointers: BTreeSet<&str> = pointers.map(|global| global.id).collect();
+    let has_slot = |id: &&str| layout.slots.get(*id).is_some_and(|slot| slot.bytes >= 8);
+    layout.buffers = pointers
+        .into_iter()
+        .filter(has_slot)
+        .map(str::to_owned)
         .collect();
-    layout.buffers = pointers.into_iter().map(str::to_owned).collect();
     Ok(layout)
+}
+
+const fn unsupported<T>(reason: &'static str) -> Result<T, UnsupportedModule> {
+    Err(UnsupportedModule::Variable(reason))
 }

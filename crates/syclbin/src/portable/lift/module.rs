@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes a lifted module, whose functions take the hidden arguments and access variables in the arena.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::super::UnsupportedModule;
-use super::scan::DirectLoads;
-use super::scan::is_host_metadata;
-use super::scan::{Scan, functions};
-use super::{Layout, Slot};
+use super::scan::{DirectLoads, Scan, functions, is_host_metadata};
+use super::{Layout, unsupported};
+use crate::prelude::*;
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
-use crate::spirv::words::{Instruction, op, put, string};
+use crate::spirv::words::{CAPABILITY_INT8, CAPABILITY_INT64, Instruction, entry_point, op, put};
 use crate::spirv::{edit, grammar};
 
-const CAPABILITY_INT64: u32 = 11;
-const CAPABILITY_INT8: u32 = 39;
-
-/// Memory operands: aligned to 8 bytes.
-const ALIGNED_TO_8: [u32; 2] = [2, 8];
+/// The memory operand for an alignment, which follows in bytes.
+const ALIGNED: u32 = 2;
 
 /// Rewrites a module. `exported` lists the symbols that the program's modules export to each other. `setup` is the
 /// name of the kernel that sets initial values.
@@ -29,11 +21,9 @@ pub(super) fn lifted(
     setup: &str,
 ) -> Result<Vec<u32>, UnsupportedModule> {
     let header = scan.header.first_chunk().copied().unwrap_or_default();
-    let kept = scan
-        .declarations
-        .iter()
-        .filter_map(|i| without_variables(i, scan));
-    let mut declarations = edit::Module::new(header, kept.collect());
+    let kept = scan.declarations.iter();
+    let kept = kept.filter_map(|i| without_variables(i, scan)).collect();
+    let mut declarations = edit::Module::new(header, kept);
     let is_declared = |capability: u32| {
         let mut declared = scan.declarations.iter();
         declared.any(|i| i.opcode == op::CAPABILITY && i.operands == [capability])
@@ -78,17 +68,10 @@ fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<e
         | op::SPEC_CONSTANT_COMPOSITE => is_lifted(1),
         _ => false,
     };
-    let mut operands = operands.to_vec();
-    if opcode == op::ENTRY_POINT {
-        let interface = string(operands.get(2..).unwrap_or_default()).1;
-        let kept: Vec<u32> = interface
-            .iter()
-            .copied()
-            .filter(|id| !scan.is_lifted(*id))
-            .collect();
-        operands.truncate(operands.len() - interface.len());
-        operands.extend(kept);
-    }
+    let operands = match opcode {
+        op::ENTRY_POINT => entry_point(operands, |id| !scan.is_lifted(*id)),
+        _ => operands.to_vec(),
+    };
     (!is_removed).then_some(edit::Instruction { opcode, operands })
 }
 
@@ -97,16 +80,12 @@ fn functions_with_hidden_arguments(scan: &Scan<'_>, exported: &BTreeSet<String>)
     let with_hidden_arguments = |function: &[Instruction<'_>]| {
         let id = *function.first()?.operands.get(1)?;
         let has_body = function.iter().any(|i| i.opcode == op::LABEL);
-        let is_of_program = || {
-            scan.links
-                .get(&id)
-                .is_some_and(|(name, _)| exported.contains(name))
-        };
-        (has_body || is_of_program()).then_some(id)
+        let link = scan.links.get(&id);
+        let is_of_program = link.is_some_and(|(name, _)| exported.contains(name));
+        (has_body || is_of_program).then_some(id)
     };
-    functions(&scan.functions)
-        .filter_map(with_hidden_arguments)
-        .collect()
+    let functions = functions(&scan.functions);
+    functions.filter_map(with_hidden_arguments).collect()
 }
 
 pub(super) struct Lifting<'m, 'w> {
@@ -140,7 +119,7 @@ impl Lifting<'_, '_> {
         };
         if !self.with_hidden_arguments.contains(id) {
             for instruction in function {
-                put(&mut self.out, instruction.opcode, &[instruction.operands]);
+                self.emit(instruction.opcode, instruction.operands);
             }
             return Ok(());
         }
@@ -164,22 +143,19 @@ impl Lifting<'_, '_> {
             in_entry |= opcode == op::LABEL;
             match (opcode, operands) {
                 (op::FUNCTION, [result, id, control, ty]) => {
-                    let ty = self.function_type(*ty)?;
-                    put(&mut self.out, opcode, &[&[*result, *id, *control, ty]]);
+                    let signature = self.scan.function_types.get(ty).copied();
+                    let ty = self.function_type(signature.unwrap_or_default())?;
+                    self.emit(opcode, &[*result, *id, *control, ty]);
                 }
-                (op::LOAD, [ty, id, place, ..]) if direct.buffers.contains_key(place) => {
-                    let argument = direct.buffers.get(place).copied().unwrap_or_default();
-                    let buffer = frame
-                        .arguments
-                        .get(argument + 1)
-                        .copied()
-                        .unwrap_or_default();
-                    let opcode = if *ty == self.pointer {
+                (op::LOAD, [ty, id, place, ..]) if let Some(buffer) = direct.buffers.get(place) => {
+                    let buffer = frame.arguments[buffer + 1];
+                    let is_plain = *ty == self.pointer;
+                    let opcode = if is_plain {
                         op::COPY_OBJECT
                     } else {
                         op::BITCAST
                     };
-                    put(&mut self.out, opcode, &[&[*ty, *id, buffer]]);
+                    self.emit(opcode, &[*ty, *id, buffer]);
                 }
                 _ => self.instruction(instruction, &frame),
             }
@@ -189,26 +165,23 @@ impl Lifting<'_, '_> {
 
     pub(super) fn frame(&mut self) -> Result<Frame, UnsupportedModule> {
         let arguments = (0..self.layout.arguments()).map(|_| self.declarations.new_id());
-        Ok(Frame {
-            arguments: arguments.collect::<Result<_, _>>()?,
-            local: BTreeMap::new(),
-        })
+        let (arguments, local) = (arguments.collect::<Result<_, _>>()?, BTreeMap::new());
+        Ok(Frame { arguments, local })
     }
 
     pub(super) fn put_arguments(&mut self, frame: &Frame) {
         for argument in &frame.arguments {
-            put(
-                &mut self.out,
-                op::FUNCTION_PARAMETER,
-                &[&[self.pointer, *argument]],
-            );
+            self.emit(op::FUNCTION_PARAMETER, &[self.pointer, *argument]);
         }
     }
 
-    /// Returns the function type `ty` with the hidden arguments appended.
-    fn function_type(&mut self, ty: u32) -> Result<u32, UnsupportedModule> {
-        let known = self.scan.function_types.get(&ty).copied();
-        let mut operands = known.unwrap_or_default().to_vec();
+    pub(super) fn emit(&mut self, opcode: u16, operands: &[u32]) {
+        put(&mut self.out, opcode, &[operands]);
+    }
+
+    /// Returns the function type with this result and these parameters, followed by the hidden arguments.
+    pub(super) fn function_type(&mut self, signature: &[u32]) -> Result<u32, UnsupportedModule> {
+        let mut operands = signature.to_vec();
         operands.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
         Ok(self.declarations.declare(op::TYPE_FUNCTION, &operands)?)
     }
@@ -232,9 +205,7 @@ impl Lifting<'_, '_> {
                     used.extend(ids.filter(is_lifted).copied());
                 }
                 Err(_) if operands.iter().any(|id| is_lifted(&id)) => {
-                    return Err(UnsupportedModule::Variable(
-                        "an unknown instruction may use a variable",
-                    ));
+                    return unsupported("an unknown instruction may use a variable");
                 }
                 Err(_) => {}
             }
@@ -251,18 +222,15 @@ impl Lifting<'_, '_> {
 
     /// Stores the address of each buffer in the slot of the variable that owns the buffer.
     fn point_slots(&mut self, frame: &Frame) -> Result<(), UnsupportedModule> {
-        let slots = self.layout.buffers.iter();
-        let slots: Vec<Option<&Slot>> = slots.map(|id| self.layout.slots.get(id)).collect();
-        for (slot, buffer) in slots.into_iter().zip(frame.arguments.iter().skip(1)) {
-            let Some(slot) = slot else { continue };
+        let layout = self.layout;
+        for (id, buffer) in layout.buffers.iter().zip(&frame.arguments[1..]) {
+            let Some(slot) = layout.slots.get(id) else {
+                continue;
+            };
             let ty = [STORAGE_CROSS_WORKGROUP, self.pointer];
             let ty = self.declarations.declare(op::TYPE_POINTER, &ty)?;
             let place = self.address(ty, slot.offset, frame)?;
-            put(
-                &mut self.out,
-                op::STORE,
-                &[&[place, *buffer], &ALIGNED_TO_8],
-            );
+            self.emit(op::STORE, &[place, *buffer, ALIGNED, 8]);
         }
         Ok(())
     }
@@ -278,12 +246,12 @@ impl Lifting<'_, '_> {
         let offset = self.number(offset)?;
         let place = self.declarations.new_id()?;
         let operands = [self.pointer, place, arena, offset];
-        put(&mut self.out, op::IN_BOUNDS_PTR_ACCESS_CHAIN, &[&operands]);
+        self.emit(op::IN_BOUNDS_PTR_ACCESS_CHAIN, &operands);
         if ty == self.pointer {
             return Ok(place);
         }
         let cast = self.declarations.new_id()?;
-        put(&mut self.out, op::BITCAST, &[&[ty, cast, place]]);
+        self.emit(op::BITCAST, &[ty, cast, place]);
         Ok(cast)
     }
 
@@ -294,20 +262,16 @@ impl Lifting<'_, '_> {
         frame: &mut Frame,
     ) -> Result<(), UnsupportedModule> {
         let scan = self.scan;
-        for id in used {
-            if let Some(variable) = scan.variables.get(id) {
-                let offset = variable.offset.unwrap_or_default();
-                let local = self.address(variable.ty, offset, frame)?;
-                frame.local.insert(*id, local);
-            }
+        for (id, variable) in scan.variables.iter().filter(|(id, _)| used.contains(id)) {
+            let offset = variable.offset.unwrap_or_default();
+            let local = self.address(variable.ty, offset, frame)?;
+            frame.local.insert(*id, local);
         }
         for dependent in &scan.dependents {
-            let [ty, id, parts @ ..] = dependent.operands else {
-                continue;
+            let (ty, id, parts) = match dependent.operands {
+                [ty, id, parts @ ..] if used.contains(id) => (ty, id, parts),
+                _ => continue,
             };
-            if !used.contains(id) {
-                continue;
-            }
             let (opcode, parts) = match (dependent.opcode, parts) {
                 (op::SPEC_CONSTANT_OP, [opcode, parts @ ..]) => {
                     let opcode = u16::try_from(*opcode).ok().filter(|opcode| {
@@ -334,13 +298,11 @@ impl Lifting<'_, '_> {
         for at in ids.map(|ids| ids.uses).unwrap_or_default() {
             operands[at] = frame.map(operands[at]);
         }
-        if instruction.opcode == op::FUNCTION_CALL
-            && operands
-                .get(2)
-                .is_some_and(|callee| self.with_hidden_arguments.contains(callee))
+        if let (op::FUNCTION_CALL, [_, _, callee, ..]) = (instruction.opcode, &operands[..])
+            && self.with_hidden_arguments.contains(callee)
         {
             operands.extend(&frame.arguments);
         }
-        put(&mut self.out, instruction.opcode, &[&operands]);
+        self.emit(instruction.opcode, &operands);
     }
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Collects everything in a module that determines how its variables are lifted.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::super::{UnsupportedModule, Version, collect};
-use super::Layout;
+use super::{Layout, unsupported};
+use crate::prelude::*;
 use crate::spirv::grammar;
-use crate::spirv::module::parse::{DECORATIONS_HOST_ACCESS, LINKAGE_LINK_ONCE};
+use crate::spirv::module::parse::DECORATIONS_HOST_ACCESS;
 use crate::spirv::module::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::spirv::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
+    DECORATION_LINKAGE_ATTRIBUTES, Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE,
+    op, string,
 };
 
 /// Capabilities for indirect calls (device enqueue and function pointers), whose callees are unknown.
@@ -31,6 +29,7 @@ pub(super) struct Variable {
     pub(super) offset: Option<u64>,
 }
 
+#[derive(Default)]
 pub(super) struct Scan<'w> {
     pub(super) version: Version,
     pub(super) header: &'w [u32],
@@ -48,6 +47,8 @@ pub(super) struct Scan<'w> {
     pub(super) entry_points: BTreeSet<u32>,
     /// The linkage name and linkage type of each function and variable, by id.
     pub(super) links: BTreeMap<u32, (String, u32)>,
+    /// The names in host-access decorations, by variable.
+    hosts: BTreeMap<u32, String>,
 }
 
 impl<'w> Scan<'w> {
@@ -61,22 +62,10 @@ impl<'w> Scan<'w> {
             header: words,
             declarations,
             functions,
-            variables: BTreeMap::new(),
-            dependents: Vec::new(),
-            dependent_ids: BTreeSet::new(),
-            zeros: BTreeSet::new(),
-            function_types: BTreeMap::new(),
-            entry_points: BTreeSet::new(),
-            links: BTreeMap::new(),
+            ..Self::default()
         };
-        let mut hosts = BTreeMap::new();
         for instruction in scan.declarations.clone() {
-            scan.declaration(&parsed, &instruction, &mut hosts)?;
-        }
-        for (id, name) in hosts {
-            if let Some(variable) = scan.variables.get_mut(&id) {
-                variable.host = Some(name);
-            }
+            scan.declaration(&parsed, &instruction)?;
         }
         Ok(scan)
     }
@@ -85,20 +74,16 @@ impl<'w> Scan<'w> {
         &mut self,
         parsed: &Module,
         instruction: &Instruction<'w>,
-        hosts: &mut BTreeMap<u32, String>,
     ) -> Result<(), UnsupportedModule> {
         match (instruction.opcode, instruction.operands) {
             (op::CAPABILITY, [capability]) if INDIRECT_CALLS.contains(capability) => {
-                return Err(UnsupportedModule::Variable(
-                    "it contains indirect calls, such as calls through function pointers",
-                ));
+                let reason = "it contains indirect calls, such as calls through function pointers";
+                return unsupported(reason);
             }
             (op::TYPE_FUNCTION, [id, signature @ ..]) => {
                 self.function_types.insert(*id, signature);
             }
-            (op::ENTRY_POINT, [_, function, ..]) => {
-                self.entry_points.insert(*function);
-            }
+            (op::ENTRY_POINT, [_, function, ..]) => _ = self.entry_points.insert(*function),
             (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..]) => {
                 let (name, rest) = string(rest);
                 if let Some(kind) = rest.first() {
@@ -108,44 +93,27 @@ impl<'w> Scan<'w> {
             (op::DECORATE, [target, decoration, _, name @ ..])
                 if DECORATIONS_HOST_ACCESS.contains(decoration) =>
             {
-                hosts.entry(*target).or_insert_with(|| string(name).0);
+                self.hosts.entry(*target).or_insert_with(|| string(name).0);
+            }
+            (op::VARIABLE, [_, _, _, initializer, ..]) if self.is_lifted(*initializer) => {
+                return unsupported("an initial value is the address of a variable");
             }
             (op::VARIABLE, [ty, id, STORAGE_CROSS_WORKGROUP, initializer @ ..]) => {
-                self.variable(parsed, *ty, *id, initializer.first().copied())?;
-            }
-            (op::VARIABLE, [_, _, _, initializer]) if self.is_lifted(*initializer) => {
-                return Err(UnsupportedModule::Variable(
-                    "an initial value is the address of a variable",
-                ));
+                let initializer = initializer.first().filter(|id| !self.zeros.contains(id));
+                let link = self.links.get(id);
+                let variable = Variable {
+                    ty: *ty,
+                    bytes: parsed.pointee_bytes(*ty),
+                    initializer: initializer.copied(),
+                    link: link.map(|(name, _)| name.clone()),
+                    host: self.hosts.get(id).cloned(),
+                    imported: link.is_some_and(|(_, kind)| *kind == LINKAGE_IMPORT),
+                    offset: None,
+                };
+                self.variables.insert(*id, variable);
             }
             _ => self.constant(instruction),
         }
-        Ok(())
-    }
-
-    fn variable(
-        &mut self,
-        parsed: &Module,
-        ty: u32,
-        id: u32,
-        initializer: Option<u32>,
-    ) -> Result<(), UnsupportedModule> {
-        if initializer.is_some_and(|initializer| self.is_lifted(initializer)) {
-            return Err(UnsupportedModule::Variable(
-                "an initial value is the address of a variable",
-            ));
-        }
-        let link = self.links.get(&id);
-        let variable = Variable {
-            ty,
-            bytes: parsed.pointee_bytes(ty),
-            initializer: initializer.filter(|initializer| !self.zeros.contains(initializer)),
-            link: link.map(|(name, _)| name.clone()),
-            host: None,
-            imported: link.is_some_and(|(_, kind)| *kind == LINKAGE_IMPORT),
-            offset: None,
-        };
-        self.variables.insert(id, variable);
         Ok(())
     }
 
@@ -159,16 +127,14 @@ impl<'w> Scan<'w> {
         let (is_zero, parts) = match (opcode, parts) {
             (op::CONSTANT_NULL | op::UNDEF, _) => (true, &[][..]),
             (op::CONSTANT, value) => (value.iter().all(|word| *word == 0), &[][..]),
-            (op::CONSTANT_COMPOSITE | op::SPEC_CONSTANT_COMPOSITE, parts) => {
-                (all_zero(parts), parts)
-            }
+            (op::CONSTANT_COMPOSITE | op::SPEC_CONSTANT_COMPOSITE, _) => (all_zero(parts), parts),
             (op::SPEC_CONSTANT_OP, [cast, parts @ ..]) => {
                 let casts = [
                     op::PTR_CAST_TO_GENERIC,
                     op::GENERIC_CAST_TO_PTR,
                     op::BITCAST,
                 ];
-                let is_cast = casts.iter().any(|known| u32::from(*known) == *cast);
+                let is_cast = casts.map(u32::from).contains(cast);
                 (is_cast && all_zero(parts), parts)
             }
             _ => return,
@@ -189,12 +155,9 @@ impl<'w> Scan<'w> {
 
     /// Returns the names that the module defines for other modules.
     pub(super) fn exported(&self) -> impl Iterator<Item = String> {
-        let defines = |(name, kind): &(String, u32)| {
-            [LINKAGE_EXPORT, LINKAGE_LINK_ONCE]
-                .contains(kind)
-                .then(|| name.clone())
-        };
-        self.links.values().filter_map(defines)
+        let is_export = |kind: &u32| matches!(*kind, LINKAGE_EXPORT | LINKAGE_LINK_ONCE);
+        let links = self.links.values().filter(move |(_, kind)| is_export(kind));
+        links.map(|(name, _)| name.clone())
     }
 }
 
@@ -264,10 +227,9 @@ impl DirectLoads {
                 (op::LOAD, [_, _, of, ..]) if direct.buffers.contains_key(of) => {}
                 (op::FUNCTION_CALL, _) => direct.needs_slots = true,
                 _ => {
-                    let other = |id: &u32| {
+                    direct.needs_slots |= used.any(|id| {
                         direct.buffers.contains_key(id) || scan.dependent_ids.contains(id)
-                    };
-                    direct.needs_slots |= used.any(other);
+                    });
                 }
             }
         }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the kernel that sets the initial values of a module's variables.
 
-use alloc::vec::Vec;
-
 use super::super::UnsupportedModule;
 use super::super::version::V1_4;
 use super::module::{Frame, Lifting};
 use super::scan::Variable;
+use crate::prelude::*;
 use crate::spirv::module::parse::EXECUTION_MODEL_KERNEL;
-use crate::spirv::words::{literal, op, put};
+use crate::spirv::words::{literal, op};
 
 const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 
@@ -18,22 +17,20 @@ impl Lifting<'_, '_> {
     pub(super) fn setup_kernel(&mut self) -> Result<Vec<u32>, UnsupportedModule> {
         let scan = self.scan;
         let void = self.declarations.declare(op::TYPE_VOID, &[])?;
-        let mut ty = [void].to_vec();
-        ty.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
-        let ty = self.declarations.declare(op::TYPE_FUNCTION, &ty)?;
+        let ty = self.function_type(&[void])?;
         let frame = self.frame()?;
         let [kernel, label] = [self.declarations.new_id()?, self.declarations.new_id()?];
-        put(&mut self.out, op::FUNCTION, &[&[void, kernel, 0, ty]]);
+        self.emit(op::FUNCTION, &[void, kernel, 0, ty]);
         self.put_arguments(&frame);
-        put(&mut self.out, op::LABEL, &[&[label]]);
+        self.emit(op::LABEL, &[label]);
         let mut listed = [kernel].to_vec();
         for variable in scan.variables.values() {
             if let Some(initializer) = variable.initializer {
                 listed.push(self.set_initial(variable, initializer, &frame)?);
             }
         }
-        put(&mut self.out, op::RETURN, &[]);
-        put(&mut self.out, op::FUNCTION_END, &[]);
+        self.emit(op::RETURN, &[]);
+        self.emit(op::FUNCTION_END, &[]);
         Ok(listed)
     }
 
@@ -57,11 +54,7 @@ impl Lifting<'_, '_> {
         self.declarations.add(op::VARIABLE, &operands);
         let place = self.address(variable.ty, variable.offset.unwrap_or_default(), frame)?;
         let bytes = self.number(variable.bytes.unwrap_or_default())?;
-        put(
-            &mut self.out,
-            op::COPY_MEMORY_SIZED,
-            &[&[place, value, bytes]],
-        );
+        self.emit(op::COPY_MEMORY_SIZED, &[place, value, bytes]);
         Ok(value)
     }
 
@@ -69,16 +62,9 @@ impl Lifting<'_, '_> {
     pub(super) fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
         let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
         // Since SPIR-V 1.4, the interface also lists constant variables.
-        let constants = if self.scan.version >= V1_4 {
-            constants
-        } else {
-            &[]
-        };
-        [
-            &[EXECUTION_MODEL_KERNEL, *kernel],
-            &*literal(setup),
-            constants,
-        ]
-        .concat()
+        let is_listed = self.scan.version >= V1_4;
+        let constants = if is_listed { constants } else { &[] };
+        let name = literal(setup);
+        [&[EXECUTION_MODEL_KERNEL, *kernel], &*name, constants].concat()
     }
 }

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads kernel declarations, and the types of variables that the host can access, from debug information.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{
     DebugInfo, GLOBAL_VARIABLE, MAX_DEPTH, SOURCE, TEMPLATE_PARAMETER, TYPE_FUNCTION, TYPE_MEMBER,
     TYPE_POINTER, TYPE_QUALIFIER, TYPE_TEMPLATE,
 };
+use crate::prelude::*;
 use crate::signature::cpp_type::{BYTES, CppParameter, CppType, EMPTY, WORK_GROUP_MEMORY};
 use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;
 use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{kernel, mangled};
-use crate::spirv::module::{Extended, Parameter, ParameterType, TypeId, parameter_name};
+use crate::spirv::module::{
+    Extended, Parameter, ParameterType, STORAGE_WORKGROUP, TypeId, parameter_name,
+};
 
-const STORAGE_WORKGROUP: u32 = 4;
 /// The compiler-generated struct in which a functor passes an array.
 pub(super) const WRAPPER: &str = "__wrapper_class";
 /// The compiler-generated argument of functors that take a `kernel_handler`.
@@ -33,17 +30,14 @@ impl<'m> DebugInfo<'m> {
     /// Returns all global variables, with their identifiers. For a device global, the code contains the identifier. For
     /// any other variable, such as a specialization constant, the symbol is the identifier.
     pub(super) fn variables_of_hosts(&self) -> Vec<(String, &'m Extended)> {
-        let hosts = self.module.host_names().map(|(name, id)| (id, name));
+        let hosts = self.module.host_names.iter().map(|(name, id)| (*id, name));
         let hosts = BTreeMap::from_iter(hosts);
         let all = self.instructions.values();
         let variables = all.filter(|e| e.instruction == GLOBAL_VARIABLE);
         let named = variables.filter_map(|e| {
-            let name = match hosts.get(e.operands.get(7)?) {
+            let name = match hosts.get(&e.operand(7)?) {
                 Some(name) => mangled::without_source(name).to_string(),
-                None => match (
-                    self.string(e.operands.get(6))?,
-                    self.string(e.operands.first())?,
-                ) {
+                None => match (self.text(e, 6)?, self.text(e, 0)?) {
                     ("", name) => format!("_Z{}{name}", name.len()),
                     (linkage, _) => linkage.to_string(),
                 },
@@ -55,20 +49,20 @@ impl<'m> DebugInfo<'m> {
 
     /// Returns the value type of a variable that the host can access, or `None` for any other variable.
     pub(super) fn value_type(&mut self, variable: &Extended) -> Option<CppType> {
-        let mut ty = self.instructions.get(variable.operands.get(1)?).copied()?;
+        let mut ty = self.at(variable, 1)?;
         if ty.instruction == TYPE_QUALIFIER {
-            ty = self.instructions.get(ty.operands.first()?).copied()?;
+            ty = self.at(ty, 0)?;
         }
         let (TYPE_TEMPLATE, [class, value, ..]) = (ty.instruction, &ty.operands[..]) else {
             return None;
         };
         let class = self.cpp_type(*class, MAX_DEPTH)?;
-        let parameter = self.instructions.get(value).copied()?;
+        let parameter = self.get(*value)?;
         let of_host = { class.template() }.is_some_and(|(name, _)| OF_VARIABLES.contains(&name));
         if !of_host || parameter.instruction != TEMPLATE_PARAMETER {
             return None;
         }
-        let ty = self.cpp_type(*parameter.operands.get(1)?, MAX_DEPTH)?;
+        let ty = self.cpp_type(parameter.operand(1)?, MAX_DEPTH)?;
         is_supported(&ty).then_some(ty)
     }
 
@@ -79,34 +73,30 @@ impl<'m> DebugInfo<'m> {
         symbol: &str,
         passed: &[Option<Parameter>],
     ) -> Option<Vec<CppParameter>> {
-        let function = mangled::plain_function(symbol)
-            .and_then(|plain| self.functions.get(plain.as_str()).copied())
-            .and_then(|function| self.parameters(function));
-        match function {
-            Some(parameters) => Some(parameters),
-            None => self.functor(*self.functions.get(symbol)?, symbol, passed),
-        }
+        let function = self.plain_function(symbol);
+        let parameters = function.and_then(|function| self.parameters(function));
+        parameters.or_else(|| self.functor(*self.functions.get(symbol)?, symbol, passed))
+    }
+
+    /// Returns the function behind a free-function kernel.
+    fn plain_function(&self, symbol: &str) -> Option<u32> {
+        let plain = mangled::plain_function(symbol)?;
+        self.functions.get(&*plain).copied()
     }
 
     /// Returns the file and line of a kernel. Only the file name is used, because directories are machine-specific.
     pub(super) fn location(&self, symbol: &str) -> Option<String> {
-        let function = self.instructions.get(self.functions.get(symbol)?)?;
-        let source = self.instructions.get(function.operands.get(2)?)?;
-        let path = self.string(
-            source
-                .operands
-                .first()
-                .filter(|_| source.instruction == SOURCE),
-        )?;
-        let line = self.constant(*function.operands.get(3)?)?;
+        let function = self.get(*self.functions.get(symbol)?)?;
+        let source = self.at(function, 2);
+        let path = self.text(source.filter(|e| e.instruction == SOURCE)?, 0)?;
+        let line = self.constant(function.operand(3)?)?;
         let file = path.rsplit(['/', '\\']).next();
         let file = file.filter(|file| !file.is_empty() && !file.contains(char::is_control))?;
         Some(format!("{file}:{line}"))
     }
 
     fn parameter_types(&self, function: u32) -> Option<&'m [u32]> {
-        let function = self.instructions.get(&function)?;
-        let ty = self.instructions.get(function.operands.get(1)?)?;
+        let ty = self.at(self.get(function)?, 1)?;
         match (ty.instruction, ty.operands.get(2..)) {
             (TYPE_FUNCTION, Some(types)) => Some(types),
             _ => None,
@@ -120,17 +110,15 @@ impl<'m> DebugInfo<'m> {
             let [name, _, _, _, _, _, _, number] = variable.operands[..] else {
                 continue; // not a parameter, because it has no argument number
             };
-            if let Some(name) = self.string(Some(&name)) {
+            if let Some(name) = self.module.strings.get(&name) {
                 names.insert(number, parameter_name(name));
             }
         }
         // The specification requires the id of a constant here, but the reference compiler writes the number
         // itself. A number above the parameter count must be an id.
         if names.keys().any(|number| *number as usize > count) {
-            names = names
-                .into_iter()
-                .filter_map(|(id, name)| Some((self.constant(id)?, name)))
-                .collect();
+            let numbered = |(id, name)| Some((self.constant(id)?, name));
+            names = names.into_iter().filter_map(numbered).collect();
         }
         names
     }
@@ -138,82 +126,65 @@ impl<'m> DebugInfo<'m> {
     fn parameters(&mut self, function: u32) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let mut names = self.parameter_names(function, types.len());
-        (1..)
-            .zip(types)
-            .map(|(number, ty)| {
-                Some(CppParameter {
-                    ty: self.cpp_type(*ty, MAX_DEPTH)?,
-                    name: names.remove(&number).unwrap_or_default(),
-                })
-            })
-            .collect()
+        let parameters = (1..).zip(types).map(|(number, ty)| {
+            let ty = self.cpp_type(*ty, MAX_DEPTH)?;
+            let name = names.remove(&number).unwrap_or_default();
+            Some(CppParameter { ty, name })
+        });
+        parameters.collect()
     }
 
     /// Returns the number of dimensions of a kernel's range, or 0 for a single task. For a class or lambda, the
     /// parameters of the call operator determine the number. For a function, a property determines it, or else the
     /// work-item or work-group class that the function uses.
     pub(super) fn dimensions(&mut self, symbol: &str) -> Option<u8> {
-        let plain = mangled::plain_function(symbol);
-        if let Some(function) = plain.and_then(|name| self.functions.get(&*name).copied()) {
+        if let Some(function) = self.plain_function(symbol) {
             return self.property(function).or_else(|| self.used(function));
         }
         let operator = self.call_operator(*self.functions.get(symbol)?)?;
-        let mut parameters = Vec::new();
-        for ty in self.parameter_types(operator)?.get(1..)? {
-            parameters.push(self.cpp_type(*ty, MAX_DEPTH)?);
-        }
-        kernel::dimensions_of_parameters(&parameters)
+        let types = self.parameter_types(operator)?.get(1..)?.iter();
+        let types = types.map(|ty| self.cpp_type(*ty, MAX_DEPTH));
+        kernel::dimensions_of_parameters(&types.collect::<Option<Vec<_>>>()?)
     }
 
     /// Returns the number of dimensions that a function's property specifies. The build records the property as an
     /// annotation.
     fn property(&self, function: u32) -> Option<u8> {
         let annotations = self.module.annotations.get(self.code.get(&function)?)?;
-        annotations
-            .iter()
-            .find_map(|text| kernel::dimensions_of_property(text))
+        let mut texts = annotations.iter();
+        texts.find_map(|text| kernel::dimensions_of_property(text))
     }
 
     /// Returns the number of dimensions of the work-item or work-group class that a function uses.
     fn used(&self, function: u32) -> Option<u8> {
-        self.uses.get(&function)?.iter().find_map(|other| {
-            let linkage = self.instructions.get(other)?.operands.get(6);
-            kernel::dimensions_of_member(self.string(linkage)?)
-        })
+        let mut uses = self.uses.get(&function)?.iter();
+        uses.find_map(|other| kernel::dimensions_of_member(self.text(self.get(*other)?, 6)?))
     }
 
     /// Returns the call operator of a class or lambda kernel: the first `operator()` that the kernel uses.
     fn call_operator(&self, kernel: u32) -> Option<u32> {
-        let uses = self.uses.get(&kernel)?;
         let is_operator = |function: &&u32| {
-            let e = self.instructions.get(function);
-            let name = e.and_then(|e| self.string(e.operands.first()));
+            let name = self.get(**function).and_then(|e| self.text(e, 0));
             name.is_some_and(|name| name.starts_with("operator()"))
         };
-        uses.iter().find(is_operator).copied()
+        self.uses.get(&kernel)?.iter().find(is_operator).copied()
     }
 
     /// Returns the members of a class or lambda kernel, by name.
     fn members(&self, kernel: u32) -> BTreeMap<&'m str, u32> {
         let this = self.call_operator(kernel).and_then(|operator| {
-            let mut ty = *self.parameter_types(operator)?.first()?;
-            loop {
-                let e = self.instructions.get(&ty)?;
+            let mut e = self.get(*self.parameter_types(operator)?.first()?)?;
+            for _ in 0..MAX_DEPTH {
                 match e.instruction {
-                    TYPE_POINTER | TYPE_QUALIFIER => ty = *e.operands.first()?,
-                    _ => return Some(*e),
+                    TYPE_POINTER | TYPE_QUALIFIER => e = self.at(e, 0)?,
+                    _ => return Some(e),
                 }
             }
+            None
         });
-        let members = this
-            .into_iter()
-            .flat_map(|this| this.operands.iter().skip(9));
-        let members = members.filter_map(|id| self.instructions.get(id));
+        let members = this.into_iter().flat_map(|this| self.parts(this));
         let members = members.filter(|member| member.instruction == TYPE_MEMBER);
-        let named = members.filter_map(|member| {
-            let name = self.string(member.operands.first())?;
-            Some((name, *member.operands.get(1)?))
-        });
+        let named = members.filter_map(|e| Some((self.text(e, 0)?, e.operand(1)?)));
         named.collect()
     }
 
@@ -227,7 +198,7 @@ impl<'m> DebugInfo<'m> {
     ) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
-        let lowered = self.lowered(function, types, &members)?;
+        let lowered = self.lowered(function, types, &members);
         let is_lambda = mangled::parse(symbol).is_some_and(|name| !name.lambdas.is_empty());
         if passed.len() != lowered.len() {
             return None;
@@ -243,6 +214,8 @@ impl<'m> DebugInfo<'m> {
                 _ => None,
             };
             let is_wrapper = parameter.ty.is(WRAPPER);
+            let member = members.get(&*name);
+            let member = member.and_then(|ty| self.cpp_type(*ty, MAX_DEPTH));
             let code = passed[at].as_ref().map(|passed| passed.ty);
             let ty = match (code, pointee, group) {
                 // A stream consists of three accessors and a number.
@@ -258,11 +231,7 @@ impl<'m> DebugInfo<'m> {
                         written,
                     }),
                     ..,
-                ) => {
-                    let member = members.get(&*name);
-                    let ty = member.and_then(|ty| self.cpp_type(*ty, MAX_DEPTH));
-                    ty.unwrap_or_else(|| CppType::image(None, dimensions, access(!written)))
-                }
+                ) => member.unwrap_or_else(|| CppType::image(None, dimensions, access(!written))),
                 (_, Some(pointee), [_, range, memory, id])
                     if of_accessor
                         && memory.ty == range.ty
@@ -271,8 +240,6 @@ impl<'m> DebugInfo<'m> {
                 {
                     let is_local = self.is_local(types[at]);
                     at += OF_ACCESSOR - 1;
-                    let member = members.get(&*name);
-                    let member = member.and_then(|ty| self.cpp_type(*ty, MAX_DEPTH));
                     let dimensions = match member.as_ref().and_then(CppType::template) {
                         // A zero-dimensional accessor has a one-dimensional range.
                         Some((_, [_, none])) if none.is("0") => none,
@@ -316,30 +283,25 @@ impl<'m> DebugInfo<'m> {
         function: u32,
         types: &[u32],
         members: &BTreeMap<&str, u32>,
-    ) -> Option<Vec<CppParameter>> {
+    ) -> Vec<CppParameter> {
         let mut names = self.parameter_names(function, types.len());
-        let mut all = Vec::new();
-        for (number, ty) in (1..).zip(types) {
+        let all = (1..).zip(types).map(|(number, ty)| {
             let name = names.remove(&number).unwrap_or_default();
             let own = self.cpp_type(*ty, MAX_DEPTH);
-            let mut ty = own.unwrap_or_else(|| CppType::named(WRAPPER));
+            let own = own.unwrap_or_else(|| CppType::named(WRAPPER));
             let member = members.get(&*name);
-            if let Some(member) = member.and_then(|member| self.cpp_type(*member, MAX_DEPTH))
-                && (ty.is(WRAPPER) || member.is(STREAM))
-            {
-                ty = member;
-            }
-            all.push(CppParameter { ty, name });
-        }
-        Some(all)
+            let member = member.and_then(|member| self.cpp_type(*member, MAX_DEPTH));
+            let member = member.filter(|member| own.is(WRAPPER) || member.is(STREAM));
+            let ty = member.unwrap_or(own);
+            CppParameter { ty, name }
+        });
+        all.collect()
     }
 
     fn is_local(&self, ty: u32) -> bool {
-        let pointer = self.instructions.get(&ty);
-        pointer.is_some_and(|e| {
-            let storage = e.operands.get(1).and_then(|id| self.constant(*id));
-            e.instruction == TYPE_POINTER && storage == Some(STORAGE_WORKGROUP)
-        })
+        let pointer = self.get(ty).filter(|e| e.instruction == TYPE_POINTER);
+        let storage = pointer.and_then(|e| self.constant(e.operand(1)?));
+        storage == Some(STORAGE_WORKGROUP)
     }
 
     /// Returns the type of an array of `of` in work-group memory. The code provides the array dimensions.

@@ -7,16 +7,13 @@
 mod declarations;
 mod types;
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::cpp_type::{CppParameter, CppType};
 use super::declared::Declared;
 use super::names::Definitions;
 use super::types::{Element, Type};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
+use crate::prelude::*;
 use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, newest first, and whether their member records omit the parent.
@@ -98,8 +95,11 @@ impl Described {
     fn add(&mut self, module: &Module, of: &AbstractModule<'_>) {
         let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
         let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {
-            let set = module.instruction_set(name).filter(is_used)?;
-            Some((set, *newer))
+            let set = module
+                .instruction_sets
+                .get(*name)
+                .filter(|set| is_used(set))?;
+            Some((*set, *newer))
         });
         let Some((set, newer)) = found else { return };
         let definitions = core::mem::take(&mut self.definitions);
@@ -107,11 +107,8 @@ impl Described {
         for symbol in module.kernel_names() {
             let passed = passed(module, of, symbol);
             let parameters = info.kernel_parameters(symbol, &passed);
-            align(
-                parameters.as_deref().unwrap_or_default(),
-                &passed,
-                &mut info.definitions,
-            );
+            let declared = parameters.as_deref().unwrap_or_default();
+            align(declared, &passed, &mut info.definitions);
             let noted = of.metadata.get(DIMENSIONS, symbol);
             let noted = noted.and_then(|noted| u8::try_from(noted.as_u32()?).ok());
             let kernel = DescribedKernel {
@@ -134,10 +131,10 @@ impl Described {
 fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<Parameter>> {
     let removed = of.eliminated_arguments(symbol).unwrap_or_default();
     let mut code = module.parameters(symbol).unwrap_or_default().into_iter();
-    let mut all = Vec::new();
-    for is_removed in removed {
-        all.push(if is_removed { None } else { code.next() });
-    }
+    let listed = removed
+        .into_iter()
+        .map(|is_removed| if is_removed { None } else { code.next() });
+    let mut all: Vec<_> = listed.collect();
     all.extend(code.map(Some));
     all
 }
@@ -145,15 +142,10 @@ fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<
 /// Raises the alignment of structs to the alignment that the code records for arguments, because SPIR-V debug
 /// information does not record `alignas`.
 fn align(declared: &[CppParameter], passed: &[Option<Parameter>], definitions: &mut Definitions) {
-    let types = declared
-        .iter()
-        .map(|parameter| definitions.parameter(&parameter.ty, &definitions.layouts));
+    let types = declared.iter().map(|parameter| &parameter.ty);
+    let types = types.map(|ty| definitions.parameter(ty, &definitions.layouts));
     let types: Vec<Declared> = types.collect();
-    let width = |declared: &Declared| match declared {
-        Declared::Type(ty) => ty.arguments(),
-        _ => 1,
-    };
-    if types.iter().map(width).sum::<usize>() != passed.len() {
+    if types.iter().map(Declared::arguments).sum::<usize>() != passed.len() {
         return; // the declaration does not match the code
     }
     let mut at = 0;
@@ -163,14 +155,14 @@ fn align(declared: &[CppParameter], passed: &[Option<Parameter>], definitions: &
                 ty,
                 Type::Value(Element::Array { .. }) | Type::LocalMemory { .. }
             )
-            && let (Some(structure), Some(own)) = (
-                ty.structure(),
-                passed[at].as_ref().and_then(|passed| passed.align),
-            )
+            && let Some(structure) = ty.structure()
+            && let Some(Parameter {
+                align: Some(own), ..
+            }) = passed[at]
         {
             definitions.layouts.align_as(structure, own.into());
         }
-        at += width(&declared);
+        at += declared.arguments();
     }
 }
 
@@ -213,10 +205,8 @@ impl<'m> DebugInfo<'m> {
             info.instructions.insert(e.result, e);
             match e.instruction {
                 FUNCTION_DEFINITION => {
-                    function = e.operands.first().and_then(|id| info.function_of(*id));
-                    if let (Some(function), Some(code)) = (function, e.operands.get(1)) {
-                        info.code.insert(function, *code);
-                    }
+                    function = e.operand(0).and_then(|id| info.function_of(id));
+                    info.code.extend(function.zip(e.operand(1)));
                 }
                 SCOPE => {
                     if let (Some(function), Some(inlined)) = (function, info.inlined(e)) {
@@ -227,10 +217,8 @@ impl<'m> DebugInfo<'m> {
                     }
                 }
                 FUNCTION => {
-                    let linkage = info
-                        .string(e.operands.get(6))
-                        .filter(|name| !name.is_empty());
-                    if let Some(name) = linkage.or_else(|| info.string(e.operands.first())) {
+                    let linkage = info.text(e, 6).filter(|name| !name.is_empty());
+                    if let Some(name) = linkage.or_else(|| info.text(e, 0)) {
                         info.functions.entry(name).or_insert(e.result);
                     }
                 }
@@ -273,19 +261,41 @@ impl<'m> DebugInfo<'m> {
     /// Returns the function that contains a scope, or that a template instance instantiates.
     fn function_of(&self, mut scope: u32) -> Option<u32> {
         for _ in 0..MAX_DEPTH {
-            let e = self.instructions.get(&scope)?;
+            let e = self.get(scope)?;
             match e.instruction {
                 FUNCTION => return Some(scope),
-                LEXICAL_BLOCK => scope = *e.operands.get(3)?,
-                TYPE_TEMPLATE => scope = *e.operands.first()?,
+                LEXICAL_BLOCK => scope = e.operand(3)?,
+                TYPE_TEMPLATE => scope = e.operand(0)?,
                 _ => return None,
             }
         }
         None
     }
 
-    fn string(&self, id: Option<&u32>) -> Option<&'m str> {
-        self.module.strings.get(id?).map(String::as_str)
+    fn get(&self, id: u32) -> Option<&'m Extended> {
+        self.instructions.get(&id).copied()
+    }
+
+    /// Returns the instruction that an operand refers to.
+    fn at(&self, e: &Extended, index: usize) -> Option<&'m Extended> {
+        self.get(e.operand(index)?)
+    }
+
+    /// Returns the string that an operand refers to.
+    fn text(&self, e: &Extended, index: usize) -> Option<&'m str> {
+        let text = self.module.strings.get(&e.operand(index)?)?;
+        Some(text)
+    }
+
+    /// Returns the constant that an operand refers to.
+    fn value(&self, e: &Extended, index: usize) -> Option<u64> {
+        self.wide_constant(e.operand(index)?)
+    }
+
+    /// Returns the members, member functions and template arguments of a class.
+    fn parts(&self, class: &'m Extended) -> impl Iterator<Item = &'m Extended> {
+        let parts = class.operands.iter().skip(9);
+        parts.filter_map(|id| self.get(*id))
     }
 
     fn constant(&self, id: u32) -> Option<u32> {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads C++ types from debug information, and defines the structs and enumerations in them.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::declarations::WRAPPER;
 use super::{
     DebugInfo, INFO_NONE, INHERITANCE, LEXICAL_BLOCK, MAX_DEPTH, TEMPLATE_PARAMETER, TYPE_ARRAY,
     TYPE_BASIC, TYPE_COMPOSITE, TYPE_ENUM, TYPE_MEMBER, TYPE_POINTER, TYPE_QUALIFIER,
     TYPE_SUBRANGE, TYPE_TEMPLATE, TYPE_VECTOR, TYPEDEF,
 };
+use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, DYNAMIC_MEMORY, WORK_GROUP_MEMORY};
 use crate::signature::mangled;
 use crate::signature::types::{Element, Field};
@@ -28,34 +25,32 @@ const OF_ELEMENTS: [&str; 4] = [
     DYNAMIC_MEMORY,
 ];
 
-impl DebugInfo<'_> {
+impl<'m> DebugInfo<'m> {
     /// Returns a type, and defines the structs and enumerations in it.
     pub(super) fn cpp_type(&mut self, id: u32, depth: usize) -> Option<CppType> {
         let depth = depth.checked_sub(1)?;
-        let Some(e) = self.instructions.get(&id).copied() else {
+        let Some(e) = self.get(id) else {
             return Some(CppType::named("void")); // `OpTypeVoid`, as a pointee
         };
-        let operand = |index: usize| e.operands.get(index);
         let ty = match e.instruction {
-            TYPE_BASIC => {
-                let name = self.string(operand(0))?;
-                let bits = operand(1).and_then(|bits| self.wide_constant(*bits));
-                match (name, bits) {
-                    ("complex", Some(64)) => CppType::named("float").array(Some(2)),
-                    ("complex", Some(128)) => CppType::named("double").array(Some(2)),
-                    _ => CppType::named(name),
-                }
+            TYPE_BASIC => match (self.text(e, 0)?, self.value(e, 1)) {
+                ("complex", Some(64)) => CppType::named("float").array(Some(2)),
+                ("complex", Some(128)) => CppType::named("double").array(Some(2)),
+                (name, _) => CppType::named(name),
+            },
+            TYPE_ENUM | TYPE_COMPOSITE if let Some(known) = self.known.get(&id) => {
+                return known.clone();
             }
             TYPE_ENUM => self.enumeration(id, e, depth)?,
             TYPE_COMPOSITE => self.composite(id, e, depth)?,
             TYPEDEF => {
-                let (name, of) = (self.string(operand(0))?, *operand(1)?);
-                let name = self.qualified(name, *operand(5)?)?;
+                let of = e.operand(1)?;
+                let name = self.qualified(self.text(e, 0)?, e.operand(5)?)?;
                 self.name(of, name);
                 self.cpp_type(of, depth)?
             }
             TYPE_TEMPLATE => {
-                let ty = self.cpp_type(*operand(0)?, depth)?;
+                let ty = self.cpp_type(e.operand(0)?, depth)?;
                 let template = ty.template().map_or("", |(name, _)| name);
                 if OF_ELEMENTS.contains(&template) {
                     self.define_arguments(e, depth);
@@ -63,20 +58,20 @@ impl DebugInfo<'_> {
                 ty
             }
             TYPE_ARRAY => {
-                let mut ty = self.cpp_type(*operand(0)?, depth)?;
+                let mut ty = self.cpp_type(e.operand(0)?, depth)?;
                 for count in e.operands.get(1..)?.iter().rev() {
                     ty = ty.array(self.count(*count));
                 }
                 ty
             }
             TYPE_VECTOR => {
-                let of = self.cpp_type(*operand(0)?, depth)?;
+                let of = self.cpp_type(e.operand(0)?, depth)?;
                 CppType::named(format!("{of} __attribute__((ext_vector_type))"))
             }
-            TYPE_POINTER => self.cpp_type(*operand(0)?, depth)?.pointer(),
+            TYPE_POINTER => self.cpp_type(e.operand(0)?, depth)?.pointer(),
             TYPE_QUALIFIER => {
-                let of = self.cpp_type(*operand(0)?, depth)?;
-                if self.constant(*operand(1)?)? != QUALIFIER_CONST {
+                let of = self.cpp_type(e.operand(0)?, depth)?;
+                if self.constant(e.operand(1)?)? != QUALIFIER_CONST {
                     return Some(of); // volatile and restrict do not change the call
                 }
                 of.constant()
@@ -95,10 +90,10 @@ impl DebugInfo<'_> {
     /// Defines the types in template arguments, because they might not occur anywhere else.
     fn define_arguments(&mut self, template: &Extended, depth: usize) {
         for argument in template.operands.iter().skip(1) {
-            let argument = self.instructions.get(argument);
+            let argument = self.get(*argument);
             let argument = argument.filter(|e| e.instruction == TEMPLATE_PARAMETER);
-            if let Some(ty) = argument.and_then(|e| e.operands.get(1)) {
-                self.cpp_type(*ty, depth);
+            if let Some(ty) = argument.and_then(|e| e.operand(1)) {
+                self.cpp_type(ty, depth);
             }
         }
     }
@@ -106,13 +101,9 @@ impl DebugInfo<'_> {
     /// Returns the number of elements in an array dimension. `id` is a constant, or a subrange that contains only
     /// the count.
     fn count(&self, id: u32) -> Option<u64> {
-        let count = match self.instructions.get(&id) {
+        let count = match self.get(id) {
             Some(range) if range.instruction == TYPE_SUBRANGE => {
-                let mut said = range
-                    .operands
-                    .iter()
-                    .filter_map(|id| self.wide_constant(*id));
-                said.next()
+                { range.operands.iter() }.find_map(|id| self.wide_constant(*id))
             }
             _ => self.wide_constant(id),
         };
@@ -121,16 +112,13 @@ impl DebugInfo<'_> {
     }
 
     fn enumeration(&mut self, id: u32, e: &Extended, depth: usize) -> Option<CppType> {
-        if let Some(known) = self.known.get(&id) {
-            return known.clone();
-        }
-        let of = self.cpp_type(*e.operands.get(1)?, depth)?;
-        let name = match self.string(e.operands.first())? {
+        let of = self.cpp_type(e.operand(1)?, depth)?;
+        let name = match self.text(e, 0)? {
             "" => match self.typedefs.get(&id) {
                 Some(name) => name.clone(),
                 None => return Some(of),
             },
-            name => self.qualified(name, *e.operands.get(5)?)?,
+            name => self.qualified(name, e.operand(5)?)?,
         };
         // `std::byte` is an enumeration, but is treated as an integer.
         if name != "std::byte" {
@@ -144,25 +132,20 @@ impl DebugInfo<'_> {
     /// Returns the type of a struct, class or union. Also defines the type, unless it belongs to SYCL, is a union, or
     /// is only declared.
     fn composite(&mut self, id: u32, e: &Extended, depth: usize) -> Option<CppType> {
-        if let Some(known) = self.known.get(&id) {
-            return known.clone();
-        }
-        let plain = self.string(e.operands.first())?;
-        let linkage = self.string(e.operands.get(6)).and_then(mangled::type_info);
+        let plain = self.text(e, 0)?;
+        let linkage = self.text(e, 6).and_then(mangled::type_info);
         let ty = match linkage.filter(|ty| !ty.to_string().contains("{unnamed")) {
             Some(ty) => Some(ty),
             None if plain.is_empty() => self.typedefs.get(&id).cloned().map(CppType::named),
-            None => self
-                .qualified(plain, *e.operands.get(5)?)
-                .map(CppType::named),
+            None => { self.qualified(plain, e.operand(5)?) }.map(CppType::named),
         };
         let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
         // Recorded before the members are read, because members may point to this type.
         self.known.insert(id, ty.clone());
         let ty = ty?;
         let name = ty.to_string();
-        let tag = self.constant(*e.operands.get(1)?)?;
-        let size = self.wide_constant(*e.operands.get(7)?).unwrap_or(0);
+        let tag = self.constant(e.operand(1)?)?;
+        let size = self.wide_constant(e.operand(7)?).unwrap_or(0);
         let is_sycl = name.starts_with("sycl::") || name.starts_with(WRAPPER);
         // Layouts cannot express a union, and a class without a size is only declared.
         if !is_sycl && tag != TAG_UNION && size != 0 {
@@ -175,20 +158,19 @@ impl DebugInfo<'_> {
         let mut members: Vec<Field> = Vec::new();
         let mut align = 1;
         for id in e.operands.get(9..)? {
-            let Some(member) = self.instructions.get(id).copied() else {
+            let Some(member) = self.get(*id) else {
                 continue;
             };
-            let operand = |index: usize| member.operands.get(index).copied();
             let (member_name, ty, places) = match member.instruction {
                 TYPE_MEMBER => {
                     let first = if self.newer { 5 } else { 6 };
-                    (self.string(operand(0).as_ref())?, operand(1)?, first)
+                    (self.text(member, 0)?, member.operand(1)?, first)
                 }
-                INHERITANCE if self.newer => ("", operand(0)?, 1),
-                INHERITANCE => ("", operand(1)?, 2),
+                INHERITANCE if self.newer => ("", member.operand(0)?, 1),
+                INHERITANCE => ("", member.operand(1)?, 2),
                 _ => continue, // a member function or template argument
             };
-            let number = |index| operand(index).and_then(|id| self.wide_constant(id));
+            let number = |index| self.value(member, index);
             let flags = number(places + 2).unwrap_or(0);
             if flags & u64::from(FLAG_STATIC_MEMBER) != 0 {
                 continue;
@@ -216,12 +198,10 @@ impl DebugInfo<'_> {
                     }) if offset.checked_add(*size)? >= begin => {
                         *size = end.max(*offset + *size) - *offset;
                     }
-                    _ => members.push(Field {
-                        name: None,
-                        offset: begin,
-                        ty: Element::Bytes(end.checked_sub(begin)?),
-                        sign_known: true,
-                    }),
+                    _ => {
+                        let ty = Element::Bytes(end.checked_sub(begin)?);
+                        members.push(Field::unnamed(begin, ty, true));
+                    }
                 }
                 continue;
             }
@@ -243,12 +223,8 @@ impl DebugInfo<'_> {
                 "" => None,
                 _ => Some(member_name.to_string()),
             };
-            members.push(Field {
-                name,
-                offset,
-                ty,
-                sign_known: true,
-            });
+            let unnamed = Field::unnamed(offset, ty, true);
+            members.push(Field { name, ..unnamed });
         }
         while !size.is_multiple_of(align) {
             align /= 2; // also packed
@@ -257,15 +233,14 @@ impl DebugInfo<'_> {
     }
 
     /// Returns the type behind typedefs, qualifiers and template instances.
-    fn resolved(&self, mut ty: u32) -> Option<&Extended> {
+    fn resolved(&self, mut ty: u32) -> Option<&'m Extended> {
         for _ in 0..MAX_DEPTH {
-            let e = self.instructions.get(&ty)?;
-            let of = match e.instruction {
-                TYPE_QUALIFIER | TYPE_TEMPLATE => e.operands.first(),
-                TYPEDEF => e.operands.get(1),
+            let e = self.get(ty)?;
+            ty = match e.instruction {
+                TYPE_QUALIFIER | TYPE_TEMPLATE => e.operand(0)?,
+                TYPEDEF => e.operand(1)?,
                 _ => return Some(e),
             };
-            ty = *of?;
         }
         None
     }
@@ -273,14 +248,13 @@ impl DebugInfo<'_> {
     fn bits(&self, ty: u32, depth: usize) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
         let e = self.resolved(ty)?;
-        let operand = |index: usize| e.operands.get(index).copied();
         match e.instruction {
-            TYPE_BASIC => self.wide_constant(operand(1)?),
+            TYPE_BASIC => self.value(e, 1),
             TYPE_POINTER => Some(64),
-            TYPE_ENUM => self.bits(operand(1)?, depth),
-            TYPE_COMPOSITE => self.wide_constant(operand(7)?),
+            TYPE_ENUM => self.bits(e.operand(1)?, depth),
+            TYPE_COMPOSITE => self.value(e, 7),
             TYPE_ARRAY => {
-                let mut bits = self.bits(operand(0)?, depth)?;
+                let mut bits = self.bits(e.operand(0)?, depth)?;
                 for count in e.operands.get(1..)? {
                     bits = bits.checked_mul(self.count(*count)?)?;
                 }
@@ -293,15 +267,9 @@ impl DebugInfo<'_> {
     /// Returns whether a class has no members, and therefore occupies no space as a base.
     pub(super) fn is_empty(&self, ty: u32) -> bool {
         self.resolved(ty).is_some_and(|e| {
-            let size = e.operands.get(7).and_then(|size| self.wide_constant(*size));
-            let mut inner = e
-                .operands
-                .iter()
-                .skip(9)
-                .filter_map(|id| self.instructions.get(id));
             e.instruction == TYPE_COMPOSITE
-                && size == Some(8)
-                && !inner.any(|e| e.instruction == TYPE_MEMBER)
+                && self.value(e, 7) == Some(8)
+                && !self.parts(e).any(|part| part.instruction == TYPE_MEMBER)
         })
     }
 
@@ -309,19 +277,19 @@ impl DebugInfo<'_> {
     fn qualified(&self, name: &str, mut scope: u32) -> Option<String> {
         let mut text = String::from(name);
         for _ in 0..MAX_DEPTH {
-            let Some(e) = self.instructions.get(&scope) else {
+            let Some(e) = self.get(scope) else {
                 break;
             };
             let (own, outer) = match e.instruction {
-                LEXICAL_BLOCK => (self.string(e.operands.get(4)), e.operands.get(3)),
-                TYPE_COMPOSITE => (self.string(e.operands.first()), e.operands.get(5)),
+                LEXICAL_BLOCK => (self.text(e, 4), e.operand(3)),
+                TYPE_COMPOSITE => (self.text(e, 0), e.operand(5)),
                 _ => break,
             };
             // Source code never spells out the inline namespaces of SYCL and libc++.
             if let Some(own) = own.filter(|own| !["", "_V1", "__1"].contains(own)) {
                 text = format!("{own}::{text}");
             }
-            scope = *outer?;
+            scope = outer?;
         }
         Some(text)
     }
@@ -331,7 +299,6 @@ impl DebugInfo<'_> {
 fn last_word(ty: &str) -> String {
     let plain = ty.split('<').next().unwrap_or(ty);
     let word = plain.rsplit("::").next().unwrap_or(plain);
-    word.chars()
-        .filter(|c| *c == '_' || c.is_alphanumeric())
-        .collect()
+    let is_plain = |c: &char| *c == '_' || c.is_alphanumeric();
+    word.chars().filter(is_plain).collect()
 }

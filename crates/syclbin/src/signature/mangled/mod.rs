@@ -11,12 +11,8 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString as _};
-use alloc::vec::Vec;
-
 use super::cpp_type::{CppType, list};
+use crate::prelude::*;
 use names::LAMBDA;
 use parser::Parser;
 
@@ -81,21 +77,14 @@ impl KernelName {
     /// Returns whether every part is a valid name (an identifier, an instance of a class template, or an operator), and
     /// the nesting depth is within [`MAX_DEPTH`].
     fn is_plain(&self) -> bool {
-        let identifier = |part: &String| {
-            !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric())
-        };
-        let instance = |part: &String| {
-            part.split('<')
-                .next()
-                .is_some_and(|own| identifier(&own.into()))
-        };
-        let function =
-            |part: &String| part.starts_with("operator") || identifier(&part.replace('~', ""));
-        let nested = self.path.len() <= MAX_DEPTH;
-        let is_function = !self.lambdas.is_empty();
-        nested
-            && self.path.iter().all(instance)
-            && (identifier(&self.base) || is_function && function(&self.base))
+        let is_identifier =
+            |part: &str| !part.is_empty() && part.chars().all(|c| c == '_' || c.is_alphanumeric());
+        let is_instance = |part: &String| is_identifier(part.split('<').next().unwrap_or_default());
+        let base = &*self.base;
+        let is_function = base.starts_with("operator") || is_identifier(&base.replace('~', ""));
+        self.path.len() <= MAX_DEPTH
+            && self.path.iter().all(is_instance)
+            && (is_identifier(base) || is_function && !self.lambdas.is_empty())
     }
 
     /// Names an unnamed lambda after the enclosing function or class, without unnamed parts.
@@ -123,9 +112,7 @@ pub fn parse(symbol: &str) -> Option<KernelName> {
     // C++ identifiers may also contain the mark. In that case, the part before the mark is not a valid symbol.
     if is_marked
         && let Some((plain, source)) = symbol.rsplit_once(SOURCE_MARK)
-        && source
-            .chars()
-            .all(|c| c == '_' || c.is_ascii_alphanumeric())
+        && !source.contains(|c: char| c != '_' && !c.is_ascii_alphanumeric())
         && let Some(mut name) = without_mark(plain)
     {
         name.source = Some(source.into());
@@ -238,18 +225,19 @@ pub(super) fn plain_function(kernel: &str) -> Option<String> {
         return Some(name.into());
     }
     let rest = kernel.strip_prefix("_Z")?;
-    let (nested, rest) = match rest.strip_prefix('N') {
-        Some(rest) => ("N", rest),
-        None => ("", rest),
-    };
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (length, name) = rest.split_at(digits);
+    let plain = rest.strip_prefix('N');
+    let nested = if plain.is_some() { "N" } else { "" };
+    let (length, name) = split_number(plain.unwrap_or(rest));
     let name = name.strip_prefix(KERNEL_PREFIX)?;
-    let length = length
-        .parse::<usize>()
-        .ok()?
-        .checked_sub(KERNEL_PREFIX.len())?;
+    let length = length.parse::<usize>().ok()?;
+    let length = length.checked_sub(KERNEL_PREFIX.len())?;
     Some(format!("_Z{nested}{length}{name}"))
+}
+
+/// Splits off the digits at the start.
+fn split_number(text: &str) -> (&str, &str) {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    text.split_at(text.len() - rest.len())
 }
 
 /// Joins a C++ path, without SYCL's inline namespace `_V1` and libc++'s `__1`, which users never write. Also shortens

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses mangled names: plain names, nested names, and names of lambdas and classes in functions.
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::{String, ToString as _};
-use alloc::vec::Vec;
-
 use super::join;
 use super::parser::Parser;
 use super::{KernelName, Lambda, MAX_DEPTH};
+use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 
 /// The start of a lambda's spelling.
@@ -86,24 +82,19 @@ impl Parser<'_> {
                 self.substitute(whole(&parts))?;
                 continue;
             }
-            if parts.is_empty() && name.lambdas.is_empty() {
-                if self.eat("St") {
-                    parts.push("std".into());
-                    continue;
-                }
-                if let Some(text) = self.of_standard_library() {
-                    parts.push(text.into());
-                    continue;
-                }
-                if self.eat("S") {
-                    parts.push(self.substitution()?.to_string());
-                    continue;
-                }
-                if self.eat("T") {
+            if parts.is_empty() && name.lambdas.is_empty() && self.rest.starts_with(['S', 'T']) {
+                parts.push(if self.eat("St") {
+                    "std".into()
+                } else if let Some(text) = self.of_standard_library() {
+                    text.into()
+                } else if self.eat("S") {
+                    self.substitution()?.to_string()
+                } else {
+                    self.eat("T");
                     let ty = self.template_parameter()?;
-                    parts.push(self.substitute(ty)?.to_string());
-                    continue;
-                }
+                    self.substitute(ty)?.to_string()
+                });
+                continue;
             }
             match self.part(&parts, depth)? {
                 Part::Named(text) => parts.push(text),
@@ -172,12 +163,8 @@ impl Parser<'_> {
         while self.eat("Ty") {}
         let parameters = self.types(depth);
         self.in_lambda = outer;
-        let parameters = parameters?;
-        if !self.eat("E") {
-            return None;
-        }
         Some(Lambda {
-            parameters,
+            parameters: parameters.filter(|_| self.eat("E"))?,
             index: self.sequence()?,
             ..Lambda::default()
         })
@@ -185,10 +172,8 @@ impl Parser<'_> {
 
     /// Parses `<local-name>`, after its `Z`: an entity in a function.
     fn local(&mut self, depth: usize) -> Option<KernelName> {
-        let mut function = self.function_name(depth + 1)?;
-        if !self.eat("E") {
-            return None;
-        }
+        let function = self.function_name(depth + 1);
+        let mut function = function.filter(|_| self.eat("E"))?;
         let mut name = self.name(depth + 1)?;
         self.discriminator()?;
         // The parts that are not lambdas. If only call operators remain, the entity is a lambda.
@@ -241,14 +226,11 @@ impl Parser<'_> {
 
     /// Skips the discriminator of a local name, which distinguishes equal names in one function: `_2`, `__12_`.
     fn discriminator(&mut self) -> Option<()> {
-        let rest = match self.rest.strip_prefix("__") {
-            Some(long) => long.split_once('_')?.1,
-            None => match self.rest.strip_prefix('_') {
-                Some(short) => short.strip_prefix(|c: char| c.is_ascii_digit())?,
-                None => self.rest,
-            },
-        };
-        self.rest = rest;
+        if self.eat("__") {
+            self.until('_')?;
+        } else if self.eat("_") {
+            self.rest = self.rest.strip_prefix(|c: char| c.is_ascii_digit())?;
+        }
         Some(())
     }
 }
@@ -266,10 +248,9 @@ impl KernelName {
         }
         let function = self.function.as_ref();
         let function = function.map(|function| function.as_type().to_string());
-        let parts = [function.unwrap_or_default(), name]
-            .into_iter()
-            .chain(lambdas);
-        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        let mut parts = Vec::from([function.unwrap_or_default(), name]);
+        parts.extend(lambdas);
+        parts.retain(|part| !part.is_empty());
         CppType::instance(parts.join("::"), arguments)
     }
 }
@@ -281,10 +262,10 @@ impl Lambda {
 }
 
 fn whole(parts: &[String]) -> CppType {
-    let (last, path) = parts
-        .split_last()
-        .map_or((None, parts), |(last, path)| (Some(last), path));
-    CppType::named(join(path, last.map_or("", String::as_str)))
+    match parts {
+        [path @ .., last] => CppType::named(join(path, last)),
+        [] => CppType::named(""),
+    }
 }
 
 const OPERATORS: [(&str, &str); 32] = [

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses mangled types and template arguments.
 
-use alloc::boxed::Box;
-use alloc::format;
-use alloc::string::ToString as _;
-use alloc::vec::Vec;
-
-use super::{KERNEL_PREFIX, MAX_DEPTH};
+use super::{KERNEL_PREFIX, MAX_DEPTH, split_number};
+use crate::decimal::is_decimal;
+use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 
 /// The maximum total length of the types spelled out from one symbol, in bytes. Substitutions repeat types, so a short
@@ -43,6 +40,13 @@ impl<'s> Parser<'s> {
         rest.is_some()
     }
 
+    /// Takes the text before `end`, and skips `end`.
+    pub(super) fn until(&mut self, end: char) -> Option<&'s str> {
+        let (text, rest) = self.rest.split_once(end)?;
+        self.rest = rest;
+        Some(text)
+    }
+
     fn spend(&mut self, ty: CppType) -> Option<CppType> {
         self.budget = self.budget.checked_sub(ty.weight())?;
         Some(ty)
@@ -63,18 +67,11 @@ impl<'s> Parser<'s> {
         {
             self.rest = rest;
         }
-        let digits = self.rest.len()
-            - self
-                .rest
-                .trim_start_matches(|c: char| c.is_ascii_digit())
-                .len();
-        let length: usize = self.rest.get(..digits)?.parse().ok()?;
-        let name = self.rest.get(digits..digits.checked_add(length)?)?;
-        self.rest = self.rest.get(digits + length..)?;
+        let (length, rest) = split_number(self.rest);
+        let (name, rest) = rest.split_at_checked(length.parse().ok()?)?;
+        self.rest = rest;
         // Rejects text that is not an identifier, because messages show it as a name.
-        let letters = name
-            .chars()
-            .all(|c| c.is_alphanumeric() || "_$.".contains(c));
+        let letters = !name.contains(|c: char| !c.is_alphanumeric() && !"_$.".contains(c));
         // DPC++ may add the kernel prefix to a namespace, so types in that namespace contain the prefix too. The prefix
         // is not part of the C++ name.
         letters.then(|| name.strip_prefix(KERNEL_PREFIX).unwrap_or(name))
@@ -135,20 +132,16 @@ impl<'s> Parser<'s> {
             return self.function_or_variable(depth);
         }
         let ty = self.ty(depth)?;
-        let (value, rest) = self.rest.split_once('E')?;
-        self.rest = rest;
-        let (sign, digits) = match value.strip_prefix('n') {
-            Some(digits) => ("-", digits),
-            None => ("", value),
-        };
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let value = self.until('E')?;
+        let digits = value.strip_prefix('n').unwrap_or(value);
+        let sign = if digits == value { "" } else { "-" };
         Some(CppType::named(match (ty.name(), digits) {
             ("float", _) => f32::from_bits(u32::from_str_radix(digits, 16).ok()?).to_string(),
             ("double", _) => f64::from_bits(u64::from_str_radix(digits, 16).ok()?).to_string(),
             ("std::nullptr_t", _) => "nullptr".into(),
             ("bool", "0") => "false".into(),
             ("bool", "1") => "true".into(),
-            _ if is_number => format!("{sign}{digits}"),
+            _ if is_decimal(digits) => format!("{sign}{digits}"),
             _ => return None,
         }))
     }
@@ -204,9 +197,7 @@ impl<'s> Parser<'s> {
             let to = Box::new(self.ty(depth + 1)?);
             CppType::Reference { to, is_rvalue }
         } else if self.eat("A") {
-            let (count, rest) = self.rest.split_once('_')?;
-            self.rest = rest;
-            let count = match count {
+            let count = match self.until('_')? {
                 "" => None,
                 count => Some(count.parse().ok()?),
             };
@@ -263,8 +254,7 @@ impl<'s> Parser<'s> {
 
     /// Parses a base-36 sequence number: `_` is 0, `0_` is 1, `A_` is 11.
     pub(super) fn sequence(&mut self) -> Option<usize> {
-        let (digits, rest) = self.rest.split_once('_')?;
-        self.rest = rest;
+        let digits = self.until('_')?;
         if digits.is_empty() {
             return Some(0);
         }

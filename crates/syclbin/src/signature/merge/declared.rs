@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel that has a declaration.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-
 use super::{Slot, Sources, integer};
+use crate::prelude::*;
 use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
-use crate::signature::types::{Element, Enum, Field, Layout, Layouts, Type};
+use crate::signature::types::{Element, Enum, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, counted, entry, unsupported};
 use crate::spirv::module::ParameterType;
 
@@ -35,11 +32,7 @@ impl Sources<'_> {
             }
             types.push(ty);
         }
-        let width = |ty: &Declared| match ty {
-            Declared::Type(ty) => ty.arguments(),
-            _ => 1,
-        };
-        let total: usize = types.iter().map(width).sum();
+        let total: usize = types.iter().map(Declared::arguments).sum();
         let is_removed = |index: usize| removed.get(index).copied().unwrap_or(false);
         let gone = (0..total).filter(|index| is_removed(*index)).count();
         if let Some(count) = code.map(|code| code.arguments.len())
@@ -62,13 +55,12 @@ impl Sources<'_> {
         });
         let mut parameters = Vec::new();
         for (index, (declared, ty)) in declared.iter().zip(types).enumerate() {
-            let slots: Vec<Slot<'_>> = slots.by_ref().take(width(&ty)).collect();
+            let slots: Vec<Slot<'_>> = slots.by_ref().take(ty.arguments()).collect();
             let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
             let first = slots.first().and_then(|slot| slot.code());
             let name = name.or_else(|| first?.name.clone());
-            let is_removed = slots
-                .iter()
-                .all(|slot| slot.argument() == Argument::Removed);
+            let mut arguments = slots.iter().map(|slot| slot.argument());
+            let is_removed = arguments.all(|argument| argument == Argument::Removed);
             let (ty, sign_known) = match self.one(&declared.ty, ty, &slots, names) {
                 Ok((Type::Value(Element::Struct(id)), _)) if names.is_empty(id) => {
                     (Type::Unused, true)
@@ -157,11 +149,9 @@ impl Sources<'_> {
                 if let Type::Value(Element::Struct(id)) = &mut ty
                     && let Some(layout) = layouts.get(*id)
                 {
-                    let name = name.into();
-                    *id = layouts.insert(Layout {
-                        name,
-                        ..layout.clone()
-                    });
+                    let mut layout = layout.clone();
+                    layout.name = name.into();
+                    *id = layouts.insert(layout);
                 }
                 Ok((ty, known))
             }
@@ -173,28 +163,18 @@ impl Sources<'_> {
 
 /// Returns the name or index of a parameter, for messages.
 fn label(name: Option<&str>, index: usize) -> String {
-    match name {
-        None | Some("") => index.to_string(),
-        Some(name) => name.into(),
-    }
+    let name = name.filter(|name| !name.is_empty());
+    name.map_or_else(|| index.to_string(), String::from)
 }
 
 /// Returns the array if `ty` is a struct with an array as its only member, because the compiler passes arrays in such
 /// structs. Otherwise, returns `ty`.
 fn unwrapped(ty: Type, layouts: &Layouts) -> Type {
-    let layout = match &ty {
-        Type::Value(Element::Struct(id)) => layouts.get(*id),
-        _ => None,
-    };
-    match layout.map(|layout| &layout.fields[..]) {
-        Some(
-            [
-                Field {
-                    ty: array @ Element::Array { .. },
-                    ..
-                },
-            ],
-        ) => Type::Value(array.clone()),
-        _ => ty,
+    if let Type::Value(Element::Struct(id)) = &ty
+        && let [field] = layouts.fields(*id)
+        && matches!(field.ty, Element::Array { .. })
+    {
+        return Type::Value(field.ty.clone());
     }
+    ty
 }

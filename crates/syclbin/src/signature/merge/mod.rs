@@ -4,9 +4,6 @@
 mod declared;
 mod undeclared;
 
-use alloc::format;
-use alloc::vec::Vec;
-
 use super::code::{Code, CodeArgument, CodeKernel, Meanings, Passed};
 use super::cpp_type::{CppParameter, CppType};
 use super::debug_info::Described;
@@ -16,6 +13,7 @@ use super::names::Names;
 use super::types::{Access, Element, Enum, Layouts, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, counted, mangled, unsupported};
 use crate::model::AbstractModule;
+use crate::prelude::*;
 use crate::ptx;
 use crate::spirv::module::{ParameterType, TypeId};
 
@@ -35,14 +33,13 @@ impl<'m> Sources<'m> {
         code: &'m Code,
         described: &'m Described,
     ) -> Self {
+        let meanings = || code.spirv().map(Meanings::new);
         Self {
             module,
             code,
             described,
-            meanings: code.spirv().map(Meanings::new),
-            compared: code
-                .spirv()
-                .map(|code| (Meanings::new(code), Layouts::default())),
+            meanings: meanings(),
+            compared: meanings().map(|code| (code, Layouts::default())),
         }
     }
 
@@ -71,10 +68,8 @@ impl<'m> Sources<'m> {
         size: u64,
         names: &mut Names,
     ) -> Option<Result<(Element, &'m CppType), Unsupported>> {
-        let text = self
-            .described
-            .variables
-            .get(mangled::without_source(name))?;
+        let variables = &self.described.variables;
+        let text = variables.get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
         let element = match self.described.definitions.element_of(text) {
             Ok(element) => element,
@@ -140,6 +135,13 @@ impl<'p> Slot<'p> {
     }
 }
 
+fn wrong_size<T>(text: &CppType, declared: u64, in_code: u64) -> Result<T, Unsupported> {
+    let [declared, in_code] = [declared, in_code].map(|size| counted(size, "byte"));
+    unsupported(format!(
+        "it is declared as `{text}` ({declared}), but the code expects {in_code}"
+    ))
+}
+
 fn of_size(bits: u32) -> Unsupported {
     Unsupported::new(format!("{bits}-bit numbers are not supported"))
 }
@@ -167,7 +169,7 @@ impl Sources<'_> {
             return Ok(());
         };
         let layouts = &names.layouts;
-        if let Some(bits) = code.wide_integer(ty) {
+        if let Some(bits) = code.module.types.wide_integer(ty.0) {
             return unsupported(format!(
                 "bit-fields in `{text}` form a {bits}-bit integer in the code, which drivers lay out differently from \
                  C++; separate them with another member"
@@ -175,11 +177,7 @@ impl Sources<'_> {
         }
         match (layouts.size(element), code.size(ty)) {
             (Some(size), Some(in_code)) if size != in_code => {
-                return unsupported(format!(
-                    "it is declared as `{text}` ({}), but the code expects {}",
-                    counted(size, "byte"),
-                    counted(in_code, "byte")
-                ));
+                return wrong_size(text, size, in_code);
             }
             (None, _) => return unsupported(format!("`{text}` is larger than the address space")),
             _ => {}
@@ -213,12 +211,11 @@ impl Sources<'_> {
         text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
-        let is_number = |ty: &Type, bits, is_float| {
-            let number = match ty {
-                Type::Value(Element::Scalar(of) | Element::Enum(Enum { of, .. })) => of,
-                _ => return false,
-            };
-            number.bits() == bits && number.is_float() == is_float
+        let is_number = |ty: &Type, bits, is_float| match ty {
+            Type::Value(Element::Scalar(of) | Element::Enum(Enum { of, .. })) => {
+                of.bits() == bits && of.is_float() == is_float
+            }
+            _ => false,
         };
         let first = slots.first().copied().unwrap_or(Slot::Unknown);
         let agrees = match (&mut *ty, first.spirv()) {
@@ -240,11 +237,7 @@ impl Sources<'_> {
                 match (&size, in_code) {
                     // The code may declare a smaller array, such as an array at the start of the first element.
                     (Some(size), Some(in_code)) if *size < in_code => {
-                        return unsupported(format!(
-                            "it is declared as `{text}` ({}), but the code expects {}",
-                            counted(*size, "byte"),
-                            counted(in_code, "byte")
-                        ));
+                        return wrong_size(text, *size, in_code);
                     }
                     // Debug information may lack the size of an array in a functor, so the code provides it. Only
                     // functors name this argument, after the member.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel from its code alone.
 
-use alloc::vec::Vec;
-
 use super::{Slot, Sources, access, integer, of_size};
+use crate::prelude::*;
 use crate::signature::code::{CodeKernel, Passed};
 use crate::signature::types::{Element, Layouts, OF_ACCESSOR, Scalar, Type};
 use crate::signature::{Parameter, Unsupported, entry};
@@ -18,17 +17,12 @@ impl Sources<'_> {
     ) -> Result<Vec<Parameter>, Unsupported> {
         // The passed arguments, with the removed arguments in their original places.
         let mut in_code = code.arguments.iter().map(Slot::Passed);
-        let mut slots = Vec::new();
-        for is_removed in removed {
-            slots.push(if *is_removed {
-                Slot::Removed
-            } else {
-                match in_code.next() {
-                    Some(slot) => slot,
-                    None => break, // a mask may be longer than the argument list
-                }
-            });
-        }
+        // A mask may be longer than the argument list.
+        let listed = |is_removed: &bool| {
+            let removed = is_removed.then_some(Slot::Removed);
+            removed.or_else(|| in_code.next())
+        };
+        let mut slots: Vec<_> = removed.iter().map_while(listed).collect();
         slots.extend(in_code);
         let mut parameters = Vec::new();
         let mut at = 0;
@@ -36,7 +30,11 @@ impl Sources<'_> {
             let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
             let Some(argument) = slot.code() else {
-                parameters.push(Parameter::removed());
+                // Nothing describes a removed argument.
+                parameters.push(Parameter {
+                    arguments: vec![slot.argument()],
+                    ..Parameter::new(Type::Unused)
+                });
                 at += 1;
                 continue;
             };
@@ -66,10 +64,11 @@ impl Sources<'_> {
     fn accessor(&mut self, group: &[Slot<'_>], layouts: &mut Layouts) -> Option<(Type, bool)> {
         let (pointer, ranges) = group.split_first()?;
         let mut dimensions = None;
-        for (place, range) in ranges.iter().enumerate() {
+        let names = ["sycl::_V1::range", "sycl::_V1::range", "sycl::_V1::id"];
+        for (name, range) in names.into_iter().zip(ranges) {
             let own = match range.spirv() {
                 None => continue,
-                Some(ParameterType::ByValue { ty }) => self.range(ty, place == 2),
+                Some(ParameterType::ByValue { ty }) => self.range(ty, name),
                 Some(_) => None,
             };
             let own = own.filter(|own| dimensions.is_none_or(|other| other == *own))?;
@@ -101,21 +100,11 @@ impl Sources<'_> {
         }
     }
 
-    /// Returns the number of dimensions of a `sycl::range` or `sycl::id`.
-    fn range(&self, ty: TypeId, id: bool) -> Option<u8> {
+    /// Returns the number of dimensions of a `sycl::range` or `sycl::id`, whose class is called `name`.
+    fn range(&self, ty: TypeId, name: &str) -> Option<u8> {
         let code = self.meanings.as_ref()?;
-        let name = if id {
-            "sycl::_V1::id"
-        } else {
-            "sycl::_V1::range"
-        };
-        if code.name(ty) != name {
-            return None;
-        }
-        let size = self.size(ty)?;
-        u8::try_from(size / 8)
-            .ok()
-            .filter(|n| (1..=3).contains(n) && size.is_multiple_of(8))
+        let size = code.size(ty).filter(|_| code.name(ty) == name)?;
+        (1..=3).find(|count| u64::from(*count) * 8 == size)
     }
 
     pub(super) fn undeclared_type(
@@ -154,7 +143,7 @@ impl Sources<'_> {
                 let found = match element {
                     // A union.
                     Element::Bytes(size) => {
-                        let align = code.align(ty).unwrap_or(1);
+                        let align = code.module.size(ty.0).map_or(1, |(_, align)| align);
                         Some(entry::bytes(code.name(ty), size, align, layouts))
                     }
                     element => Type::by_value(element),

@@ -2,12 +2,7 @@
 //! Encodes and decodes descriptions. Numbers are LEB128. Strings and lists are prefixed with their length. An
 //! enumeration is encoded as the variant number, followed by the variant's fields.
 
-use alloc::borrow::ToOwned;
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-
+use crate::prelude::*;
 use crate::signature::spell::{Declaration, DeclaredParameter};
 use crate::signature::types::{
     Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
@@ -150,11 +145,7 @@ impl<T: Coded> Coded for Vec<T> {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        let mut items = Self::new();
-        for _ in 0..from.count()? {
-            items.push(T::read(from)?);
-        }
-        Some(items)
+        (0..from.count()?).map(|_| T::read(from)).collect()
     }
 }
 

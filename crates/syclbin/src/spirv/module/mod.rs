@@ -8,15 +8,11 @@ pub(crate) mod parse;
 mod tests;
 pub(crate) mod types;
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
+use crate::prelude::*;
 
 pub use crate::spirv::words::MAGIC_BYTES;
-pub use types::TypeId;
 pub(crate) use types::parameter_name;
-pub use types::{Parameter, ParameterType};
+pub use types::{Parameter, ParameterType, TypeId};
 use types::{Record, TypeTable};
 
 /// `FuncParamAttr` values.
@@ -26,7 +22,7 @@ const ATTRIBUTE_BY_VAL: u32 = 2;
 const ATTRIBUTE_NO_WRITE: u32 = 6;
 
 /// Storage classes.
-const STORAGE_WORKGROUP: u32 = 4;
+pub(crate) const STORAGE_WORKGROUP: u32 = 4;
 pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 
 /// An iterator over the parts of a type, with the type id and the offset in bytes of each part.
@@ -55,7 +51,7 @@ pub struct Module {
     /// The pointer type of each variable.
     variables: BTreeMap<u32, u32>,
     /// The variables that the host can access, by host name. The first variable with a name wins.
-    host_names: BTreeMap<String, u32>,
+    pub(crate) host_names: BTreeMap<String, u32>,
     spec_ids: BTreeMap<u32, u32>,
     /// The types of specialization constants, by `SpecId`. The first constant with a `SpecId` wins.
     spec_constants: BTreeMap<u32, TypeId>,
@@ -72,7 +68,8 @@ pub struct Module {
     pub(super) of_work_groups: BTreeSet<u32>,
     /// The parameters that are proven to be read-only. Only [`Module::parse_with_reads`] fills this set.
     read_only: BTreeSet<u32>,
-    instruction_sets: BTreeMap<u32, String>,
+    /// The first import of each instruction set, by name.
+    pub(crate) instruction_sets: BTreeMap<String, u32>,
     pub(crate) extended: Vec<Extended>,
 }
 
@@ -82,6 +79,12 @@ pub(crate) struct Extended {
     pub(crate) set: u32,
     pub(crate) instruction: u32,
     pub(crate) operands: Vec<u32>,
+}
+
+impl Extended {
+    pub(crate) fn operand(&self, index: usize) -> Option<u32> {
+        self.operands.get(index).copied()
+    }
 }
 
 impl Module {
@@ -99,16 +102,12 @@ impl Module {
     #[must_use]
     pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
         let parameters = self.functions.get(self.entry_names.get(kernel)?)?;
-        Some(
-            parameters
-                .iter()
-                .map(|&(id, ty)| Parameter {
-                    name: self.names.get(&id).map(|name| parameter_name(name)),
-                    ty: self.parameter_type(id, ty),
-                    align: self.alignment(id),
-                })
-                .collect(),
-        )
+        let parameters = parameters.iter().map(|&(id, ty)| Parameter {
+            name: self.names.get(&id).map(|name| parameter_name(name)),
+            ty: self.parameter_type(id, ty),
+            align: self.alignment(id),
+        });
+        Some(parameters.collect())
     }
 
     /// Returns the size in bytes of a scalar or of a struct passed by value, if it is known.
@@ -163,34 +162,37 @@ impl Module {
 
     fn parameter_type(&self, id: u32, ty: u32) -> ParameterType {
         let has = |attribute| self.has_attribute(id, attribute);
-        match self.types.get(ty) {
-            Some(Record::Pointer { pointee, .. }) if has(ATTRIBUTE_BY_VAL) => {
-                ParameterType::ByValue {
-                    ty: TypeId(*pointee),
-                }
+        let Some(record) = self.types.get(ty) else {
+            return ParameterType::Other;
+        };
+        match *record {
+            Record::Pointer { pointee, .. } if has(ATTRIBUTE_BY_VAL) => {
+                let ty = TypeId(pointee);
+                ParameterType::ByValue { ty }
             }
-            Some(Record::Bool) => ParameterType::Bool,
-            Some(Record::Int(bits)) => ParameterType::Int {
-                bits: *bits,
+            Record::Bool => ParameterType::Bool,
+            Record::Int(bits) => ParameterType::Int {
+                bits,
                 signed: match (has(ATTRIBUTE_SEXT), has(ATTRIBUTE_ZEXT)) {
                     (true, false) => Some(true),
                     (false, true) => Some(false),
                     _ => None,
                 },
             },
-            Some(Record::Float(bits)) => ParameterType::Float { bits: *bits },
-            Some(Record::Pointer { storage, pointee }) => match *storage {
-                STORAGE_CROSS_WORKGROUP => ParameterType::GlobalPointer {
-                    pointee: TypeId(*pointee),
-                    no_write: has(ATTRIBUTE_NO_WRITE) || self.read_only.contains(&id),
-                },
-                STORAGE_WORKGROUP => ParameterType::LocalPointer {
-                    pointee: TypeId(*pointee),
-                },
-                _ => ParameterType::Other,
-            },
-            Some(Record::Sampler) => ParameterType::Sampler,
-            Some(&Record::Image(Some((dimensions, written)))) => ParameterType::Image {
+            Record::Float(bits) => ParameterType::Float { bits },
+            Record::Pointer { storage, pointee } => {
+                let pointee = TypeId(pointee);
+                match storage {
+                    STORAGE_CROSS_WORKGROUP => ParameterType::GlobalPointer {
+                        pointee,
+                        no_write: has(ATTRIBUTE_NO_WRITE) || self.read_only.contains(&id),
+                    },
+                    STORAGE_WORKGROUP => ParameterType::LocalPointer { pointee },
+                    _ => ParameterType::Other,
+                }
+            }
+            Record::Sampler => ParameterType::Sampler,
+            Record::Image(Some((dimensions, written))) => ParameterType::Image {
                 dimensions,
                 written,
             },
@@ -214,26 +216,20 @@ impl Module {
         self.local_sizes.get(function).copied()
     }
 
-    /// Returns the names that the host uses for variables, with the ids of the variables.
-    pub(crate) fn host_names(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.host_names
-            .iter()
-            .map(|(name, id)| (name.as_str(), *id))
-    }
-
     /// Returns the type of the variable that the host accesses as `name`.
     pub(crate) fn host_variable(&self, name: &str) -> Option<TypeId> {
         let ty = self.variables.get(self.host_names.get(name)?)?;
-        match self.types.get(*ty)? {
-            Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
-            _ => None,
-        }
+        self.pointee(*ty)
     }
 
     /// Returns the size in bytes of the type that the pointer type `ty` points to, if it is known.
     pub(crate) fn pointee_bytes(&self, ty: u32) -> Option<u64> {
+        Some(self.types.size(self.pointee(ty)?.0)?.0)
+    }
+
+    fn pointee(&self, ty: u32) -> Option<TypeId> {
         match self.types.get(ty)? {
-            Record::Pointer { pointee, .. } => self.types.size(*pointee).map(|(bytes, _)| bytes),
+            Record::Pointer { pointee, .. } => Some(TypeId(*pointee)),
             _ => None,
         }
     }
@@ -252,15 +248,17 @@ impl Module {
     /// are declared as imports, but the driver provides them. LLVM intrinsics that the compiler replaced, such as
     /// `llvm.memmove.p1.p1.i64`, are left out as well, because nothing calls them.
     pub fn imports(&self) -> impl Iterator<Item = &str> {
-        let replaced = |id: &u32, name: &str| {
+        let is_replaced = |id: &u32, name: &str| {
             name.starts_with("llvm.")
                 && self.functions.contains_key(id)
                 && !self.called.contains(id)
         };
-        self.imports
+        let imports = self
+            .imports
             .iter()
-            .filter(move |(id, name)| !self.built_ins.contains(id) && !replaced(id, name))
-            .map(|(_, name)| name.as_str())
+            .filter(|(id, _)| !self.built_ins.contains(id));
+        let imports = imports.filter(move |(id, name)| !is_replaced(id, name));
+        imports.map(|(_, name)| name.as_str())
     }
 
     /// Returns the symbols that the module exports, including weak symbols.
@@ -273,12 +271,5 @@ impl Module {
     /// instances, whose definitions are the same in all modules.
     pub fn weak_exports(&self) -> impl Iterator<Item = &str> {
         self.weak_exports.iter().map(String::as_str)
-    }
-
-    pub(crate) fn instruction_set(&self, name: &str) -> Option<u32> {
-        self.instruction_sets
-            .iter()
-            .find(|(_, other)| *other == name)
-            .map(|(id, _)| *id)
     }
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses the instructions of a SPIR-V module.
 
-use alloc::vec::Vec;
-
 use super::types::{Record, TypeId};
 use super::{Extended, Module};
 use crate::error::Error;
+use crate::prelude::*;
 use crate::spirv::reads::read_only_parameters;
 use crate::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
-    Instruction, LINKAGE_EXPORT, LINKAGE_IMPORT, error, instructions, op, string, words,
+    LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE, error, instructions, op, string, words,
 };
 
 /// The scope of a work-group.
@@ -24,8 +23,6 @@ const DECORATION_USER_SEMANTIC: u32 = 5635;
 pub(super) const DECORATION_FUNC_PARAM_ATTR: u32 = 38;
 /// The decoration `HostAccessINTEL`, in `SPV_INTEL_global_variable_decorations` and in its successor.
 pub const DECORATIONS_HOST_ACCESS: [u32; 2] = [6147, 6188];
-/// The linkage type `LinkOnceODR`, from `SPV_KHR_linkonce_odr`.
-pub(crate) const LINKAGE_LINK_ONCE: u32 = 2;
 
 impl Module {
     /// Parses a module.
@@ -39,23 +36,18 @@ impl Module {
         let mut module = Self::default();
         let mut function = None;
         for instruction in instructions(&words) {
-            let Instruction {
-                at,
-                opcode,
-                operands,
-            } = instruction?;
+            let instruction = instruction?;
+            let (opcode, operands) = (instruction.opcode, instruction.operands);
+            let fail = |problem| error(instruction.at, problem);
             // Parameters with the same id would share a name and attributes, so a small file could expand to a
             // huge result.
-            if opcode == op::FUNCTION_PARAMETER
-                && operands
-                    .get(1)
-                    .is_some_and(|id| !module.parameter_ids.insert(*id))
+            if let (op::FUNCTION_PARAMETER, [_, id, ..]) = (opcode, operands)
+                && !module.parameter_ids.insert(*id)
             {
-                return Err(error(at, "two parameters have the same id"));
+                return Err(fail("two parameters have the same id"));
             }
-            module
-                .instruction(opcode, operands, &mut function)
-                .ok_or_else(|| error(at, "an instruction has too few operands"))?;
+            let read = module.instruction(opcode, operands, &mut function);
+            read.ok_or_else(|| fail("an instruction has too few operands"))?;
         }
         for &(id, ty) in module.functions.values().flatten() {
             if let Some(Record::Pointer { pointee, .. }) = module.types.get(ty)
@@ -81,15 +73,11 @@ impl Module {
 
     fn instruction(&mut self, opcode: u16, w: &[u32], function: &mut Option<u32>) -> Option<()> {
         match opcode {
-            op::NAME => {
-                self.names.insert(*w.first()?, string(w.get(1..)?).0);
-            }
-            op::STRING => {
-                self.strings.insert(*w.first()?, string(w.get(1..)?).0);
-            }
+            op::NAME => _ = self.names.insert(*w.first()?, string(w.get(1..)?).0),
+            op::STRING => _ = self.strings.insert(*w.first()?, string(w.get(1..)?).0),
             op::EXT_INST_IMPORT => {
                 let name = string(w.get(1..)?).0;
-                self.instruction_sets.insert(*w.first()?, name);
+                self.instruction_sets.entry(name).or_insert(*w.first()?);
             }
             op::EXT_INST => self.extended.push(Extended {
                 result: *w.get(1)?,
@@ -126,9 +114,7 @@ impl Module {
                     self.spec_constants.entry(*id).or_insert(ty);
                 }
             }
-            op::VARIABLE => {
-                self.variables.insert(*w.get(1)?, *w.first()?);
-            }
+            op::VARIABLE => _ = self.variables.insert(*w.get(1)?, *w.first()?),
             op::FUNCTION => {
                 *function = Some(*w.get(1)?);
                 self.functions.insert(*w.get(1)?, Vec::new());
@@ -147,8 +133,8 @@ impl Module {
             // OpGroupAll to OpGroupSMax, and SPV_KHR_uniform_group_instructions.
             261..=271 | 6401..=6408 => {
                 let is_of_work_group = self.constants.get(w.get(2)?) == Some(&SCOPE_WORKGROUP);
-                self.of_work_groups
-                    .extend(function.filter(|_| is_of_work_group));
+                let function = function.filter(|_| is_of_work_group);
+                self.of_work_groups.extend(function);
             }
             op::DECORATE => self.decorate(*w.first()?, *w.get(1)?, w.get(2..)?)?,
             _ => {}
@@ -158,26 +144,18 @@ impl Module {
 
     fn decorate(&mut self, target: u32, decoration: u32, operands: &[u32]) -> Option<()> {
         match decoration {
-            DECORATION_SPEC_ID => {
-                self.spec_ids.insert(target, *operands.first()?);
-            }
+            DECORATION_SPEC_ID => _ = self.spec_ids.insert(target, *operands.first()?),
             _ if DECORATIONS_HOST_ACCESS.contains(&decoration) => {
                 let name = string(operands.get(1..).unwrap_or_default()).0;
                 self.host_names.entry(name).or_insert(target);
             }
-            DECORATION_BUILT_IN => {
-                self.built_ins.insert(target);
-            }
+            DECORATION_BUILT_IN => _ = self.built_ins.insert(target),
             DECORATION_USER_SEMANTIC => {
                 let annotations = self.annotations.entry(target).or_default();
                 annotations.push(string(operands).0);
             }
-            DECORATION_CPACKED => {
-                self.packed.insert(target);
-            }
-            DECORATION_ALIGNMENT => {
-                self.alignments.insert(target, *operands.first()?);
-            }
+            DECORATION_CPACKED => _ = self.packed.insert(target),
+            DECORATION_ALIGNMENT => _ = self.alignments.insert(target, *operands.first()?),
             DECORATION_FUNC_PARAM_ATTR => {
                 let attributes = self.attributes.entry(target).or_default();
                 attributes.push(*operands.first()?);

@@ -4,10 +4,7 @@
 //! SPIR-V declares a type before its use, except behind a pointer. Sizes are computed as types are declared,
 //! from earlier declarations, so a type that contains itself does not get a size.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-
+use crate::prelude::*;
 use crate::spirv::words::op;
 
 /// Identifies a type in a module.
@@ -83,22 +80,16 @@ impl TypeTable {
     ) -> Option<()> {
         let record = match (opcode, operands.get(1..).unwrap_or_default()) {
             (op::TYPE_BOOL, _) => Record::Bool,
-            (op::TYPE_INT, [bits, ..]) => Record::Int(*bits),
-            (op::TYPE_FLOAT, [bits, ..]) => Record::Float(*bits),
-            (op::TYPE_POINTER, [storage, pointee, ..]) => Record::Pointer {
-                storage: *storage,
-                pointee: *pointee,
-            },
+            (op::TYPE_INT, &[bits, ..]) => Record::Int(bits),
+            (op::TYPE_FLOAT, &[bits, ..]) => Record::Float(bits),
+            (op::TYPE_POINTER, &[storage, pointee, ..]) => Record::Pointer { storage, pointee },
             (op::TYPE_IMAGE, operands) => Record::Image(image(operands)),
             (op::TYPE_SAMPLER, _) => Record::Sampler,
-            (op::TYPE_VECTOR, [of, count, ..]) => Record::Vector {
-                of: *of,
-                count: *count,
-            },
-            (op::TYPE_ARRAY, [of, count, ..]) => Record::Array {
-                of: *of,
-                count: constants.get(count).copied(),
-            },
+            (op::TYPE_VECTOR, &[of, count, ..]) => Record::Vector { of, count },
+            (op::TYPE_ARRAY, &[of, ref count, ..]) => {
+                let count = constants.get(count).copied();
+                Record::Array { of, count }
+            }
             (op::TYPE_STRUCT, members) => Record::Struct {
                 members: members.to_vec(),
                 packed: packed.contains(operands.first()?),
@@ -109,14 +100,10 @@ impl TypeTable {
             ) => return None,
             _ => return Some(()),
         };
-        self.add(*operands.first()?, record);
-        Some(())
-    }
-
-    /// Adds a type. If several types have the same id, the first one wins.
-    fn add(&mut self, id: u32, record: Record) {
+        let id = *operands.first()?;
+        // If several types have the same id, the first one wins.
         if self.entries.contains_key(&id) {
-            return;
+            return Some(());
         }
         let (wanted, is_unaligned) = self.alignment_of_parts(&record);
         let entry = TypeEntry {
@@ -127,6 +114,7 @@ impl TypeTable {
             record,
         };
         self.entries.insert(id, entry);
+        Some(())
     }
 
     /// Returns the natural alignment of a type, and whether one of its parts is misaligned.
@@ -152,9 +140,8 @@ impl TypeTable {
 
     /// Returns whether a type is, contains or points to a packed struct with a misaligned member.
     pub(crate) fn is_unaligned(&self, id: u32) -> bool {
-        self.entries
-            .get(&id)
-            .is_some_and(|entry| entry.is_unaligned)
+        let entry = self.entries.get(&id);
+        entry.is_some_and(|entry| entry.is_unaligned)
     }
 
     fn find_wide(&self, record: &Record) -> Option<u32> {
@@ -198,10 +185,10 @@ impl TypeTable {
 
     /// Returns the length and element type of the type `id`, if the type is an array.
     pub(crate) fn array(&self, id: u32) -> Option<(u64, u32)> {
-        match self.get(id)? {
-            Record::Array { of, count } => Some(((*count)?, *of)),
-            _ => None,
-        }
+        let Record::Array { of, count } = self.get(id)? else {
+            return None;
+        };
+        Some(((*count)?, *of))
     }
 
     fn measure(&self, record: &Record) -> Option<(u64, u64)> {
@@ -301,9 +288,8 @@ pub enum ParameterType {
 /// Returns the C++ name of a parameter, given its name in the code. The compiler adds a prefix, and a suffix for a
 /// `bool`, which is passed as a byte.
 pub(crate) fn parameter_name(name: &str) -> String {
-    let name = PARAMETER_PREFIXES
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(name);
+    let mut prefixes = PARAMETER_PREFIXES.iter();
+    let rest = prefixes.find_map(|prefix| name.strip_prefix(prefix));
+    let name = rest.unwrap_or(name);
     name.strip_suffix(".coerce").unwrap_or(name).into()
 }
