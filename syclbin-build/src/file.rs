@@ -45,14 +45,16 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Creates an empty temporary file in the same directory as `path`, with default instead of private permissions.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // the umask applies
-    builder.prefix(".syclbin-").tempfile_in(folder)
+    builder.prefix(".syclbin-").tempfile_in(directory_of(path))
+}
+/// Returns the directory that contains `path`. For a bare file name, this is the current directory.
+#[must_use]
+pub fn directory_of(path: &Path) -> &Path {
+    let directory = path.parent().filter(|folder| *folder != Path::new(""));
+    directory.unwrap_or(Path::new("."))
 }
 
 /// Encodes a list of paths and arguments. NUL bytes separate the words, because neither paths nor arguments contain NUL.

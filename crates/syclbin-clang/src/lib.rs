@@ -77,7 +77,7 @@ fn print(text: &str) {
 }
 
 /// The reason why no file was created.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Failure {
     /// Clang's diagnostics about the source.
     Diagnostics(String),

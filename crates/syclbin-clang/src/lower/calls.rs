@@ -65,10 +65,8 @@ pub(super) fn find(
         if !found.functions.contains(function) {
             continue;
         }
-        let refused = |symbol: Option<&str>, reason: &str| Refusal {
-            constant: symbol.map(shown),
-            kernels: kernels(module, place),
-            reason: reason.into(),
+        let refused = |symbol: Option<&str>, reason: &str| {
+            Refusal::new(symbol, kernels(module, place), reason)
         };
         // A value that is not a number is returned through a pointer, which is the first argument.
         let (to, id, value, ty) = match *arguments {
@@ -84,18 +82,14 @@ pub(super) fn find(
         };
         let symbol = index.variable(id, &mut found.slots);
         let symbol = symbol.and_then(|variable| text(variable, index, steps));
-        let Some(symbol) = symbol else {
-            let reason = "the kernel chooses the constant only when it runs";
-            return Err(refused(None, reason));
-        };
+        let symbol = symbol
+            .ok_or_else(|| refused(None, "the kernel chooses the constant only when it runs"))?;
         let default = index
             .variable(value, &mut found.slots)
             .and_then(|variable| index.get(variable)?.operand(3));
-        let Some(default) = default else {
-            let reason = "its default value is not in this source";
-            return Err(refused(Some(&symbol), reason));
-        };
-        let default = Initializer::of_constant(default, index, steps)
+        let default = default
+            .ok_or("its default value is not in this source")
+            .and_then(|default| Initializer::of_constant(default, index, steps))
             .map_err(|reason| refused(Some(&symbol), reason))?;
         found.calls.push(Call {
             place,
@@ -114,14 +108,14 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let pointer = index.get(ty.operand(2)?)?;
     // The first parameter directly follows the function, and a decoration of the parameter records the alignment.
     let parameter = index.after(function)?;
-    let align = match parameter.opcode {
-        op::FUNCTION_PARAMETER => index.alignment(parameter.operand(1)?),
-        _ => None,
-    };
-    match pointer.opcode {
-        op::TYPE_POINTER => Some((pointer.operand(2)?, align)),
-        _ => None,
-    }
+    let is_parameter = parameter.opcode == op::FUNCTION_PARAMETER;
+    let align = index
+        .alignment(parameter.operand(1)?)
+        .filter(|_| is_parameter);
+    let pointee = pointer
+        .operand(2)
+        .filter(|_| pointer.opcode == op::TYPE_POINTER);
+    Some((pointee?, align))
 }
 
 /// Returns the C string in a variable.
@@ -135,10 +129,7 @@ fn text(variable: u32, index: &Index<'_>, steps: &mut usize) -> Option<String> {
 
 /// Returns the C++ spelling of a constant, such as `ns::radius`.
 pub(super) fn shown(symbol: &str) -> String {
-    match mangled::variable(symbol) {
-        Some(name) => name.qualified(),
-        None => symbol.into(),
-    }
+    mangled::variable(symbol).map_or_else(|| symbol.into(), |name| name.qualified())
 }
 
 /// Returns the kernels that reach the instruction at `place`, in C++ spelling.

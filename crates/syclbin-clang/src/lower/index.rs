@@ -116,13 +116,11 @@ impl<'m> Index<'m> {
                 (op::VARIABLE, [_, _, storage, ..]) if *storage != STORAGE_FUNCTION => {
                     return Some(id);
                 }
-                (op::LOAD, [_, _, pointer, memory @ ..]) => {
+                (op::LOAD, [_, _, pointer, memory @ ..])
                     if memory
                         .first()
-                        .is_some_and(|mask| mask & MEMORY_VOLATILE != 0)
-                    {
-                        return None;
-                    }
+                        .is_none_or(|mask| mask & MEMORY_VOLATILE == 0) =>
+                {
                     let local = self.without_casts(*pointer)?;
                     let slot = slots.entry(local).or_insert_with(|| self.slot(local));
                     id = slot.as_ref()?.value;
@@ -137,12 +135,12 @@ impl<'m> Index<'m> {
     fn without_casts(&self, mut id: u32) -> Option<u32> {
         for _ in 0..MAX_STEPS {
             let instruction = self.get(id)?;
-            let inner = match (instruction.opcode, instruction.operands.as_slice()) {
-                (_, [_, _, pointer]) if is_cast(instruction.opcode) => *pointer,
-                (_, [_, _, pointer, indices @ ..]) if is_chain(instruction.opcode) => {
-                    if !indices.iter().all(|index| self.is_zero(*index)) {
-                        return Some(id);
-                    }
+            let is_zero = |index: &u32| self.is_zero(*index);
+            id = match (instruction.opcode, instruction.operands.as_slice()) {
+                (opcode, [_, _, pointer]) if is_cast(opcode) => *pointer,
+                (opcode, [_, _, pointer, indices @ ..])
+                    if is_chain(opcode) && indices.iter().all(is_zero) =>
+                {
                     *pointer
                 }
                 (op::SPEC_CONSTANT_OP, [_, _, opcode, pointer])
@@ -152,7 +150,6 @@ impl<'m> Index<'m> {
                 }
                 _ => return Some(id),
             };
-            id = inner;
         }
         None
     }

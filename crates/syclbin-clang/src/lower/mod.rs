@@ -64,6 +64,16 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
 }
 
+impl Refusal {
+    /// Creates a refusal of the constant with this symbol on the host, if it is known.
+    fn new(symbol: Option<&str>, kernels: Vec<String>, reason: &str) -> Self {
+        Self {
+            constant: symbol.map(calls::shown),
+            kernels,
+            reason: reason.into(),
+        }
+    }
+}
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.constant {
@@ -121,25 +131,17 @@ fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
             .place(*function)
             .is_some_and(|at| unneeded.contains(&at))
         {
-            let users = index.users(*function).first().copied();
-            return Err(Refusal {
-                constant: None,
-                kernels: users.map_or_else(Vec::new, |at| calls::kernels(&module, at)),
-                reason: NOT_CALLED.into(),
-            });
+            let user = index.users(*function).first();
+            let kernels = user.map_or_else(Vec::new, |at| calls::kernels(&module, *at));
+            return Err(Refusal::new(None, kernels, NOT_CALLED));
         }
     }
     let constants = edit.constants.clone();
     let words = rewrite::apply(&module, edit, &unneeded).words();
-    match words {
-        Ok(words) => Ok(Some(Lowered {
-            code: bytes(words),
-            constants,
-        })),
-        Err(_) => Err(Refusal {
-            constant: None,
-            kernels: Vec::new(),
-            reason: "an instruction would be too long".into(),
-        }),
-    }
+    let words =
+        words.map_err(|_| Refusal::new(None, Vec::new(), "an instruction would be too long"))?;
+    Ok(Some(Lowered {
+        code: bytes(words),
+        constants,
+    }))
 }

@@ -7,7 +7,7 @@ use syclbin::{AbstractModule, Image, ImageKind, State};
 use syclbin_tools::__private::described;
 
 use super::Backend;
-use crate::command_line::targets::Target;
+use crate::command_line::targets::{Target, first_part};
 use crate::link::InputFile;
 use crate::link::imports;
 use crate::{Result, own};
@@ -61,7 +61,8 @@ pub(crate) fn discard_replaced(
                 if anew.iter().any(|backend| backend.makes(image)) {
                     return false;
                 }
-                if state != State::Executable || !is_for_gpu(target) {
+                let is_for_gpu = first_part(target) == Target::Gpu { device: None }.name();
+                if state != State::Executable || !is_for_gpu {
                     return true;
                 }
                 if has_spirv {
@@ -97,10 +98,6 @@ fn offered(module: &AbstractModule<'_>) -> BTreeSet<String> {
     symbols.map(str::to_owned).collect()
 }
 
-fn is_for_gpu(target: &str) -> bool {
-    target.split('-').next() == Some(Target::Gpu { device: None }.name())
-}
-
 impl Backend {
     /// Returns whether `image` is for the same device as this backend. Processors are not compared, because a file
     /// contains code for only one processor.
@@ -108,8 +105,7 @@ impl Backend {
         let ImageKind::Native { arch, target } = image.kind() else {
             return false;
         };
-        let is_kind = target.split('-').next() == Some(self.target.name());
-        is_kind
+        first_part(target) == self.target.name()
             && (matches!(self.target, Target::Cpu { .. })
                 || arch == self.arch
                 || self.arch.split(',').any(|gpu| gpu == arch))

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use syclbin::property::set;
-use syclbin::{AbstractModule, Image, Syclbin, ptx};
+use syclbin::{AbstractModule, Syclbin, ptx};
 use syclbin_tools::__private::described;
 use syclbin_tools::__private::link::linked_metadata;
 
-use super::backend::{Backend, Tool};
-use super::import;
+use super::{Backend, has_constants, import};
 use crate::command_line::options::Show;
 use crate::make::write;
 use crate::steps::{self, Step};
@@ -54,10 +53,7 @@ impl<'f> Nvlink<'f> {
         number: usize,
         backend: &'f Backend,
     ) -> Result<Option<String>> {
-        let Tool::Ptxas(assembler) = &backend.tool else {
-            return Ok(None);
-        };
-        let linker = assembler.with_file_name("nvlink");
+        let linker = backend.program.with_file_name("nvlink");
         let (needed, metadata) = match self.needed(index, backend) {
             Ok(found) => found,
             Err(why) => return Ok(Some(why)),
@@ -127,13 +123,8 @@ impl<'f> Nvlink<'f> {
                 }
             }
         }
-        let has_constants = |index: &&usize| {
-            let constants = self.modules[**index]
-                .metadata
-                .set(set::SPECIALIZATION_CONSTANTS);
-            constants.is_some_and(|constants| !constants.is_empty())
-        };
-        if let Some(index) = needed[1..].iter().find(has_constants) {
+        let mut others = needed[1..].iter();
+        if let Some(index) = others.find(|index| has_constants(&self.modules[**index])) {
             return Err(format!(
                 "uses {}, which reads specialization constants",
                 described(&self.modules[*index])
@@ -157,7 +148,7 @@ impl<'f> Nvlink<'f> {
             backend.input(&self.modules[index]).unwrap_or_default(),
         )?;
         let object = self.folder.join(format!("{index}.{number}.o"));
-        let mut step = backend.step(&described(&self.modules[index]), &input, &object)?;
+        let mut step = backend.step(&described(&self.modules[index]), &input, &object);
         step.arguments.insert(0, "-c".to_owned());
         self.assemble.push(step);
         self.objects.insert((index, number), object.clone());
@@ -171,13 +162,12 @@ impl<'f> Nvlink<'f> {
         let modules = self.linked.into_values().map(|linked| {
             let mut module = linked.module;
             for (backend, output) in linked.outputs {
-                let code = backend.code(&output).or_else(|error| {
+                let image = backend.image(&output).or_else(|error| {
                     own(format!(
                         "nvlink wrote no code for {}: {error}",
                         described(&module)
                     ))
                 })?;
-                let image = Image::native(&backend.arch, &backend.target.triple(), code);
                 module.images.push(image);
             }
             Ok(module)

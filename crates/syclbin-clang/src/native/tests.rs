@@ -3,7 +3,7 @@ use super::backend::PROCESSOR_VARIABLE;
 use super::*;
 use crate::Failure;
 use syclbin::property::Value;
-use syclbin::{IrType, State};
+use syclbin::{Image, IrType, State};
 
 pub(super) fn module(kernel: &'static str) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();
@@ -20,7 +20,8 @@ pub(super) fn backend(target: Target, arch: &str) -> Backend {
         target,
         arch: arch.into(),
         options: Vec::new(),
-        tool: Tool::Ocloc("ocloc".into()),
+        program: "ocloc".into(),
+        variables: Vec::new(),
     }
 }
 
@@ -113,9 +114,7 @@ fn cpu_options_are_translated_for_its_compiler() {
     };
     let backend = cpu(&["-march=avx2", "--bo=-cl-opt-disable"]).unwrap();
     assert_eq!(backend.arch, "core-avx2");
-    let step = backend
-        .step("k", Path::new("in"), Path::new("out"))
-        .unwrap();
+    let step = backend.step("k", Path::new("in"), Path::new("out"));
     assert_eq!(
         step.arguments,
         ["--build-for-cpu", "in", "out", "-cl-opt-disable"]

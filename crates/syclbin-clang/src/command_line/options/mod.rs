@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use syclbin::State;
 use syclbin_build::depfile::escape;
 
-use crate::command_line::depfile::{Depfile, Kind};
+use crate::command_line::depfile::Depfile;
 use crate::command_line::states::{self, Dependencies};
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
@@ -124,7 +124,8 @@ struct Reader {
     /// All options, except those below.
     options: Options,
     state: Option<State>,
-    kind: Option<Kind>,
+    /// `-MD` or `-MMD`.
+    dependencies: Option<&'static str>,
     phony: bool,
     depfile: Option<PathBuf>,
     rule_targets: Vec<String>,
@@ -181,7 +182,12 @@ impl Reader {
         Ok(None)
     }
 
-    fn ours(&mut self, name: &str, value: String, spelled: String) -> Result<Option<Request>> {
+    fn ours(
+        &mut self,
+        name: &'static str,
+        value: String,
+        spelled: String,
+    ) -> Result<Option<Request>> {
         let options = &mut self.options;
         match name {
             "--version" => return Ok(Some(Request::Version)),
@@ -240,8 +246,7 @@ impl Reader {
                 options.clang.push(name.to_owned());
             }
             "-o" | "--output" | "--output=" => options.output = PathBuf::from(value),
-            "-MD" => self.kind = Some(Kind::All),
-            "-MMD" => self.kind = Some(Kind::OfUser),
+            "-MD" | "-MMD" => self.dependencies = Some(name),
             "-MP" => self.phony = true,
             "-MF" => self.depfile = Some(PathBuf::from(value)),
             "-MT" => self.rule_targets.push(value),
@@ -299,8 +304,8 @@ impl Reader {
             (Some(State::Executable) | None, true) => State::Executable,
             (Some(state), true) => {
                 return own(format!(
-                    "-fsycl-link creates an executable, but -fsyclbin={} requests another state; remove one of them",
-                    states::name(state)
+                    "-fsycl-link creates an executable, but -fsyclbin={state} requests another state; remove one of \
+                     them"
                 ));
             }
             (Some(state), false) => state,
@@ -318,7 +323,7 @@ impl Reader {
         if options.output == Path::new("-") {
             return own("-o -: cannot write a SYCLBIN file to standard output; specify a file");
         }
-        if let Some(kind) = self.kind {
+        if let Some(option) = self.dependencies {
             options.depfile = Some(Depfile {
                 explicit: self.depfile.is_some(),
                 path: self
@@ -329,7 +334,7 @@ impl Reader {
                 } else {
                     self.rule_targets.join(" ")
                 },
-                kind,
+                option,
                 phony: self.phony,
             });
         } else {

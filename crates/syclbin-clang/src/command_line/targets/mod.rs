@@ -8,9 +8,8 @@ use syclbin::State;
 use crate::command_line::response_file::words;
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
-use named::{architecture, first_part, names, nvidia_gpu, targets};
-
-pub(crate) use named::{processor, processors};
+use named::{architecture, names, nvidia_gpu, targets};
+pub(crate) use named::{first_part, processor, processors};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
@@ -85,7 +84,7 @@ pub(crate) struct Targets {
     /// The targets of all `--offload-arch` options.
     added: Vec<Target>,
     /// Whether PTX may be omitted for sources that cannot be compiled to it: `--optional-target`.
-    ptx_is_optional: bool,
+    pub(crate) ptx_is_optional: bool,
     /// Options for backend compilers, in command-line order, each with the target that it names, if any.
     backend: Vec<(Option<String>, String)>,
 }
@@ -94,11 +93,8 @@ impl Targets {
     /// Handles the value of `-fsycl-targets`.
     pub(crate) fn list(&mut self, value: &str) -> Result<()> {
         let option = format!("-fsycl-targets={value}");
-        let mut listed = Vec::new();
-        for name in names(value, &option)? {
-            listed.extend(targets(name, &option)?);
-        }
-        self.listed = listed;
+        let listed = names(value, &option)?.map(|name| targets(name, &option));
+        self.listed = listed.collect::<Result<Vec<_>>>()?.concat();
         Ok(())
     }
 
@@ -111,10 +107,6 @@ impl Targets {
         }
         self.ptx_is_optional = true;
         Ok(())
-    }
-
-    pub(crate) fn ptx_is_optional(&self) -> bool {
-        self.ptx_is_optional
     }
 
     /// Handles the value of `--offload-arch`.

@@ -6,7 +6,7 @@ use syclbin::architecture::Family;
 
 use super::{NVIDIA, Target};
 use crate::nvidia::gpu::NvidiaGpu;
-use crate::{Result, own};
+use crate::{Failure, Result, own};
 
 /// Advice for unsupported targets: the variable that selects another compiler.
 const ELSEWHERE: &str = "for others, set SYCLBIN_CLANG to a DPC++ clang++";
@@ -22,7 +22,7 @@ pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<It
 }
 
 /// Returns the architecture of a triple.
-pub(super) fn first_part(triple: &str) -> &str {
+pub(crate) fn first_part(triple: &str) -> &str {
     triple.split('-').next().unwrap_or_default()
 }
 
@@ -107,22 +107,20 @@ pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
     let processor = processor(name).map(|processor| Target::Cpu {
         processor: Some(processor),
     });
-    let Some(target) = processor.or_else(|| gpu_named(name)) else {
-        return own(format!(
+    processor.or_else(|| gpu_named(name)).ok_or_else(|| {
+        Failure::Own(format!(
             "'{option}': architecture '{name}' is not supported; supported architectures are GPUs (pvc, bmg_g21, \
              sm_80 ...) and processors ({}); {ELSEWHERE}",
             processors()
-        ));
-    };
-    Ok(target)
+        ))
+    })
 }
 
 pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
-    match NvidiaGpu::named(name) {
-        Some(gpu) => Ok(gpu),
-        None => own(format!(
+    NvidiaGpu::named(name).ok_or_else(|| {
+        Failure::Own(format!(
             "'{option}': unknown NVIDIA GPU '{name}'; supported GPUs are {}",
             NvidiaGpu::all()
-        )),
-    }
+        ))
+    })
 }
