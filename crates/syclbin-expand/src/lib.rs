@@ -133,10 +133,9 @@ pub struct KernelStub {
 #[cfg(any(test, feature = "source"))]
 pub fn stubs(bytes: &[u8]) -> Result<Vec<KernelStub>, syclbin::Error> {
     planned(bytes, |file, plan| {
-        let mut functions = std::collections::BTreeMap::new();
-        plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
-            functions.insert(&stub.kernel.symbol, path);
-        });
+        let stubs = plan.root.all_stubs().into_iter();
+        let functions = stubs.map(|(path, stub)| (&stub.kernel.symbol, path));
+        let mut functions: std::collections::BTreeMap<_, _> = functions.collect();
         let kernels = file.signatures.kernels.iter();
         let kernels = kernels.filter(|kernel| !kernel.is_rounded_range());
         let described = kernels.map(|kernel| {

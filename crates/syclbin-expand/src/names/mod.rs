@@ -85,9 +85,13 @@ pub(crate) fn words(text: &str) -> String {
 /// Keywords of the current edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// Names that a generated module must avoid: an item of that name would shadow the type, or the crate in programs
-/// that import `kernels::*`.
-const TYPES_AND_CRATES: [&str; 16] = [
+/// Names that a generated module must avoid: its own items, and types and crates. An item of that name would shadow the
+/// type, or the crate in programs that import `kernels::*`.
+const TYPES_AND_CRATES: [&str; 20] = [
+    "Module",
+    "Kernels",
+    "Builder",
+    "left_out",
     "bool",
     "i8",
     "u8",
@@ -155,11 +159,9 @@ impl Scope {
         Self(names.map(String::from).into())
     }
 
-    /// Creates the scope for the types and modules of a generated module, in which the names `own` are taken.
-    pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
-        let mut scope = Self::reserving(TYPES_AND_CRATES);
-        scope.0.extend(own.map(String::from));
-        scope
+    /// Creates the scope for the types and modules of a generated module.
+    pub(crate) fn of_types() -> Self {
+        Self::reserving(TYPES_AND_CRATES)
     }
 
     pub(crate) fn take(&mut self, ident: &Ident) {

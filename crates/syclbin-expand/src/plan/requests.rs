@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::file::File;
 use crate::input::Input;
-use crate::input::items::{KernelItem, SelectionKind};
+use crate::input::items::KernelItem;
 use crate::names::cpp_name::{self, CppName};
 use crate::names::default_names::RustName;
 use crate::names::known;
@@ -26,15 +26,11 @@ pub(crate) fn requests<'i>(
                 "this item has no effect: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
-            [index] => match &mut requests[*index] {
-                request if request.is_some() => {
-                    errors.push(item.cpp.error(
-                        "this kernel is already named in an item above; combine both items: `safe fn NAME as \
-                        NEW_NAME where CONDITIONS;`",
-                    ));
-                }
-                request => *request = Some(item),
-            },
+                        [index] if requests[*index].is_some() => errors.push(item.cpp.error(
+                "this kernel is already named in an item above; combine both items: `safe fn NAME as \
+                NEW_NAME where CONDITIONS;`",
+            )),
+            [index] => requests[*index] = Some(item),
             several => {
                 let each = several
                     .iter()
@@ -68,10 +64,8 @@ pub(crate) fn selected(
         }
         named.extend(found);
     }
-    let selected: BTreeSet<usize> = match selection.kind {
-        SelectionKind::Only => named,
-        SelectionKind::Skip => all.filter(|index| !named.contains(index)).collect(),
-    };
+    let selected = all.filter(|index| named.contains(index) != selection.skips);
+    let selected: BTreeSet<usize> = selected.collect();
     for item in &input.items.kernels {
         if let [index] = item.cpp.among(kernels, names).as_slice()
             && !selected.contains(index)
@@ -89,17 +83,11 @@ fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Op
     let kernels = kernels.filter(|(kernel, _)| !cpp_name::is_of_runtime(kernel));
     let names = kernels.map(|(kernel, name)| cpp_name::called(kernel, name.as_ref()));
     let names: Vec<String> = names.collect();
-    Some(name.error(match known(name.text(), names.iter().map(String::as_str)) {
-        None => format!(
-            "`{}` has no kernel `{}`; it contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \
-             function",
-            file.name,
-            name.text()
-        ),
-        Some(known) => format!(
-            "`{}` has no kernel `{}`; it has {known}",
-            file.name,
-            name.text()
-        ),
-    }))
+    let kernels = match known(name.text(), names.iter().map(String::as_str)) {
+        None => "contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a function"
+            .into(),
+        Some(known) => format!("has {known}"),
+    };
+    let (file, wanted) = (&file.name, name.text());
+    Some(name.error(format!("`{file}` has no kernel `{wanted}`; it {kernels}")))
 }

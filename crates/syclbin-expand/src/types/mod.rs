@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, quote};
-use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
+use syclbin::signature::{Element, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 
 /// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
@@ -195,22 +195,15 @@ impl<'f> Types<'f> {
     }
 
     fn measure(&self, layout: &Layout, over_align: bool) -> Facts {
-        let fields = layout.fields.iter();
-        let fields: Vec<(u64, Facts)> = fields
-            .map(|field| (field.offset, self.facts_of(&field.ty)))
-            .collect();
-        let align = fields
-            .iter()
-            .map(|(_, facts)| facts.align)
-            .max()
-            .unwrap_or(1);
+        let facts_of = |field: &Field| (field.offset, self.facts_of(&field.ty));
+        let fields: Vec<(u64, Facts)> = layout.fields.iter().map(facts_of).collect();
+        let aligns = fields.iter().map(|(_, facts)| facts.align);
+        let align = aligns.max().unwrap_or(1);
         let mut misplaced = fields.iter();
         let packed = misplaced.any(|(offset, facts)| !offset.is_multiple_of(facts.align))
             || !layout.size.is_multiple_of(align);
-        let in_cpp = layout
-            .fields
-            .iter()
-            .map(|field| self.layouts.align(&field.ty));
+        let in_cpp = layout.fields.iter();
+        let in_cpp = in_cpp.map(|field| self.layouts.align(&field.ty));
         let over_aligned = over_align
             && layout.described
             && !packed
@@ -233,6 +226,21 @@ impl<'f> Types<'f> {
     }
 }
 
+/// Returns the type of a number, or `None` for other elements.
+pub(crate) fn scalar(element: &Element) -> Option<Scalar> {
+    match element {
+        Element::Scalar(scalar) => Some(*scalar),
+        Element::Enum(of) => Some(of.of),
+        _ => None,
+    }
+}
+/// Returns the element that a parameter passes or points to, if it is known.
+pub(crate) fn element_of(ty: &Type) -> Option<&Element> {
+    match ty.pointee() {
+        Some(Pointee::Element(element)) => Some(element),
+        _ => ty.value(),
+    }
+}
 /// Returns the code for an optional value.
 pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     match value {
