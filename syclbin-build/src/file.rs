@@ -3,6 +3,7 @@
 //! lists of paths and arguments in notes and orders.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -18,10 +19,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match target.metadata() {
         Ok(metadata) if !metadata.is_file() => {
-            return std::fs::OpenOptions::new()
-                .write(true)
-                .open(&target)?
-                .write_all(bytes);
+            return File::options().write(true).open(&target)?.write_all(bytes);
         }
         Ok(_) if std::fs::read(&target).is_ok_and(|old| old == bytes) => return Ok(()),
         _ => {}

@@ -209,16 +209,9 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "include" => build = texts(value, &place)?.fold(build, Build::include),
             "flags" => build = texts(value, &place)?.fold(build, Build::flag),
             "targets" => build = build.targets(texts(value, &place)?),
-            key @ ("link-at-load" | "link" | "warnings") => {
-                let Some(yes) = value.get_ref().as_bool() else {
-                    return wrong(value, &place, "true or false");
-                };
-                build = match key {
-                    "link" => build.link(yes),
-                    "warnings" => build.warnings(yes),
-                    _ => build.link_at_load(yes),
-                };
-            }
+            "link-at-load" => build = build.link_at_load(flag(value, &place)?),
+            "link" => build = build.link(flag(value, &place)?),
+            "warnings" => build = build.warnings(flag(value, &place)?),
             "define" => {
                 for (macro_name, value) in as_table(value, &place)? {
                     let macro_name = macro_name.get_ref();
@@ -270,6 +263,12 @@ fn as_table<'v, 't>(value: &'v Value<'t>, place: &str) -> Result<&'v DeTable<'t>
     }
 }
 
+fn flag(value: &Value<'_>, place: &str) -> Result<bool, Mistake> {
+    match value.get_ref() {
+        DeValue::Boolean(yes) => Ok(*yes),
+        _ => wrong(value, place, "true or false"),
+    }
+}
 fn text<'v>(value: &'v Value<'_>, place: &str) -> Result<&'v str, Mistake> {
     match value.get_ref() {
         DeValue::String(text) => Ok(text),

@@ -112,13 +112,10 @@ impl Cache {
         // Cargo tracks this variable, so the script runs again when the cache is turned off.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = match folder(named.as_deref(), home.ok().as_ref()) {
-            Ok(folder) => folder?,
-            Err(problem) => {
-                cargo::warning(&problem);
-                return None;
-            }
-        };
+        let folder = folder(named.as_deref(), home.ok().as_ref());
+        let folder = folder
+            .inspect_err(|problem| cargo::warning(problem))
+            .ok()??;
         if folder.exists() && !trust::is_private(&folder) {
             cargo::warning(&format!(
                 "the cache {} is not used, because other users can write to it; make it private (chmod 700), or \
@@ -127,16 +124,10 @@ impl Cache {
             ));
             return None;
         }
-        let size = cargo::env_again(SIZE_VARIABLE);
-        let limit = match size_limit(size.as_deref()) {
-            Ok(limit) => limit,
-            Err(problem) => {
-                cargo::warning(&problem);
-                LIMIT
-            }
-        };
+        let limit = size_limit(cargo::env_again(SIZE_VARIABLE).as_deref());
+        let limit = limit.inspect_err(|problem| cargo::warning(problem));
         Some(Self {
-            store: Store::new(folder, limit),
+            store: Store::new(folder, limit.unwrap_or(LIMIT)),
             setting: Setting::new(compiler, flags)?,
             before: Files::default(),
         })
@@ -151,7 +142,8 @@ impl Cache {
         };
         let hash = contents.hash.clone();
         let key = self.setting.key(source, &hash);
-        let found = self.manifest(&key).and_then(|manifest| {
+        let manifest = self.store.read(&manifest_name(&key)).and_then(decoded);
+        let found = manifest.and_then(|manifest| {
             let mut records = manifest.records.into_iter();
             let record = records.find(|record| self.holds(record))?;
             let bytes = self.store.read(&result_name(&record.id))?;
@@ -175,13 +167,9 @@ impl Cache {
         source: &Path,
         compiled: &Compiled,
         after: &mut Files,
-    ) {
-        let Some(record) = self.record(pending, source, compiled, after) else {
-            return;
-        };
-        let Some(bytes) = encode_result(compiled) else {
-            return;
-        };
+    ) -> Option<()> {
+        let record = self.record(pending, source, compiled, after)?;
+        let bytes = encode_result(compiled)?;
         // The result is written before the manifest that lists it, so that the manifest never lists a missing result.
         self.store.write(&result_name(&record.id), &bytes);
         self.store.update(&manifest_name(&pending.key), |old| {
@@ -189,19 +177,14 @@ impl Cache {
             manifest.add(record);
             manifest.encode().into_bytes()
         });
-    }
-
-    fn manifest(&self, key: &str) -> Option<Manifest> {
-        self.store.read(&manifest_name(key)).and_then(decoded)
+        Some(())
     }
 
     /// Returns whether all inputs of a result are unchanged.
     fn holds(&mut self, record: &Record) -> bool {
-        self.before.hold(&record.read) && {
-            let (read, asked) = (&record.read, &record.asked);
-            let candidates = self.setting.candidates(read, asked, &mut self.before);
-            hash_of(&candidates) == record.candidates
-        }
+        let (read, asked) = (&record.read, &record.asked);
+        self.before.hold(read)
+            && hash_of(&self.setting.candidates(read, asked, &mut self.before)) == record.candidates
     }
 
     /// Returns the inputs that `compiled` depends on, or `None` if one changed or they cannot be determined.

@@ -93,7 +93,7 @@ struct Running {
 
 impl Running {
     fn start(compiler: &Compiler, job: &Job) -> Result<Self> {
-        let mut command = compiler.command();
+        let mut command = compiler.found.candidate.command();
         command.args(&job.flags);
         if job.has_colour {
             command.arg("-fcolor-diagnostics");

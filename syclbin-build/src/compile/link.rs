@@ -14,6 +14,7 @@ use syclbin_tools::__private::spelled;
 
 use crate::cargo;
 use crate::compile::jobs::{self, Job};
+use crate::compile::said;
 use crate::compiler::Compiler;
 use crate::compiler::default_targets;
 use crate::compiler::output::{Compiled, exports, symbols};
@@ -67,11 +68,15 @@ fn file(state: State, modules: Vec<Module>) -> Syclbin<'static> {
 
 /// Returns the modules as an executable, or as an object if they still have to be linked.
 fn linked_file(modules: Vec<Module>) -> Syclbin<'static> {
-    if need_linking(&modules) {
-        file(State::Object, modules)
-    } else {
-        file(State::Executable, modules)
-    }
+    let is_object = need_linking(&modules);
+    file(
+        if is_object {
+            State::Object
+        } else {
+            State::Executable
+        },
+        modules,
+    )
 }
 
 /// Returns whether a module imports a symbol that another module exports.
@@ -133,12 +138,8 @@ fn compile_natively(
         has_colour: false,
         only_with: None,
     };
-    let mut outcomes = jobs::run(compiler, &[job]);
-    let diagnostics = outcomes
-        .pop()
-        .flatten()
-        .unwrap_or_else(|| Ok(String::new()))?;
-    cargo::warning(&diagnostics);
+    let outcome = jobs::run(compiler, &[job]).pop().flatten();
+    cargo::warning(&said(outcome)?);
     let bytes = std::fs::read(&output).map_err(|error| unusable(error.to_string()))?;
     let linked = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
     Ok(linked_file(linked.into_owned().modules))

@@ -86,7 +86,8 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     }
     flags.extend(headers::arguments());
     if !compiler.is_own() {
-        flags.extend(headers::assert_arguments());
+        // Other compilers do not include `headers::ASSERT` implicitly.
+        flags.extend(["-include", "syclbin_assert.hpp"].map(OsString::from));
     }
     flags
 }
@@ -121,30 +122,30 @@ fn compile_each(
     work: &Path,
 ) -> Result<Vec<Result<Compiled>>> {
     let mut cache = Cache::open(compiler, flags);
-    let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
-    let mut missing: Vec<(usize, Option<Pending>)> = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let pending = match cache.as_mut().map(|cache| cache.look_up(source)) {
-            Some(Ok(compiled)) => {
-                results.push(Some(Ok(compiled)));
-                continue;
-            }
-            Some(Err(pending)) => pending,
-            None => None,
-        };
-        missing.push((index, pending));
-        results.push(None);
-    }
-    let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
-    let compiled = run(compiler, &to_compile, flags, work)?;
+    let mut look_up = |source: &PathBuf| match &mut cache {
+        Some(cache) => cache.look_up(source),
+        None => Err(None),
+    };
+    let cached: Vec<Result<Compiled, Option<Pending>>> = sources.iter().map(&mut look_up).collect();
+    let missing = sources
+        .iter()
+        .zip(&cached)
+        .filter(|(_, cached)| cached.is_err());
+    let missing: Vec<&Path> = missing.map(|(source, _)| source.as_path()).collect();
+    let mut compiled = run(compiler, &missing, flags, work)?.into_iter();
     let mut after = Files::default();
-    for ((index, pending), result) in missing.into_iter().zip(compiled) {
+    let results = sources.iter().zip(cached).filter_map(|(source, cached)| {
+        let pending = match cached {
+            Ok(compiled) => return Some(Ok(compiled)),
+            Err(pending) => pending,
+        };
+        let result = compiled.next()?;
         if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
-            cache.keep(pending, &sources[index], compiled, &mut after);
+            cache.keep(pending, source, compiled, &mut after);
         }
-        results[index] = Some(result);
-    }
-    Ok(results.into_iter().flatten().collect())
+        Some(result)
+    });
+    Ok(results.collect())
 }
 
 /// Additional flags for the second compile, which produces debug information.
@@ -234,10 +235,8 @@ fn without_included<'s>(
     let mut index = 0;
     while index < sources.len() {
         let own = &read[index].0;
-        let others = read.iter().enumerate().filter(|(other, _)| *other != index);
-        let is_included = others
-            .into_iter()
-            .any(|(_, (_, files))| files.contains(own));
+        let mut others = read.iter().enumerate().filter(|(other, _)| *other != index);
+        let is_included = others.any(|(_, (_, files))| files.contains(own));
         if is_included && request.matched.contains(sources[index].0) {
             drop(sources.remove(index));
             read.remove(index);
@@ -274,18 +273,17 @@ fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec
             cargo::warning(&format!("{}: {}", source.display(), no_kernel(&one.files)));
         }
     }
-    match (failures.pop(), sources.len()) {
-        (None, _) => Ok(compiled.into_iter().map(|(_, one)| one).collect()),
-        (Some(only), 1) => Err(only),
-        (Some(last), _) => {
-            failures.push(last);
-            Err(Error::Sources {
-                failures,
-                diagnostics,
-                summary,
-            })
-        }
+    if failures.is_empty() {
+        return Ok(compiled.into_iter().map(|(_, one)| one).collect());
     }
+    if sources.len() == 1 {
+        return Err(failures.remove(0));
+    }
+    Err(Error::Sources {
+        failures,
+        diagnostics,
+        summary,
+    })
 }
 
 const WORK: &str = ".compile-";

@@ -9,7 +9,6 @@ pub(crate) mod output;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
@@ -47,9 +46,9 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
 /// A program that accepts clang's command line and supports `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
-    found: Detected,
+    pub(crate) found: Detected,
     /// The compiler's files and directories. If one changes, kernels are recompiled.
-    parts: Vec<PathBuf>,
+    pub(crate) parts: Vec<PathBuf>,
 }
 
 impl Compiler {
@@ -65,16 +64,9 @@ impl Compiler {
             target,
             host,
         };
-        let compiler = Self::from_search(search.run(request.compiler.as_deref()))?;
-        for part in compiler.parts() {
-            cargo::rerun_if_changed(part);
-        }
-        Ok(compiler)
-    }
-
-    fn from_search(result: SearchResult) -> Result<Self> {
-        let found = result.taken?;
-        for passed_over in result.passed_over {
+        let SearchResult { taken, passed_over } = search.run(request.compiler.as_deref());
+        let found = taken?;
+        for passed_over in passed_over {
             // Only a candidate that hangs deserves a warning, because it delays every build.
             if matches!(passed_over.problem, Problem::Hangs { .. }) {
                 cargo::warning(&passed_over.to_string());
@@ -98,6 +90,9 @@ impl Compiler {
         parts.extend(default_targets::parts(&found, &cargo::env));
         parts.extend(found.candidate.files().map(Path::to_owned));
         parts.extend(configurations(found.candidate.files()));
+        for part in &parts {
+            cargo::rerun_if_changed(part);
+        }
         Ok(Self { found, parts })
     }
 
@@ -116,22 +111,10 @@ impl Compiler {
         &self.found.candidate.program
     }
 
-    pub(crate) fn command(&self) -> Command {
-        self.found.candidate.command()
-    }
-
-    pub(crate) fn version(&self) -> &str {
-        &self.found.version
-    }
-
     /// Returns the program to run, and the arguments that precede all others.
     pub(crate) fn words(&self) -> impl Iterator<Item = &OsStr> {
         let leading = self.found.candidate.leading.iter();
         std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
-    }
-
-    pub(crate) fn parts(&self) -> &[PathBuf] {
-        &self.parts
     }
 }
 
@@ -144,16 +127,12 @@ fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<Path
         let both = [Some(program), real.as_deref()].into_iter().flatten();
         folders.extend(both.filter_map(Path::parent).map(Path::to_owned));
     }
-    let named = CONFIGURATIONS
-        .iter()
-        .filter_map(|name| cargo::env_again(name));
+    let named = CONFIGURATIONS.into_iter().filter_map(cargo::env_again);
     let (files, more): (Vec<PathBuf>, Vec<PathBuf>) =
         named.map(PathBuf::from).partition(|path| path.is_file());
     folders.extend(more);
-    let entries = folders
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok());
-    let paths = entries.flatten().flatten().map(|entry| entry.path());
+    let entries = folders.iter().flat_map(std::fs::read_dir).flatten();
+    let paths = entries.flatten().map(|entry| entry.path());
     let beside = paths.filter(|path| path.extension().is_some_and(|end| end == "cfg"));
     beside.chain(files).collect()
 }
