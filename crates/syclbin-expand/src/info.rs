@@ -27,10 +27,8 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
     let layouts = &file.signatures.layouts;
     let declared = kernel.declaration.iter().flat_map(|of| &of.parameters);
     let mut types = declared.map(|parameter| parameter.ty.as_str());
-    let parameters = stub
-        .parameters
-        .iter()
-        .filter_map(|own| parameter(own, types.next(), layouts));
+    let parameters = stub.parameters.iter();
+    let parameters = parameters.filter_map(|own| parameter(own, types.next(), layouts));
     let size = kernel.required_local_size.iter().flatten();
     let size = size.map(|size| Literal::u32_unsuffixed(*size));
     let dimensions = option(kernel.dimensions.map(Literal::u8_unsuffixed));

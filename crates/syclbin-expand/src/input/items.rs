@@ -147,9 +147,8 @@ impl TypeItem {
             let (cpp, rust) = (&tokens[..at], &tokens[at + 2..]);
             let cpp = CppName::parse(cpp, &tokens[at], "struct")?;
             let rust: TokenStream = rust.iter().cloned().collect();
-            let path = syn::Path::parse_mod_style
-                .parse2(rust.clone())
-                .map_err(|error| syn::Error::new(error.span(), FORM))?;
+            let path = syn::Path::parse_mod_style.parse2(rust.clone());
+            let path = path.map_err(|error| syn::Error::new(error.span(), FORM))?;
             let from_anywhere = path.leading_colon.is_some()
                 || path.segments.first().is_some_and(|s| s.ident == "crate");
             if !from_anywhere {

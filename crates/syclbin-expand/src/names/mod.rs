@@ -76,10 +76,8 @@ pub(crate) fn spelled_path(path: &syn::Path) -> String {
 pub(crate) fn words(text: &str) -> String {
     let text = text.replace('*', " ptr ").replace('-', " minus ");
     let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
-    parts
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("_")
+    let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("_")
 }
 
 /// Keywords of the current edition that `syn` accepts as identifiers.
@@ -116,14 +114,11 @@ const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 /// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with a trailing underscore if the keyword
 /// cannot be raw. Returns `None` if `name` cannot become an identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
-    let plain = if KEYWORDS.contains(&name) {
-        Err(())
-    } else {
-        syn::parse_str::<Ident>(name).map_err(drop)
-    };
-    let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
-    let padded = || syn::parse_str::<Ident>(&format!("{name}_"));
-    let mut ident = plain.or_else(|_| raw()).or_else(|_| padded()).ok()?;
+    let parsed = |text: &str| syn::parse_str::<Ident>(text).ok();
+    let plain = parsed(name).filter(|_| !KEYWORDS.contains(&name));
+    let raw = || parsed(&format!("r#{name}"));
+    let padded = || parsed(&format!("{name}_"));
+    let mut ident = plain.or_else(raw).or_else(padded)?;
     ident.set_span(Span::call_site());
     Some(ident)
 }
@@ -210,11 +205,8 @@ pub(crate) fn known<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> O
     let pairs = |text: &'n str| text.as_bytes().windows(2);
     names.sort_by_cached_key(|name| {
         let wanted = wanted.as_bytes().windows(2);
-        Reverse(
-            wanted
-                .filter(|pair| pairs(name).any(|own| own == *pair))
-                .count(),
-        )
+        let shared = wanted.filter(|pair| pairs(name).any(|own| own == *pair));
+        Reverse(shared.count())
     });
     let names = listed(names.iter().map(|name| format!("`{name}`")));
     (!names.is_empty()).then_some(names)

@@ -71,15 +71,12 @@ fn launch(path: &str, stub: &Stub<'_>, types: &Types<'_>) -> String {
         }
     };
     let code = syn::parse2(function).map(|file| prettyplease::unparse(&file));
-    let code = code
-        .unwrap_or_default()
-        .replace("::syclbin_rt::", "syclbin_rt::");
+    let code = code.unwrap_or_default();
+    let code = code.replace("::syclbin_rt::", "syclbin_rt::");
     let place = kernel.location.as_deref().unwrap_or("C++");
     let signature = cpp.lines().filter(|line| !line.starts_with("//"));
-    let mut text: String = signature
-        .map(|line| format!("// {place}: {line}\n"))
-        .collect();
-    text += "/*\n";
+    let signature = signature.map(|line| format!("// {place}: {line}\n"));
+    let mut text = signature.collect::<String>() + "/*\n";
     for line in code.lines().filter_map(|line| line.strip_prefix("    ")) {
         text += &format!("{line}\n");
     }
