@@ -147,20 +147,6 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     Ok(code)
 }
 
-/// Removes argument masks of functions that are not kernels. The library creates such masks for built-in functions that
-/// are implemented in PTX.
-fn only_of_kernels(module: &mut AbstractModule<'_>) {
-    let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
-    let is_kernel = |name: &str| kernels.contains(name);
-    module.metadata.retain(set::KERNEL_PARAM_OPT, is_kernel);
-}
-
-/// The library's message about an unsupported option: the parts before and after the option.
-const NOT_TAKEN: [&str; 2] = [
-    "Option '",
-    "' is not supported for SYCL runtime compilation",
-];
-
 /// Removes the library's own text from clang's diagnostics. Replaces its message about an unsupported option with one
 /// that names a remedy.
 fn explained(failure: Failure) -> Failure {
@@ -168,9 +154,10 @@ fn explained(failure: Failure) -> Failure {
         return failure;
     };
     let words = diagnostics(&nvidia::without_notes(&log));
-    let [before, after] = NOT_TAKEN;
-    let option = words.trim().strip_prefix(before);
-    match option.and_then(|rest| rest.strip_suffix(after)) {
+    let text = words
+        .trim()
+        .strip_suffix("' is not supported for SYCL runtime compilation");
+    match text.and_then(|text| text.strip_prefix("Option '")) {
         Some(option) => Failure::Own(format!(
             "option '{option}' is not supported by the compiler library; remove it, or use a DPC++ clang++ \
              (SYCLBIN_CLANG)"
@@ -197,12 +184,16 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
             ..AbstractModule::default()
         };
         if is_ptx {
-            only_of_kernels(&mut module);
+            // The library also creates argument masks for built-in functions that are implemented in PTX.
+            let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
+            let masks = set::KERNEL_PARAM_OPT;
+            module.metadata.retain(masks, |name| kernels.contains(name));
             let code = finish(image.code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
         } else {
-            let code = Image::ir(IrType::SpirV, SPIRV, image.code);
-            module.images.push(code);
+            module
+                .images
+                .push(Image::ir(IrType::SpirV, SPIRV, image.code));
             lower::lower_module(&mut module).or_else(|why| own(why.to_string()))?;
         }
         file.modules.push(module);

@@ -28,16 +28,10 @@ pub(super) struct Edit {
 }
 
 /// Plans a constant for each symbol, and a replacement for each call.
-pub(super) fn plan(
-    module: &Module,
-    index: &Index<'_>,
-    found: &ConstantReads,
-    steps: &mut usize,
-) -> Result<Edit, Refusal> {
+pub(super) fn plan(index: &Index<'_>, found: &ConstantReads) -> Result<Edit, Refusal> {
     let mut maker = Maker {
         index,
-        steps,
-        added: module.empty(),
+        added: index.module.empty(),
         next: 0,
         parts: Vec::new(),
     };
@@ -48,7 +42,7 @@ pub(super) fn plan(
     let mut replaced = BTreeMap::new();
     for call in &found.calls {
         let refused =
-            |reason: &str| Refusal::new(Some(&call.symbol), kernels(module, call.place), reason);
+            |reason: &str| Refusal::new(Some(&call.symbol), kernels(index, call.place), reason);
         let value = match made.get(call.symbol.as_str()) {
             Some((id, known)) if (known.ty, &known.default) == (call.ty, &call.default) => *id,
             Some(_) => return Err(refused("it is read with different types or default values")),
@@ -82,17 +76,19 @@ pub(super) fn plan(
 /// Returns the edited module, without the unneeded instructions.
 pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>) -> Module {
     let all = &module.instructions;
-    let removed: BTreeSet<u32> = unneeded
+    let removed = unneeded
         .iter()
-        .filter_map(|place| all.get(*place)?.result())
-        .collect();
+        .filter_map(|place| all.get(*place)?.result());
+    let removed: BTreeSet<u32> = removed.collect();
     let kept = all.iter().enumerate().filter_map(|(place, instruction)| {
-        let subject = instruction
-            .operand(0)
-            .filter(|_| matches!(instruction.opcode, op::NAME | op::DECORATE));
+        let describes = matches!(instruction.opcode, op::NAME | op::DECORATE);
+        let mut subject = instruction
+            .operands
+            .first()
+            .filter(|_| describes)
+            .into_iter();
         let replacement = edit.replaced.remove(&place);
-        let is_gone =
-            unneeded.contains(&place) || subject.is_some_and(|subject| removed.contains(&subject));
+        let is_gone = unneeded.contains(&place) || subject.any(|id| removed.contains(id));
         replacement.or_else(|| (!is_gone).then(|| without_references(instruction, &removed)))
     });
     edit.added.instructions = kept.collect();
@@ -112,7 +108,6 @@ fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Ins
 
 struct Maker<'m> {
     index: &'m Index<'m>,
-    steps: &'m mut usize,
     added: Module,
     /// The next unused `SpecId`.
     next: u32,
@@ -161,8 +156,8 @@ impl Maker<'_> {
         depth: u32,
     ) -> Result<u32, &'static str> {
         const LARGE: &str = "it is too large";
-        *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
         let index = self.index;
+        index.spend(1).ok_or(LARGE)?;
         let (size, _) = index.types.size(ty).ok_or("a part of it has no size")?;
         if !default.is_defined(offset, size) {
             let id = self.id()?;
@@ -237,12 +232,11 @@ const MAX_ROUNDS: usize = 64;
 /// Returns the instructions to remove in addition to those in `replaced`: the called functions, and everything that was
 /// needed only to call them.
 pub(super) fn unneeded(
-    module: &Module,
     index: &Index<'_>,
     found: &ConstantReads,
     replaced: &BTreeMap<usize, Instruction>,
 ) -> BTreeSet<usize> {
-    let all = &module.instructions;
+    let all = &index.module.instructions;
     let used: BTreeSet<u32> = replaced.values().flat_map(uses).collect();
     let is_used = |id: u32, gone: &BTreeSet<usize>| {
         let mut users = index.users(id).iter();

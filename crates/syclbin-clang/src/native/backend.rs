@@ -50,7 +50,7 @@ impl Backend {
         let all = all.map(|target| {
             let given = targets.backend(&target);
             match target {
-                Target::Gpu { .. } => Self::gpu(target, given, options.state),
+                Target::Gpu(_) => Self::gpu(target, given, options.state),
                 _ => Self::cpu(target, given),
             }
         });
@@ -58,7 +58,7 @@ impl Backend {
         if let Some(code) = targets.nvidia()?.filter(|code| !code.gpus.is_empty()) {
             let assembler = nvidia::assembler(&options.clang)?;
             all.extend(code.gpus.iter().map(|gpu| Self {
-                target: Target::Nvidia { gpu: Some(*gpu) },
+                target: Target::Nvidia(Some(*gpu)),
                 arch: gpu.name().to_owned(),
                 options: code.options.clone(),
                 program: assembler.clone(),
@@ -94,7 +94,7 @@ impl Backend {
             );
         }
         let mut wanted = match &target {
-            Target::Cpu { processor } => *processor,
+            Target::Cpu(processor) => *processor,
             _ => None,
         };
         let mut options = Vec::new();
@@ -167,7 +167,7 @@ impl Backend {
             }
         }
         let named = match &target {
-            Target::Gpu { device } => device.map(str::to_owned),
+            Target::Gpu(device) => device.map(str::to_owned),
             _ => None,
         };
         let arch = match (named, device) {
@@ -197,12 +197,12 @@ impl Backend {
         let options = self.options.iter().cloned();
         let (mut gpu, mut subject) = (None, subject.to_owned());
         let arguments = match self.target {
-            Target::Nvidia { .. } => [format!("-arch={}", self.arch)]
+            Target::Nvidia(_) => [format!("-arch={}", self.arch)]
                 .into_iter()
                 .chain(options)
                 .chain([input, "-o".into(), output])
                 .collect(),
-            Target::Gpu { .. } => {
+            Target::Gpu(_) => {
                 gpu = Some(self.arch.clone());
                 subject = format!("{subject} for GPU {}", self.arch);
                 // `-q` would suppress warnings.
@@ -212,7 +212,7 @@ impl Backend {
                     .chain(["-file".into(), input, "-output".into(), output])
                     .collect()
             }
-            Target::Cpu { .. } | Target::Spirv => {
+            Target::Cpu(_) | Target::Spirv => {
                 vec![
                     "--build-for-cpu".into(),
                     input,
@@ -235,7 +235,7 @@ impl Backend {
         with_suffix.push(".bin");
         let with_suffix = PathBuf::from(with_suffix);
         let code = match self.target {
-            Target::Gpu { .. } if with_suffix.is_file() => file::read(&with_suffix)?,
+            Target::Gpu(_) if with_suffix.is_file() => file::read(&with_suffix)?,
             _ => file::read(output)?,
         };
         Ok(Image::native(&self.arch, &self.target.triple(), code))
@@ -244,7 +244,7 @@ impl Backend {
     /// Returns the backend's name for messages.
     pub(super) fn named(&self) -> String {
         match self.target {
-            Target::Gpu { .. } => format!("GPU {}", self.arch),
+            Target::Gpu(_) => format!("GPU {}", self.arch),
             _ => self.target.name().to_owned(),
         }
     }
@@ -252,18 +252,18 @@ impl Backend {
     /// Returns the value of the property `compile_target` for a module that contains only an image from this backend.
     pub(super) fn compile_target(&self) -> Option<String> {
         match &self.target {
-            Target::Cpu { .. } => Some(self.target.name().to_owned()),
-            Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
+            Target::Cpu(_) => Some(self.target.name().to_owned()),
+            Target::Gpu(device) => device.map(|device| format!("intel_gpu_{device}")),
             // Such an image names its GPU itself, and the module may also contain PTX.
-            Target::Nvidia { .. } | Target::Spirv => None,
+            Target::Nvidia(_) | Target::Spirv => None,
         }
     }
 
     /// Returns the reason why the compiler cannot compile a module, if any.
     pub(super) fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
         match self.target {
-            Target::Nvidia { .. } => Ok(import(&imports::of_ptx(module)?)),
-            Target::Gpu { .. } if lacks_doubles(&self.arch) && uses_doubles(module) => {
+            Target::Nvidia(_) => Ok(import(&imports::of_ptx(module)?)),
+            Target::Gpu(_) if lacks_doubles(&self.arch) && uses_doubles(module) => {
                 let why = "uses double precision, which that GPU does not support";
                 Ok(Some(why.to_owned()))
             }

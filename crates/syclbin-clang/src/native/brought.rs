@@ -45,12 +45,8 @@ pub(crate) fn discard_replaced(
         let mut unlinked = None;
         part.file.modules.retain_mut(|module| {
             let of_module = offered(module);
-            let anew: Vec<_> = backends
-                .iter()
-                .zip(&compiled_anew)
-                .filter(|(_, anew)| of_module.is_subset(anew))
-                .map(|(backend, _)| backend)
-                .collect();
+            let anew = backends.iter().zip(&compiled_anew);
+            let anew: Vec<_> = anew.filter(|(_, anew)| of_module.is_subset(anew)).collect();
             let has_spirv = of_module.is_subset(&with_spirv);
             let what = described(module);
             let before = module.images.len();
@@ -58,10 +54,10 @@ pub(crate) fn discard_replaced(
                 let ImageKind::Native { arch, target } = image.kind() else {
                     return true;
                 };
-                if anew.iter().any(|backend| backend.makes(image)) {
+                if anew.iter().any(|(backend, _)| backend.makes(image)) {
                     return false;
                 }
-                let is_for_gpu = first_part(target) == Target::Gpu { device: None }.name();
+                let is_for_gpu = first_part(target) == Target::Gpu(None).name();
                 if state != State::Executable || !is_for_gpu {
                     return true;
                 }
@@ -106,7 +102,7 @@ impl Backend {
             return false;
         };
         first_part(target) == self.target.name()
-            && (matches!(self.target, Target::Cpu { .. })
+            && (matches!(self.target, Target::Cpu(_))
                 || arch == self.arch
                 || self.arch.split(',').any(|gpu| gpu == arch))
     }

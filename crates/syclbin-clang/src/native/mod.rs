@@ -63,9 +63,8 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
 /// cannot be linked. These modules stay unchanged and are linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let unlinked = link_modules(&mut file.modules).into_iter();
-    unlinked
-        .map(|module| format!("{module}; it will be linked at load time"))
-        .collect()
+    let warnings = unlinked.map(|module| format!("{module}; it will be linked at load time"));
+    warnings.collect()
 }
 
 /// Compiles every module for every native target. Keeps the SPIR-V if `keep_spirv` is set. Returns warnings about
@@ -172,14 +171,13 @@ fn add_to_module(
                 described(&module)
             ))
         })?;
-        let is_gpu = matches!(backend.target, Target::Gpu { .. });
+        let is_gpu = matches!(backend.target, Target::Gpu(_));
         if is_gpu || module.images.is_empty() {
             let mut separate = module.clone();
             separate.images = vec![image];
             if let Some(name) = backend.compile_target() {
-                separate
-                    .metadata
-                    .insert(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET, name);
+                let (set, key) = (set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
+                separate.metadata.insert(set, key, name);
             }
             if is_gpu {
                 of_gpus.push(separate);

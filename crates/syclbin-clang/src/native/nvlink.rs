@@ -25,13 +25,8 @@ pub(super) struct Nvlink<'f> {
     link: Vec<Step>,
     /// The assembled objects, by module index and backend number.
     objects: BTreeMap<(usize, usize), PathBuf>,
-    /// The linked modules, by index in the file. They contain no code until the processes have run.
-    linked: BTreeMap<usize, Linked<'f>>,
-}
-
-struct Linked<'f> {
-    module: AbstractModule<'static>,
-    outputs: Vec<(&'f Backend, PathBuf)>,
+    /// The linked modules, by index in the file, with their outputs. They contain no code until the processes have run.
+    linked: BTreeMap<usize, (AbstractModule<'static>, Vec<(&'f Backend, PathBuf)>)>,
 }
 
 impl<'f> Nvlink<'f> {
@@ -79,15 +74,9 @@ impl<'f> Nvlink<'f> {
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         let subject = described(&self.modules[index]);
         self.link.push(Step::new(linker, &subject, arguments));
-        let empty = || Linked {
-            module: AbstractModule {
-                metadata,
-                ..AbstractModule::default()
-            },
-            outputs: Vec::new(),
-        };
-        let linked = self.linked.entry(index).or_insert_with(empty);
-        linked.outputs.push((backend, output));
+        let (module, outputs) = self.linked.entry(index).or_default();
+        module.metadata = metadata;
+        outputs.push((backend, output));
         Ok(None)
     }
 
@@ -142,13 +131,11 @@ impl<'f> Nvlink<'f> {
         if let Some(object) = self.objects.get(&(index, number)) {
             return Ok(object.clone());
         }
+        let module = &self.modules[index];
         let input = self.folder.join(format!("{index}.{}", backend.suffix()));
-        write(
-            &input,
-            backend.input(&self.modules[index]).unwrap_or_default(),
-        )?;
+        write(&input, backend.input(module).unwrap_or_default())?;
         let object = self.folder.join(format!("{index}.{number}.o"));
-        let mut step = backend.step(&described(&self.modules[index]), &input, &object);
+        let mut step = backend.step(&described(module), &input, &object);
         step.arguments.insert(0, "-c".to_owned());
         self.assemble.push(step);
         self.objects.insert((index, number), object.clone());
@@ -159,9 +146,8 @@ impl<'f> Nvlink<'f> {
     pub(super) fn run(self, show: Show) -> Result<Vec<AbstractModule<'static>>> {
         steps::run_all(&self.assemble, show)?;
         steps::run_all(&self.link, show)?;
-        let modules = self.linked.into_values().map(|linked| {
-            let mut module = linked.module;
-            for (backend, output) in linked.outputs {
+        let modules = self.linked.into_values().map(|(mut module, outputs)| {
+            for (backend, output) in outputs {
                 let image = backend.image(&output).or_else(|error| {
                     own(format!(
                         "nvlink wrote no code for {}: {error}",

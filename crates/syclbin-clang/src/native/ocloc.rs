@@ -56,18 +56,17 @@ pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
         if line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise)) {
             continue;
         }
-        let kind = ["warning: ", "error: "]
-            .into_iter()
-            .find_map(|kind| Some((kind, line.strip_prefix(kind)?)));
+        let mut kinds = ["warning: ", "error: "].into_iter();
+        let kind = kinds.find_map(|kind| Some((kind, line.strip_prefix(kind)?)));
         let message = match kind {
             Some((_, rest)) if rest.contains(SECOND_ATTEMPT) => continue,
             Some((kind, rest)) => {
                 let mut message = format!("syclbin-clang: {kind}GPU {gpu}: {}", in_cpp(rest));
                 // Older versions name the kernel on the next line.
-                if let Some(kernel) = lines
+                let next = lines
                     .peek()
-                    .and_then(|next| next.strip_prefix("in kernel:"))
-                {
+                    .and_then(|next| next.strip_prefix("in kernel:"));
+                if let Some(kernel) = next {
                     message = format!("{message} (in kernel {})", in_cpp(kernel.trim()));
                 }
                 message

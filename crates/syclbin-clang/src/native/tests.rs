@@ -25,10 +25,8 @@ pub(super) fn backend(target: Target, arch: &str) -> Backend {
     }
 }
 
-pub(super) const CPU: Target = Target::Cpu { processor: None };
-pub(super) const PVC: Target = Target::Gpu {
-    device: Some("pvc"),
-};
+pub(super) const CPU: Target = Target::Cpu(None);
+pub(super) const PVC: Target = Target::Gpu(Some("pvc"));
 
 pub(super) fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
     let names = module.images.iter().map(|image| match image.kind() {

@@ -53,8 +53,7 @@ impl Ptx {
     /// Parses the value of [`OPTION`]: a GPU and the disabled workarounds, such as `sm_80,unserved,unhidden`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         let mut words = value.split(',');
-        let gpu = words.next().and_then(NvidiaGpu::named);
-        let Some(gpu) = gpu else {
+        let Some(gpu) = words.next().and_then(NvidiaGpu::named) else {
             return own(format!("{OPTION}{value}: expected a GPU, such as sm_80"));
         };
         let mut ptx = Self::new(gpu);
@@ -169,9 +168,8 @@ pub(crate) fn store_ptx_as_native(file: &mut Syclbin<'static>) {
     let has_spirv = |module: &AbstractModule<'_>| module.images.iter().any(is_spirv);
     if file.modules.iter().any(has_spirv) {
         let others = file.modules.iter_mut().filter(|module| !has_spirv(module));
-        others
-            .flat_map(|module| &mut module.images)
-            .for_each(link::store_ptx_as_native);
+        let images = others.flat_map(|module| &mut module.images);
+        images.for_each(link::store_ptx_as_native);
     }
 }
 
@@ -182,10 +180,8 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
         ImageKind::Native { target, .. } => target == NVIDIA,
     };
-    let with = file
-        .modules
-        .iter()
-        .filter(|module| module.images.iter().any(is_for_nvidia));
+    let has_code = |module: &&AbstractModule<'_>| module.images.iter().any(is_for_nvidia);
+    let with = file.modules.iter().filter(has_code);
     let with: BTreeSet<&str> = with.flat_map(AbstractModule::kernel_names).collect();
     let without = file.kernel_names().filter(|kernel| !with.contains(kernel));
     let without: BTreeSet<String> = without.map(spelled).collect();
