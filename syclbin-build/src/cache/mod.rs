@@ -159,8 +159,8 @@ impl Cache {
         })
     }
 
-    /// Caches the result of compiling `source`, unless an input changed during compilation or the inputs cannot be
-    /// determined, for example because a source uses `__TIME__`.
+    /// Caches the result of compiling `source`. Returns `None` if an input changed during compilation, or if the inputs
+    /// cannot be determined, for example because a source uses `__TIME__`.
     pub(crate) fn keep(
         &self,
         pending: &Pending,
@@ -168,7 +168,21 @@ impl Cache {
         compiled: &Compiled,
         after: &mut Files,
     ) -> Option<()> {
-        let record = self.record(pending, source, compiled, after)?;
+        let headers = compiled.files.iter().filter(|path| *path != source);
+        let mut read = Vec::new();
+        let mut asked = BTreeSet::new();
+        for path in std::iter::once(source).chain(headers.map(PathBuf::as_path)) {
+            asked.extend(after.contents(path)?.asked.clone()?);
+            read.push(after.read(path.to_owned())?);
+        }
+        let candidates = self.setting.candidates(&read, &asked, after);
+        // If a file changed or appeared while the compiler ran, the compiler may have read either version, so the
+        // result is not cached.
+        let read_paths = read.iter().map(|read| &read.path);
+        let mut all = read_paths.chain(&candidates);
+        let is_settled = all.all(|path| after.is_older(path, pending.started));
+        let record = (is_settled && read[0].hash == pending.source)
+            .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))??;
         let bytes = encode_result(compiled)?;
         // The result is written before the manifest that lists it, so that the manifest never lists a missing result.
         self.store.write(&result_name(&record.id), &bytes);
@@ -185,31 +199,6 @@ impl Cache {
         let (read, asked) = (&record.read, &record.asked);
         self.before.hold(read)
             && hash_of(&self.setting.candidates(read, asked, &mut self.before)) == record.candidates
-    }
-
-    /// Returns the inputs that `compiled` depends on, or `None` if one changed or they cannot be determined.
-    fn record(
-        &self,
-        pending: &Pending,
-        source: &Path,
-        compiled: &Compiled,
-        after: &mut Files,
-    ) -> Option<Record> {
-        let headers = compiled.files.iter().filter(|path| *path != source);
-        let mut read = Vec::new();
-        let mut asked = BTreeSet::new();
-        for path in std::iter::once(source).chain(headers.map(PathBuf::as_path)) {
-            asked.extend(after.contents(path)?.asked.clone()?);
-            read.push(after.read(path.to_owned())?);
-        }
-        let candidates = self.setting.candidates(&read, &asked, after);
-        // If a file changed or appeared while the compiler ran, the compiler may have read either version, so the
-        // result is not cached.
-        let read_paths = read.iter().map(|read| &read.path);
-        let mut all = read_paths.chain(&candidates);
-        let is_settled = all.all(|path| after.is_older(path, pending.started));
-        (is_settled && read[0].hash == pending.source)
-            .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))?
     }
 }
 

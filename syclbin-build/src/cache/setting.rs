@@ -18,13 +18,6 @@ use crate::compiler::{self, Compiler, headers};
 /// The version of the cache format. Change this whenever the meaning of cache entries changes.
 const FORMAT: &str = "syclbin kernels 3";
 
-/// Environment variables that add compiler arguments. This module does not parse them, so they disable the cache.
-const ARGUMENTS: [&str; 3] = [
-    "CCC_OVERRIDE_OPTIONS",
-    "__INTEL_PRE_CFLAGS",
-    "__INTEL_POST_CFLAGS",
-];
-
 /// The directories of the crates that produce the cached files. Their code is part of the cache key, so a change in it
 /// makes the cache stale.
 const MAKERS: [&str; 3] = [
@@ -79,7 +72,8 @@ impl Setting {
         named.folders.extend(current);
         for variable in compiler::variables() {
             let value = std::env::var_os(variable).unwrap_or_default();
-            if ARGUMENTS.contains(&variable) && !value.is_empty() {
+            // This module does not parse arguments in variables, so they disable the cache.
+            if compiler::ARGUMENTS.contains(&variable) && !value.is_empty() {
                 return None;
             }
             field(&mut hash, value.as_encoded_bytes());

@@ -18,7 +18,7 @@ use crate::request::{Request, Triples};
 use crate::search::{Detected, Origin, Problem, Search, SearchResult};
 
 /// Environment variables that clang, icpx, the GCC tools that they run, and `syclbin-clang` read.
-const READ_BY_CLANG: [&str; 10] = [
+const READ_BY_CLANG: [&str; 7] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
     "C_INCLUDE_PATH",
@@ -26,6 +26,9 @@ const READ_BY_CLANG: [&str; 10] = [
     "GCC_EXEC_PREFIX",
     "SDKROOT",
     "SYSROOT",
+];
+/// Environment variables that add compiler arguments.
+pub(crate) const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
@@ -40,7 +43,8 @@ const CONFIGURATIONS: [&str; 4] = [
 ];
 
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
-    READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
+    let all = READ_BY_CLANG.into_iter().chain(ARGUMENTS);
+    all.chain(CONFIGURATIONS)
 }
 
 /// A program that accepts clang's command line and supports `-fsyclbin`.

@@ -68,10 +68,8 @@ impl Prebuilt {
     /// Returns the existing files that the prebuilt file was compiled from.
     pub(crate) fn files(&self, root: &Path) -> Vec<PathBuf> {
         let files = self.sources.iter().flat_map(|sources| sources.files.keys());
-        files
-            .map(|path| root.join(path))
-            .filter(|path| path.exists())
-            .collect()
+        let files = files.map(|path| root.join(path));
+        files.filter(|path| path.exists()).collect()
     }
 }
 
@@ -188,14 +186,10 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
         replaced.push_str(before);
         // An option such as `-I` may directly precede a path, so only a separator shows that the match starts within
         // a longer path.
-        let begins = replaced
-            .rsplit(ends_path)
-            .next()
-            .is_none_or(|before| !before.contains(std::path::is_separator));
-        let ends = after
-            .chars()
-            .next()
-            .is_none_or(|next| std::path::is_separator(next) || ends_path(next));
+        let word = replaced.rsplit(ends_path).next().unwrap_or_default();
+        let begins = !word.contains(std::path::is_separator);
+        let ends =
+            after.is_empty() || after.starts_with(|c| std::path::is_separator(c) || ends_path(c));
         replaced.push_str(if begins && ends { name } else { folder });
         rest = after;
     }
