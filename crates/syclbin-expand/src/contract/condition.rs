@@ -31,10 +31,8 @@ impl Condition {
     pub(super) fn check(&self) -> (String, TokenStream) {
         let Self { text, code, .. } = self;
         let argument = option(self.argument.map(Literal::usize_unsuffixed));
-        let values = self
-            .values
-            .iter()
-            .map(|(text, code)| quote!((#text, &#code)));
+        let values = self.values.iter();
+        let values = values.map(|(text, code)| quote!((#text, &#code)));
         let given = given();
         let check = quote! {
             let holds: ::core::primitive::bool = #code;

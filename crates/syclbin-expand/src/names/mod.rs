@@ -83,30 +83,14 @@ pub(crate) fn words(text: &str) -> String {
 /// Keywords of the current edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// Names that a generated module must avoid: its own items, and types and crates. An item of that name would shadow the
-/// type, or the crate in programs that import `kernels::*`.
-const TYPES_AND_CRATES: [&str; 20] = [
-    "Module",
-    "Kernels",
-    "Builder",
-    "left_out",
-    "bool",
-    "i8",
-    "u8",
-    "i16",
-    "u16",
-    "i32",
-    "u32",
-    "i64",
-    "u64",
-    "usize",
-    "f32",
-    "f64",
-    "std",
-    "core",
-    "alloc",
-    "syclbin_rt",
+/// The items of a generated module.
+const OWN: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
+/// Types that a generated module uses. An item of that name would shadow the type.
+const TYPES: [&str; 12] = [
+    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
+/// Crates that an item of that name would shadow in programs that import `kernels::*`.
+const CRATES: [&str; 4] = ["std", "core", "alloc", "syclbin_rt"];
 
 /// Constants and variants in scope. A parameter with one of these names would become a constant pattern.
 const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
@@ -150,13 +134,12 @@ pub(crate) struct Scope(BTreeSet<String>);
 
 impl Scope {
     /// Creates a scope in which `names` are taken.
-    pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
-        Self(names.map(String::from).into())
+    pub(crate) fn reserving<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self(names.into_iter().map(String::from).collect())
     }
-
     /// Creates the scope for the types and modules of a generated module.
     pub(crate) fn of_types() -> Self {
-        Self::reserving(TYPES_AND_CRATES)
+        Self::reserving(OWN.into_iter().chain(TYPES).chain(CRATES))
     }
 
     pub(crate) fn take(&mut self, ident: &Ident) {

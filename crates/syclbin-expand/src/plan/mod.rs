@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::input::items::KernelItem;
 use crate::names::default_names::{OWN_METHODS, RustName, default_names};
 use crate::names::{cpp_name, default_names, plain, qualified};
-use crate::plan::requests::{requests, selected};
+use crate::plan::requests::requests;
 use crate::stub::LeftOut;
 use crate::stub::Stub;
 use crate::types::Types;
@@ -38,8 +38,7 @@ impl<'f> Plan<'f> {
     pub(crate) fn new(input: &'f Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
         let kernels = &file.signatures.kernels;
         let names = default_names(kernels);
-        let requests = requests(input, file, &names, errors);
-        let selected = selected(input, file, &names, errors);
+        let mut requests = requests(input, file, &names, errors);
         let mut plan = Self {
             root: Namespace::default(),
             omitted: Vec::new(),
@@ -48,10 +47,10 @@ impl<'f> Plan<'f> {
             own: Vec::new(),
         };
         let mut taken = Taken::new();
-        let kernels = kernels.iter().zip(requests).zip(names).enumerate();
-        for (_, ((kernel, item), name)) in kernels.filter(|(index, _)| selected.contains(index)) {
-            if let Err(error) = plan.add(kernel, item, name, &input.items.kernels, &mut taken) {
-                errors.push(error);
+        for (index, (kernel, name)) in kernels.iter().zip(names).enumerate() {
+            if let Some(item) = requests.remove(&index) {
+                let added = plan.add(kernel, item, name, &input.items.kernels, &mut taken);
+                errors.extend(added.err());
             }
         }
         plan.add_globals(file, &mut taken);
@@ -238,22 +237,16 @@ impl<'f> Namespace<'f> {
         own.chain(inner).collect()
     }
     pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
-        let parameters = self.stubs.iter().flat_map(|stub| stub.parameters);
-        in_use.extend(parameters.filter_map(|parameter| parameter_structure(&parameter.ty)));
+        let types = self.stubs.iter().flat_map(|stub| stub.parameters);
+        let types = types.map(|parameter| &parameter.ty);
+        // A launch passes only the size of local memory, so its type does not appear.
+        let types = types.filter(|ty| !matches!(ty, Type::LocalMemory { size: Some(_), .. }));
+        in_use.extend(types.filter_map(Type::structure));
         let globals = self.globals.iter().flat_map(|global| &global.global.ty);
         in_use.extend(globals.filter_map(structure));
         for inner in self.inner.values() {
             inner.structs_in_use(in_use);
         }
-    }
-}
-
-/// Returns the struct that a stub's signature mentions for this parameter.
-fn parameter_structure(ty: &Type) -> Option<StructId> {
-    match ty {
-        // The launch passes only the size, so the type does not appear.
-        Type::LocalMemory { size: Some(_), .. } => None,
-        ty => ty.structure(),
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds the kernels that the items refer to: kernels with a new name or a contract, and selected kernels.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file::File;
 use crate::input::Input;
@@ -10,15 +10,27 @@ use crate::names::cpp_name::{self, CppName};
 use crate::names::default_names::RustName;
 use crate::names::known;
 
-/// Returns each kernel's item, if it has one.
+/// Returns the indices of the selected kernels, and each kernel's item, if it has one.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
     names: &[Option<RustName>],
     errors: &mut Vec<syn::Error>,
-) -> Vec<Option<&'i KernelItem>> {
+) -> BTreeMap<usize, Option<&'i KernelItem>> {
     let kernels = &file.signatures.kernels;
-    let mut requests: Vec<Option<&'i KernelItem>> = vec![None; kernels.len()];
+    let selection = input.items.selection.as_ref();
+    let mut named = BTreeSet::new();
+    for name in selection.iter().flat_map(|selection| &selection.names) {
+        let found = name.among(kernels, names);
+        if found.is_empty() {
+            errors.extend(unknown_kernel(name, file, names));
+        }
+        named.extend(found);
+    }
+    let is_selected =
+        |index: &usize| selection.is_none_or(|selection| named.contains(index) != selection.skips);
+    let selected = (0..kernels.len()).filter(is_selected);
+    let mut requests: BTreeMap<_, Option<&KernelItem>> = selected.map(|i| (i, None)).collect();
     for item in &input.items.kernels {
         match item.cpp.among(kernels, names).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
@@ -26,11 +38,14 @@ pub(crate) fn requests<'i>(
                 "this item has no effect: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
-                        [index] if requests[*index].is_some() => errors.push(item.cpp.error(
-                "this kernel is already named in an item above; combine both items: `safe fn NAME as \
-                NEW_NAME where CONDITIONS;`",
-            )),
-            [index] => requests[*index] = Some(item),
+                                    [index] => match requests.get_mut(index) {
+                None => errors.push(item.cpp.error("`only` or `skip` excludes this kernel")),
+                Some(Some(_)) => errors.push(item.cpp.error(
+                    "this kernel is already named in an item above; combine both items: `safe fn NAME as \
+                    NEW_NAME where CONDITIONS;`",
+                )),
+                Some(request) => *request = Some(item),
+            },
             several => {
                 let each = several
                     .iter()
@@ -43,37 +58,6 @@ pub(crate) fn requests<'i>(
         }
     }
     requests
-}
-
-pub(crate) fn selected(
-    input: &Input,
-    file: &File,
-    names: &[Option<RustName>],
-    errors: &mut Vec<syn::Error>,
-) -> BTreeSet<usize> {
-    let kernels = &file.signatures.kernels;
-    let all = 0..kernels.len();
-    let Some(selection) = &input.items.selection else {
-        return all.collect();
-    };
-    let mut named = BTreeSet::new();
-    for name in &selection.names {
-        let found = name.among(kernels, names);
-        if found.is_empty() {
-            errors.extend(unknown_kernel(name, file, names));
-        }
-        named.extend(found);
-    }
-    let selected = all.filter(|index| named.contains(index) != selection.skips);
-    let selected: BTreeSet<usize> = selected.collect();
-    for item in &input.items.kernels {
-        if let [index] = item.cpp.among(kernels, names).as_slice()
-            && !selected.contains(index)
-        {
-            errors.push(item.cpp.error("`only` or `skip` excludes this kernel"));
-        }
-    }
-    selected
 }
 
 /// Returns the error for an unknown kernel, or `None` if the kernels in the file are unknown.

@@ -90,14 +90,11 @@ impl<'f> Plan<'f> {
             let structs = &mut self.root.at(&path).structs;
             structs.extend(ident.map(|ident| (id, ident)));
         }
-        let chosen = input
-            .items
-            .types
-            .iter()
-            .filter_map(|item| match &item.rust {
-                RustType::Named(name) => Some(name),
-                RustType::Own(_) => None,
-            });
+        let items = input.items.types.iter();
+        let chosen = items.filter_map(|item| match &item.rust {
+            RustType::Named(name) => Some(name),
+            RustType::Own(_) => None,
+        });
         let chosen: Vec<&Ident> = chosen.collect();
         name_in(&mut self.root, &[], &chosen, &mut self.types, errors);
     }

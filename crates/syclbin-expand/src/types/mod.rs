@@ -160,14 +160,12 @@ impl<'f> Types<'f> {
         }
     }
 
-    pub(crate) fn is_packed(&self, id: StructId) -> bool {
-        self.facts.get(&id).is_some_and(|facts| facts.packed)
-    }
-
-    /// Returns the alignment of the struct `id`, if `alignas` raises it above that of the members.
-    pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
-        let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
-        facts.map(|facts| facts.align)
+    /// Returns the modifier of `repr(C)` for the struct `id`, if it needs one.
+    pub(crate) fn modifier(&self, id: StructId) -> Option<TokenStream> {
+        let facts = self.facts.get(&id)?;
+        let align = Literal::u64_unsuffixed(facts.align);
+        let align = facts.over_aligned.then(|| quote!(, align(#align)));
+        align.or_else(|| facts.packed.then(|| quote!(, packed)))
     }
 
     /// Returns the facts about an element. The alignment is that of the Rust type; C++ aligns vectors more strictly.

@@ -79,11 +79,7 @@ pub(crate) fn definition(
         offsets.push(Literal::u64_unsuffixed(field.offset));
     }
     fields.extend(pad(end, layout.size));
-    let packed = types.is_packed(id).then(|| quote!(, packed));
-    let align = types.over_alignment(id).map(|align| {
-        let align = Literal::u64_unsuffixed(align);
-        quote!(, align(#align))
-    });
+    let modifier = types.modifier(id);
     let (size, align_in_cpp) = (layout.size, layout.align);
     let doc = doc::paragraphs([
         doc::cpp(&spelled(id, types)),
@@ -95,7 +91,7 @@ pub(crate) fn definition(
         #doc
         #[derive(Clone, Copy, Debug, PartialEq, #rt::bytemuck::Pod, #rt::bytemuck::Zeroable)]
         #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-        #[repr(C #packed #align)]
+                #[repr(C #modifier)]
         pub struct #ident {
             #fields
         }

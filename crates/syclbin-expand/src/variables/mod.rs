@@ -140,10 +140,8 @@ fn method(
             (types.of(element, 0), call)
         }
     };
-    let default = constant
-        .default
-        .as_deref()
-        .and_then(|bytes| shown(element, bytes));
+    let default = constant.default.as_deref();
+    let default = default.and_then(|bytes| shown(element, bytes));
     let doc = doc::paragraphs([
         match default {
             Some(default) => format!("Sets `{name}`, whose default is {default}."),
