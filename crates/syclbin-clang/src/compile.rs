@@ -64,13 +64,7 @@ pub(crate) fn compile(
         let header = header.finish()?;
         for module in &mut file.modules {
             describe::note_dimensions(module, &header);
-        }
-        if is_optimized {
-            let images = file
-                .modules
-                .iter_mut()
-                .flat_map(|module| &mut module.images);
-            for image in images {
+            for image in module.images.iter_mut().filter(|_| is_optimized) {
                 if let Some(code) = signed_bools::repair(&image.bytes) {
                     image.bytes = code.into();
                 }

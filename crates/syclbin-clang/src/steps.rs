@@ -98,10 +98,10 @@ impl Step {
         }
         let said = without_notes(&String::from_utf8_lossy(&output.stderr));
         let reason = match output.status.code() {
-            Some(_) => said
-                .lines()
-                .find(|line| line.contains("error: "))
-                .unwrap_or(&said),
+            Some(_) => {
+                let mut lines = said.lines();
+                lines.find(|line| line.contains("error: ")).unwrap_or(&said)
+            }
             None => "the compiler crashed",
         };
         let reason = reason.trim().trim_start_matches("syclbin-clang: error: ");
@@ -217,10 +217,8 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
             scope.spawn(work);
         }
     });
-    let outputs: Vec<_> = outputs
-        .into_iter()
-        .filter_map(OnceLock::into_inner)
-        .collect();
+    let outputs = outputs.into_iter().filter_map(OnceLock::into_inner);
+    let outputs: Vec<_> = outputs.collect();
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
         let like = step.like.and_then(|index| outputs[index].as_ref().ok());

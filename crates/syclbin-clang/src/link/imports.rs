@@ -115,17 +115,15 @@ pub(crate) const NATIVE_ASSERT: &str = "SYCLBIN_NATIVE_ASSERT";
 
 /// Returns whether clang's arguments define [`NATIVE_ASSERT`], with any value.
 pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
-    let options = arguments
-        .iter()
-        .enumerate()
-        .filter_map(|(index, argument)| {
-            let (option, name) = argument.split_at_checked(2)?;
-            let name = match name {
-                "" => arguments.get(index + 1)?,
-                name => name,
-            };
-            (name.split('=').next() == Some(NATIVE_ASSERT)).then_some(option)
-        });
+    let options = arguments.iter().enumerate();
+    let options = options.filter_map(|(index, argument)| {
+        let (option, name) = argument.split_at_checked(2)?;
+        let name = match name {
+            "" => arguments.get(index + 1)?,
+            name => name,
+        };
+        (name.split('=').next() == Some(NATIVE_ASSERT)).then_some(option)
+    });
     options
         .filter(|option| ["-D", "-U"].contains(option))
         .last()

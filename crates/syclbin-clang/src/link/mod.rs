@@ -80,11 +80,8 @@ pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'stati
     imports::check(&parts, state)?;
     let mut whole = Syclbin::new(state);
     for part in parts {
-        add_missing(
-            &mut whole.global,
-            &part.file.global,
-            &[set::GLOBAL, set::SOURCES],
-        );
+        let skipped = [set::GLOBAL, set::SOURCES];
+        add_missing(&mut whole.global, &part.file.global, &skipped);
         whole.modules.extend(part.file.modules);
     }
     Ok(whole)

@@ -170,10 +170,8 @@ pub(crate) fn select(parts: Vec<InputFile>) -> Result<Vec<InputFile>> {
         let defined: BTreeSet<&String> = of_taken().flat_map(|((_, all), _)| all).collect();
         let needed: BTreeSet<&String> = of_taken().flat_map(|((all, _), _)| all).collect();
         let is_needed = |symbol: &String| needed.contains(symbol) && !defined.contains(symbol);
-        let next = symbols
-            .iter()
-            .zip(&taken)
-            .position(|((_, exported), taken)| !taken && exported.iter().any(is_needed));
+        let mut all = symbols.iter().zip(&taken);
+        let next = all.position(|((_, exported), taken)| !taken && exported.iter().any(is_needed));
         match next {
             Some(index) => taken[index] = true,
             None => break,

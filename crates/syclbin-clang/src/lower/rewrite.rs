@@ -82,13 +82,9 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
     let removed: BTreeSet<u32> = removed.collect();
     let kept = all.iter().enumerate().filter_map(|(place, instruction)| {
         let describes = matches!(instruction.opcode, op::NAME | op::DECORATE);
-        let mut subject = instruction
-            .operands
-            .first()
-            .filter(|_| describes)
-            .into_iter();
+        let subject = instruction.operands.first().filter(|_| describes);
         let replacement = edit.replaced.remove(&place);
-        let is_gone = unneeded.contains(&place) || subject.any(|id| removed.contains(id));
+        let is_gone = unneeded.contains(&place) || subject.is_some_and(|id| removed.contains(id));
         replacement.or_else(|| (!is_gone).then(|| without_references(instruction, &removed)))
     });
     edit.added.instructions = kept.collect();

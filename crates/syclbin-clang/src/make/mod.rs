@@ -167,11 +167,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// directory.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = Path::new("");
-    for (index, _) in inputs
-        .iter()
-        .enumerate()
-        .filter(|(_, input)| input.is_source())
-    {
+    let sources = inputs.iter().enumerate();
+    for (index, _) in sources.filter(|(_, input)| input.is_source()) {
         for code in parts::codes(options)? {
             parts::compile_step(options, inputs, index, code, folder)?.show(options.show);
         }

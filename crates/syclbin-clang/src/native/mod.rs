@@ -42,11 +42,8 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     Ok(import(&imports::of_module(module)?))
 }
 fn has_constants(module: &AbstractModule<'_>) -> bool {
-    module
-        .metadata
-        .keys(set::SPECIALIZATION_CONSTANTS)
-        .next()
-        .is_some()
+    let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+    constants.is_some_and(|constants| !constants.is_empty())
 }
 
 /// Returns the reason why a module with these imports cannot be compiled to native code, or `None` without imports.
@@ -117,9 +114,7 @@ pub(crate) fn add(
                     "cannot generate native code"
                 };
                 let text = format!("{what}: {outcome} for {name}, because the module {why}");
-                if !is_linked_later {
-                    warnings.push(text.clone());
-                }
+                warnings.extend((!is_linked_later).then(|| text.clone()));
                 refused.get_or_insert(text);
                 continue;
             }
