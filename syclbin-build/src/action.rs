@@ -79,7 +79,7 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
     for file in kept.files(&paths.package) {
         cargo::rerun_if_changed(&file);
     }
-    if let Some(stale) = kept.stale(&paths.package, &recorded_arguments(request, paths)) {
+    if let Some(stale) = kept.stale(&paths.package, &request.recorded_arguments(paths)) {
         cargo::warning(&format!(
             "the sources were not compiled because no compiler was found, and {} is stale: {stale}; install a \
              compiler with `{INSTALL_COMMAND}`, or run `cargo syclbin build --commit` on a machine that has one",
@@ -92,7 +92,7 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
 fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let problem = match Prebuilt::read(path) {
         Ok(Some(kept)) => {
-            let stale = kept.stale(&paths.package, &recorded_arguments(request, paths));
+            let stale = kept.stale(&paths.package, &request.recorded_arguments(paths));
             let outcome = stale.map_or(Outcome::Fresh, Outcome::Stale);
             report(outcome, request, paths)?;
             return Ok(kept.bytes);
@@ -111,12 +111,11 @@ fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) ->
     let (mut whole, files) = compile::compile(compiler, request, &paths.directory)?;
     let made = to_bytes(&whole)?;
     let sources = Sources {
-        arguments: recorded_arguments(request, paths),
-        compiler: compiler.version().to_owned(),
+        arguments: request.recorded_arguments(paths),
+        compiler: compiler.found.version.clone(),
         ..Sources::default()
     };
-    let folders = (&*paths.package, &*paths.out_dir);
-    prebuilt::record(&mut whole, begun, folders, &files, sources)?;
+    prebuilt::record(&mut whole, begun, paths, &files, sources)?;
     let bytes = to_bytes(&whole)?;
     let is_new = std::fs::read(path).map_or(true, |old| old != bytes);
     file::replace(path, &bytes).map_err(Error::write(path))?;
@@ -140,10 +139,6 @@ fn report(outcome: Outcome, request: &Request, paths: &Paths) -> Result<()> {
         outcome,
     };
     report.leave(&folder).map_err(Error::write(&folder))
-}
-
-fn recorded_arguments(request: &Request, paths: &Paths) -> Vec<String> {
-    request.recorded_arguments(&paths.package, &paths.out_dir)
 }
 
 pub(crate) fn to_bytes(file: &Syclbin<'_>) -> Result<Vec<u8>> {

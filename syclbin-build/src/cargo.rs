@@ -5,11 +5,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-
-/// The variables already reported to Cargo.
-static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 thread_local! {
     /// The warnings collected while this thread is silent.
@@ -23,19 +20,18 @@ pub(crate) fn silence<T>(work: impl FnOnce() -> T) -> (T, String) {
     (result, KEPT.take().unwrap_or_default())
 }
 
-fn is_silent() -> bool {
-    KEPT.with_borrow(Option::is_some)
+/// Prints an instruction for Cargo, but only once: sources share most headers, and Cargo checks a file once per mention.
+fn tell(instruction: String) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if KEPT.with_borrow(Option::is_none) && told.insert(instruction.clone()) {
+        println!("cargo::{instruction}");
+    }
 }
 
 /// Returns the value of an environment variable, and makes Cargo run the script again when it changes.
 pub(crate) fn env(name: &str) -> Option<OsString> {
-    if is_silent() {
-        return env_again(name);
-    }
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if told.insert(name.to_owned()) {
-        println!("cargo::rerun-if-env-changed={name}");
-    }
+    tell(format!("rerun-if-env-changed={name}"));
     env_again(name)
 }
 
@@ -48,15 +44,7 @@ pub(crate) fn env_again(name: &str) -> Option<OsString> {
 /// Makes Cargo run the script again when the file changes. Cargo treats a missing file as always changed, so pass only
 /// files that exist.
 pub(crate) fn rerun_if_changed(path: &Path) {
-    if is_silent() {
-        return;
-    }
-    // Reports each file only once: sources share most headers, and Cargo checks a file once per mention.
-    static NAMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    if named.insert(path.to_owned()) {
-        println!("cargo::rerun-if-changed={}", path.display());
-    }
+    tell(format!("rerun-if-changed={}", path.display()));
 }
 
 /// Fails the build script, with each line of `text` as a Cargo error. The exit status is 0, because otherwise Cargo

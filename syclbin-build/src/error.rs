@@ -261,11 +261,11 @@ fn undefined(all: &[Undefined]) -> String {
     for one in all {
         let sources = one.sources.iter().map(|path| path.display().to_string());
         let sources = sources.collect::<Vec<_>>().join(", ");
-        text.push_str(&if one.name == one.symbol {
-            format!("\n  {}, used in {sources}", one.name)
-        } else {
-            format!("\n  {} ({}), used in {sources}", one.name, one.symbol)
-        });
+        let mut symbol = format!(" ({})", one.symbol);
+        if one.name == one.symbol {
+            symbol.clear();
+        }
+        text += &format!("\n  {}{symbol}, used in {sources}", one.name);
     }
     text.push_str(
         "\nadd the sources that define them with .source(\"...\"), and mark both their declarations and their \
@@ -290,14 +290,14 @@ fn unusable(only: &RejectedCandidate) -> String {
 }
 
 fn listed(passed_over: &[RejectedCandidate]) -> String {
-    if passed_over.is_empty() {
-        return String::new();
-    }
     let each = passed_over.iter().map(|one| format!("\n  {one}"));
-    format!(
-        ". These compilers are unusable:{}",
-        each.collect::<String>()
-    )
+    match passed_over {
+        [] => String::new(),
+        _ => format!(
+            ". These compilers are unusable:{}",
+            each.collect::<String>()
+        ),
+    }
 }
 
 /// The result of a build.

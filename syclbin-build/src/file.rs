@@ -3,6 +3,7 @@
 //! lists of paths and arguments in notes and orders.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -18,10 +19,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match target.metadata() {
         Ok(metadata) if !metadata.is_file() => {
-            return std::fs::OpenOptions::new()
-                .write(true)
-                .open(&target)?
-                .write_all(bytes);
+            return File::options().write(true).open(&target)?.write_all(bytes);
         }
         Ok(_) if std::fs::read(&target).is_ok_and(|old| old == bytes) => return Ok(()),
         _ => {}
@@ -45,14 +43,16 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Creates an empty temporary file in the same directory as `path`, with default instead of private permissions.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // the umask applies
-    builder.prefix(".syclbin-").tempfile_in(folder)
+    builder.prefix(".syclbin-").tempfile_in(directory_of(path))
+}
+/// Returns the directory that contains `path`. For a bare file name, this is the current directory.
+#[must_use]
+pub fn directory_of(path: &Path) -> &Path {
+    let directory = path.parent().filter(|folder| *folder != Path::new(""));
+    directory.unwrap_or(Path::new("."))
 }
 
 /// Encodes a list of paths and arguments. NUL bytes separate the words, because neither paths nor arguments contain NUL.

@@ -16,19 +16,9 @@ use crate::request::is_pattern;
 
 const TABLE: &str = "package.metadata.syclbin";
 
-/// The keys that [`Build::from_manifest`] documents.
-const KEYS: [&str; 10] = [
-    "sources",
-    "include",
-    "define",
-    "flags",
-    "targets",
-    "link-at-load",
-    "link",
-    "warnings",
-    "compiler",
-    "prebuilt",
-];
+/// The keys that [`Build::from_manifest`] documents, as messages list them.
+const KEYS: &str =
+    "sources, include, define, flags, targets, link-at-load, link, warnings, compiler, prebuilt";
 
 /// The builds that Cargo.toml describes. Created by [`Build::from_manifest`].
 #[derive(Clone, Debug)]
@@ -96,12 +86,13 @@ impl Manifest {
     /// [`Build::try_compile`].
     pub fn try_compile(self) -> Result<Vec<PathBuf>> {
         cargo::rerun_if_changed(&self.path);
-        let entries = read(&self.path)?.ok_or_else(|| Error::Manifest {
-            path: self.path.clone(),
-            line: None,
-            problem: format!(
-                "has no table [{TABLE}.NAME]; add one with sources = [\"kernels/NAME.cpp\"]"
-            ),
+        let entries = read(&self.path)?.ok_or_else(|| {
+            let problem = "add one with sources = [\"kernels/NAME.cpp\"]";
+            error(
+                &self.path,
+                None,
+                format!("has no table [{TABLE}.NAME]; {problem}"),
+            )
         })?;
         let each = entries.into_iter();
         each.map(|entry| entry.build.try_compile(&entry.name))
@@ -116,21 +107,21 @@ impl Manifest {
 ///
 /// Fails if the manifest cannot be read or contains a mistake.
 pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Manifest {
-        path: path.to_owned(),
-        line: None,
-        problem: format!("cannot be read: {source}"),
-    })?;
-    parse(&text).map_err(|mistake| Error::Manifest {
-        path: path.to_owned(),
-        line: mistake.at.and_then(|at| text.get(..at.start)).map(line),
-        problem: mistake.problem,
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| error(path, None, format!("cannot be read: {source}")))?;
+    parse(&text).map_err(|Mistake { at, problem }| {
+        let before = at.and_then(|at| text.get(..at.start));
+        let line = before.map(|before| 1 + before.matches('\n').count());
+        error(path, line, problem)
     })
 }
-
-/// Returns the line number at the end of `before`.
-fn line(before: &str) -> usize {
-    1 + before.matches('\n').count()
+fn error(path: &Path, line: Option<usize>, problem: String) -> Error {
+    let path = path.to_owned();
+    Error::Manifest {
+        path,
+        line,
+        problem,
+    }
 }
 
 struct Mistake {
@@ -151,18 +142,15 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         problem: error.message().to_owned(),
     })?;
     let mut table = whole.get_ref();
-    let mut name = String::new();
-    let mut span = 0..0;
+    let (mut span, mut end) = (0..0, 0);
     for part in TABLE.split('.') {
         let Some(value) = table.get(part) else {
             return Ok(None);
         };
-        if !name.is_empty() {
-            name.push('.');
-        }
-        name.push_str(part);
-        table = as_table(value, &name)?;
+        end += part.len();
+        table = as_table(value, &TABLE[..end])?;
         span = value.span();
+        end += 1; // the dot
     }
     if table.is_empty() {
         return mistake(
@@ -173,7 +161,8 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
     let mut entries = Vec::new();
     for (key, value) in table {
         let name = key.get_ref().as_ref();
-        if KEYS.contains(&name) && value.get_ref().as_table().is_none() {
+        let is_key = KEYS.split(", ").any(|key| key == name);
+        if is_key && value.get_ref().as_table().is_none() {
             return mistake(
                 key.span(),
                 format!(
@@ -209,16 +198,9 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "include" => build = texts(value, &place)?.fold(build, Build::include),
             "flags" => build = texts(value, &place)?.fold(build, Build::flag),
             "targets" => build = build.targets(texts(value, &place)?),
-            key @ ("link-at-load" | "link" | "warnings") => {
-                let Some(yes) = value.get_ref().as_bool() else {
-                    return wrong(value, &place, "true or false");
-                };
-                build = match key {
-                    "link" => build.link(yes),
-                    "warnings" => build.warnings(yes),
-                    _ => build.link_at_load(yes),
-                };
-            }
+            "link-at-load" => build = build.link_at_load(flag(value, &place)?),
+            "link" => build = build.link(flag(value, &place)?),
+            "warnings" => build = build.warnings(flag(value, &place)?),
             "define" => {
                 for (macro_name, value) in as_table(value, &place)? {
                     let macro_name = macro_name.get_ref();
@@ -229,11 +211,10 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "compiler" => build = build.compiler(text(value, &place)?),
             "prebuilt" => build = build.prebuilt(text(value, &place)?),
             unknown => {
-                let known = KEYS.join(", ");
                 return mistake(
                     key.span(),
                     format!(
-                        "[{TABLE}.{name}] has an unknown key `{unknown}`; the valid keys are {known}"
+                        "[{TABLE}.{name}] has an unknown key `{unknown}`; the valid keys are {KEYS}"
                     ),
                 );
             }
@@ -270,6 +251,12 @@ fn as_table<'v, 't>(value: &'v Value<'t>, place: &str) -> Result<&'v DeTable<'t>
     }
 }
 
+fn flag(value: &Value<'_>, place: &str) -> Result<bool, Mistake> {
+    match value.get_ref() {
+        DeValue::Boolean(yes) => Ok(*yes),
+        _ => wrong(value, place, "true or false"),
+    }
+}
 fn text<'v>(value: &'v Value<'_>, place: &str) -> Result<&'v str, Mistake> {
     match value.get_ref() {
         DeValue::String(text) => Ok(text),

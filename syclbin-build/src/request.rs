@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cargo;
 use crate::error::{Error, Result};
+use crate::out_dir::Paths;
 use crate::prebuilt;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,15 +88,13 @@ impl Request {
     }
 
     /// Returns the user's arguments and sources in a form that is the same on all machines.
-    pub(crate) fn recorded_arguments(&self, package: &Path, out_dir: &Path) -> Vec<String> {
+    pub(crate) fn recorded_arguments(&self, paths: &Paths) -> Vec<String> {
         let sources = self.sources.iter().map(|source| source.as_os_str());
         let arguments = self.arguments.iter().map(OsString::as_os_str);
         let linking = self.links_at_load.then_some(OsStr::new("link at load"));
-        arguments
-            .chain(linking)
-            .chain(self.links.then_some(OsStr::new("link")))
-            .chain(sources)
-            .map(|argument| prebuilt::argument(argument, package, out_dir))
+        let links = self.links.then_some(OsStr::new("link"));
+        let all = arguments.chain(linking).chain(links).chain(sources);
+        all.map(|argument| prebuilt::argument(argument, &paths.package, &paths.out_dir))
             .collect()
     }
 }

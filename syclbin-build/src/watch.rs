@@ -195,12 +195,8 @@ impl Watch {
         let note =
             |(out_dir, name): &(PathBuf, String)| listing::note(&listing::directory(out_dir), name);
         let sources = self.sources.iter().cloned();
-        let matching = self
-            .request
-            .patterns
-            .iter()
-            .map(|pattern| pattern_directory(pattern));
-        let sources = sources.chain(matching);
+        let patterns = self.request.patterns.iter();
+        let sources = sources.chain(patterns.map(|pattern| pattern_directory(pattern)));
         sources.chain(self.noted.as_ref().map(note)).collect()
     }
 
@@ -220,18 +216,11 @@ impl Watch {
         }
         if text.contains("file not found") {
             // The directory changes when the missing header appears.
-            let beside = files.iter().filter_map(|path| path.parent());
+            let beside = files.iter().map(|path| file::directory_of(path));
             let searched = self.request.arguments.iter();
             let searched = searched.filter_map(|argument| argument.to_str()?.strip_prefix("-I"));
-            // An empty path, which `Path::parent` returns for `a.cpp`, means the current directory.
-            let here = |path: &Path| {
-                if path == Path::new("") {
-                    ".".into()
-                } else {
-                    path.to_owned()
-                }
-            };
-            let folders: Vec<PathBuf> = beside.chain(searched.map(Path::new)).map(here).collect();
+            let folders = beside.chain(searched.map(Path::new));
+            let folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
             files.extend(folders);
         }
         files

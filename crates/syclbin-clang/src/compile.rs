@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
-use crate::command_line::depfile::{self, Kind};
+use crate::command_line::depfile;
 use crate::command_line::targets::NVIDIA;
 use crate::describe;
 use crate::library::sink::Sink;
-use crate::library::{self, Code, DeviceImage, Source};
+use crate::library::{self, DeviceImage};
 use crate::lower::{self, signed_bools};
 use crate::make::write;
 use crate::nvidia::{self, Ptx};
@@ -32,21 +32,15 @@ pub(crate) fn compile(
     source: &Path,
     mut arguments: Vec<String>,
     state: State,
-    dependencies: Option<Kind>,
+    dependencies: Option<&str>,
     ptx: Option<Ptx>,
 ) -> Result<Compiled> {
     let text = read(source)?;
-    let library = library::find()?;
     arguments.splice(0..0, library::include_arguments(library::ASSERT_PATH));
-    arguments.extend(library::header_arguments(&library));
-    let mut code = Code::SpirV;
     let is_optimized = describe::is_optimized(&arguments);
     let mut header = None;
     match ptx {
-        Some(ptx) => {
-            code = ptx.code();
-            arguments = ptx.prepare(&library, arguments)?;
-        }
+        Some(ptx) => arguments = ptx.prepare(arguments)?,
         None => {
             let sink = Sink::new()?;
             arguments.extend(describe::arguments(&arguments, &sink.path));
@@ -54,16 +48,12 @@ pub(crate) fn compile(
         }
     }
     let name = source.to_string_lossy();
-    let sink = match dependencies {
-        Some(kind) => {
-            let sink = Sink::new()?;
-            arguments.extend([kind.option().into(), "-MF".into(), sink.path.clone()]);
-            Some(sink)
-        }
-        None => None,
-    };
-    let text = Source::Text(text);
-    let output = library::compile(&library, &name, &text, &arguments, &code, false);
+    let sink = dependencies.map(|_| Sink::new()).transpose()?;
+    if let (Some(option), Some(sink)) = (dependencies, &sink) {
+        arguments.extend([option.into(), "-MF".into(), sink.path.clone()]);
+    }
+    let gpu = ptx.map(|ptx| ptx.gpu);
+    let output = library::compile(&library::find()?, &name, text, arguments, gpu, false);
     let output = output.map_err(explained)?;
     let log = nvidia::without_notes(&output.log);
     if !log.trim().is_empty() {
@@ -74,9 +64,11 @@ pub(crate) fn compile(
         let header = header.finish()?;
         for module in &mut file.modules {
             describe::note_dimensions(module, &header);
-        }
-        if is_optimized {
-            repair(&mut file);
+            for image in module.images.iter_mut().filter(|_| is_optimized) {
+                if let Some(code) = signed_bools::repair(&image.bytes) {
+                    image.bytes = code.into();
+                }
+            }
         }
     }
     let read = match sink {
@@ -90,13 +82,10 @@ pub(crate) fn compile(
 pub(crate) fn compile_bitcode(
     path: &Path,
     name: &str,
-    mut arguments: Vec<String>,
+    arguments: Vec<String>,
     state: State,
 ) -> Result<Syclbin<'static>> {
-    let bitcode = Source::Bitcode(read(path)?);
-    let library = library::find()?;
-    arguments.extend(library::header_arguments(&library));
-    let output = library::compile(&library, name, &bitcode, &arguments, &Code::SpirV, false);
+    let output = library::compile(&library::find()?, name, read(path)?, arguments, None, false);
     let output = output.map_err(|failure| match failure {
         Failure::Diagnostics(log) => Failure::Own(format!(
             "'{name}': the LLVM bitcode cannot be compiled: {}",
@@ -120,12 +109,9 @@ pub(crate) fn compile_bitcode(
 }
 
 /// Writes the LLVM bitcode of a source in the form that DPC++ stores in objects.
-pub(crate) fn save_bitcode(source: &Path, output: &Path, mut arguments: Vec<String>) -> Result<()> {
-    let text = Source::Text(read(source)?);
-    let library = library::find()?;
-    arguments.extend(library::header_arguments(&library));
-    let name = source.to_string_lossy();
-    let made = library::compile(&library, &name, &text, &arguments, &Code::SpirV, true);
+pub(crate) fn save_bitcode(source: &Path, output: &Path, arguments: Vec<String>) -> Result<()> {
+    let (name, text) = (source.to_string_lossy(), read(source)?);
+    let made = library::compile(&library::find()?, &name, text, arguments, None, true);
     write(output, &made.map_err(explained)?.bitcode)
 }
 
@@ -141,13 +127,10 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
     };
     let lowered = lower::lower_ptx(text).or_else(|why| own(why.to_string()))?;
-    let code = match lowered {
-        Some(lowered) => {
-            lowered.constants.write(&mut module.metadata);
-            lowered.code
-        }
-        None => code,
-    };
+    let code = lowered.map_or(code, |lowered| {
+        lowered.constants.write(&mut module.metadata);
+        lowered.code
+    });
     if state != State::Executable {
         let text = syclbin::ptx::Module::parse(&code)
             .or_else(|error| own(format!("the compiler library emitted invalid PTX: {error}")))?;
@@ -158,32 +141,6 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     Ok(code)
 }
 
-fn repair(file: &mut Syclbin<'_>) {
-    for image in file
-        .modules
-        .iter_mut()
-        .flat_map(|module| &mut module.images)
-    {
-        if let Some(code) = signed_bools::repair(&image.bytes) {
-            image.bytes = code.into();
-        }
-    }
-}
-
-/// Removes argument masks of functions that are not kernels. The library creates such masks for built-in functions that
-/// are implemented in PTX.
-fn only_of_kernels(module: &mut AbstractModule<'_>) {
-    let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
-    let is_kernel = |name: &str| kernels.contains(name);
-    module.metadata.retain(set::KERNEL_PARAM_OPT, is_kernel);
-}
-
-/// The library's message about an unsupported option: the parts before and after the option.
-const NOT_TAKEN: [&str; 2] = [
-    "Option '",
-    "' is not supported for SYCL runtime compilation",
-];
-
 /// Removes the library's own text from clang's diagnostics. Replaces its message about an unsupported option with one
 /// that names a remedy.
 fn explained(failure: Failure) -> Failure {
@@ -191,9 +148,10 @@ fn explained(failure: Failure) -> Failure {
         return failure;
     };
     let words = diagnostics(&nvidia::without_notes(&log));
-    let [before, after] = NOT_TAKEN;
-    let option = words.trim().strip_prefix(before);
-    match option.and_then(|rest| rest.strip_suffix(after)) {
+    let text = words
+        .trim()
+        .strip_suffix("' is not supported for SYCL runtime compilation");
+    match text.and_then(|text| text.strip_prefix("Option '")) {
         Some(option) => Failure::Own(format!(
             "option '{option}' is not supported by the compiler library; remove it, or use a DPC++ clang++ \
              (SYCLBIN_CLANG)"
@@ -215,20 +173,21 @@ fn diagnostics(log: &str) -> String {
 fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
     for image in images {
-        let mut module = AbstractModule::default();
-        for (set, properties) in image.properties {
-            module.metadata.insert_set(set.clone());
-            for (key, value) in properties {
-                module.metadata.insert(set.clone(), key, value);
-            }
-        }
+        let mut module = AbstractModule {
+            metadata: image.metadata,
+            ..AbstractModule::default()
+        };
         if is_ptx {
-            only_of_kernels(&mut module);
+            // The library also creates argument masks for built-in functions that are implemented in PTX.
+            let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
+            let masks = set::KERNEL_PARAM_OPT;
+            module.metadata.retain(masks, |name| kernels.contains(name));
             let code = finish(image.code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
         } else {
-            let code = Image::ir(IrType::SpirV, SPIRV, image.code);
-            module.images.push(code);
+            module
+                .images
+                .push(Image::ir(IrType::SpirV, SPIRV, image.code));
             lower::lower_module(&mut module).or_else(|why| own(why.to_string()))?;
         }
         file.modules.push(module);

@@ -15,9 +15,8 @@ pub(crate) const LATER: &str = "--describe-later";
 /// Returns the arguments to add to the user's `arguments`, so that the output can be described. Clang writes the
 /// integration header to the path `header`.
 pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
-    let mut all = vec!["-g".to_owned()];
-    // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
-    all.push("-fstandalone-debug".to_owned());
+    // `-fstandalone-debug` includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+    let mut all = ["-g", "-fstandalone-debug"].map(str::to_owned).to_vec();
     let mut inner = vec![format!("-fsycl-int-header={header}")];
     if !has_debug_info(arguments) {
         // Without this, the library does not optimize code with debug information.
@@ -29,18 +28,17 @@ pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
 
 /// Returns the last optimization level in `arguments`, or the default `-O2`.
 fn level(arguments: &[String]) -> &str {
-    let level = arguments
-        .iter()
-        .rfind(|argument| argument.starts_with("-O"));
-    level.map_or("-O2", String::as_str)
+    last(arguments, "-O").unwrap_or("-O2")
+}
+/// Returns the last argument that starts with `prefix`.
+fn last<'a>(arguments: &'a [String], prefix: &str) -> Option<&'a str> {
+    let mut arguments = arguments.iter().map(String::as_str);
+    arguments.rfind(|argument| argument.starts_with(prefix))
 }
 
 /// Returns whether `arguments` request debug information. The library emits none for `-gline-tables-only`.
 pub(crate) fn has_debug_info(arguments: &[String]) -> bool {
-    let last = arguments
-        .iter()
-        .rfind(|argument| argument.starts_with("-g"));
-    last.is_some_and(|last| last != "-g0" && last != "-gline-tables-only")
+    last(arguments, "-g").is_some_and(|last| last != "-g0" && last != "-gline-tables-only")
 }
 
 /// Returns whether the library optimizes code for the user's `arguments`. They must not yet include those from
@@ -51,9 +49,7 @@ pub(crate) fn is_optimized(arguments: &[String]) -> bool {
 
 /// Copies the dimensions of function kernels from the integration header to `module`. A single task has 0 dimensions.
 pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
-    let mut kernels = header.split("getFunctionName() { return \"");
-    kernels.next();
-    for text in kernels {
+    for text in header.split("getFunctionName() { return \"").skip(1) {
         let Some((symbol, traits)) = text.split_once('"') else {
             continue;
         };
@@ -65,9 +61,8 @@ pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
         if let Some(dimensions) = dimensions
             && module.kernel_names().any(|name| name == symbol)
         {
-            module
-                .metadata
-                .insert(DIMENSIONS, symbol.to_owned(), dimensions);
+            let symbol = symbol.to_owned();
+            module.metadata.insert(DIMENSIONS, symbol, dimensions);
         }
     }
 }

@@ -33,7 +33,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use command_line::options::Request;
-use command_line::{HELP, response_file};
+use command_line::response_file;
 
 /// Runs the program with the arguments of this process and returns its exit code.
 pub fn main() -> ExitCode {
@@ -54,30 +54,19 @@ fn run() -> Result<()> {
     let arguments = response_file::expand(std::env::args_os().skip(1))?;
     match Request::parse(arguments)? {
         Request::Make(options) => make::make(&options),
-        Request::BuildForCpu {
-            spirv,
-            output,
-            options,
-        } => native::build_for_cpu(&spirv, &output, &options),
-        Request::Version => {
-            let (own, library) = (env!("CARGO_PKG_VERSION"), library::VERSION);
-            print(&format!("syclbin-clang version {own} (DPC++ {library})\n"));
-            Ok(())
+        Request::BuildForCpu([spirv, output, options]) => {
+            native::build_for_cpu(spirv.as_ref(), output.as_ref(), &options)
         }
-        Request::Help => {
-            print(HELP);
+        Request::Print(text) => {
+            // A failed write is not an error: the reader may have closed the pipe.
+            let _ = std::io::stdout().lock().write_all(text.as_bytes());
             Ok(())
         }
     }
 }
 
-fn print(text: &str) {
-    // A failed write is not an error: the reader may have closed the pipe.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-}
-
 /// The reason why no file was created.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Failure {
     /// Clang's diagnostics about the source.
     Diagnostics(String),

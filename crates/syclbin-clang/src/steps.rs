@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use syclbin_build::process;
@@ -34,12 +35,7 @@ pub(crate) struct Step {
 impl Step {
     /// Creates a step that runs this program on `subject`.
     pub(crate) fn of_own(subject: &str, arguments: Vec<String>) -> Result<Self> {
-        let program = std::env::current_exe().or_else(|error| {
-            own(format!(
-                "cannot determine the path of this program: {error}; start it by its full path"
-            ))
-        })?;
-        Ok(Self::new(program, subject, arguments))
+        Ok(Self::new(this_program()?, subject, arguments))
     }
 
     pub(crate) fn new(program: PathBuf, subject: &str, arguments: Vec<String>) -> Self {
@@ -53,15 +49,12 @@ impl Step {
 
     /// Formats the step like clang: on one line, with every word quoted.
     fn line(&self) -> String {
-        let mut line = String::new();
-        for (name, value) in &self.variables {
-            line.push_str(&format!(" {name}={}", quoted(value)));
-        }
-        line.push_str(&format!(" {}", quoted(&self.program.to_string_lossy())));
-        for argument in &self.arguments {
-            line.push_str(&format!(" {}", quoted(argument)));
-        }
-        line
+        let variables = self.variables.iter();
+        let variables = variables.map(|(name, value)| format!(" {name}={}", quoted(value)));
+        let program = self.program.to_string_lossy().into_owned();
+        let words = [&program].into_iter().chain(&self.arguments);
+        let words = words.map(|word| format!(" {}", quoted(word)));
+        variables.chain(words).collect()
     }
 
     pub(crate) fn show(&self, show: Show) {
@@ -79,10 +72,7 @@ impl Step {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(variables);
         let program = self.program.display();
-        let limit = match self.gpu {
-            Some(_) => Some(ocloc::limit().map_err(Failure::Own)?),
-            None => None,
-        };
+        let limit = self.gpu.as_ref().map(|_| ocloc::limit()).transpose()?;
         let output = match limit {
             Some(limit) => process::output(command, limit),
             None => command.output().map(Some),
@@ -108,10 +98,10 @@ impl Step {
         }
         let said = without_notes(&String::from_utf8_lossy(&output.stderr));
         let reason = match output.status.code() {
-            Some(_) => said
-                .lines()
-                .find(|line| line.contains("error: "))
-                .unwrap_or(&said),
+            Some(_) => {
+                let mut lines = said.lines();
+                lines.find(|line| line.contains("error: ")).unwrap_or(&said)
+            }
             None => "the compiler crashed",
         };
         let reason = reason.trim().trim_start_matches("syclbin-clang: error: ");
@@ -156,13 +146,14 @@ impl Step {
         }
         let (program, subject) = (self.program.display(), &self.subject);
         let code = match output.status.code() {
-            // The process has already reported the error.
-            Some(code) if self.is_own() => u8::try_from(code).unwrap_or(1),
             Some(code) => {
-                let _ = writeln!(
-                    stderr,
-                    "syclbin-clang: error: {program} exited with {code} on {subject}"
-                );
+                // A process of this program has already reported the error.
+                if !self.is_own() {
+                    let _ = writeln!(
+                        stderr,
+                        "syclbin-clang: error: {program} exited with {code} on {subject}"
+                    );
+                }
                 u8::try_from(code).unwrap_or(1)
             }
             None => {
@@ -179,6 +170,13 @@ impl Step {
     }
 }
 
+pub(crate) fn this_program() -> Result<PathBuf> {
+    std::env::current_exe().or_else(|error| {
+        own(format!(
+            "cannot determine the path of this program: {error}; start it by its full path"
+        ))
+    })
+}
 /// The exit code if a step crashed, the same as clang's.
 pub(crate) const CRASHED: u8 = 254;
 
@@ -202,36 +200,28 @@ fn quoted(word: &str) -> String {
 /// Returns the error of the first step that failed.
 pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let outputs: Vec<OnceLock<Result<Output>>> = steps.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(step) = steps.get(index) else {
-                return done;
+                return;
             };
             step.show(show);
-            done.push((index, step.run()));
+            outputs[index].get_or_init(|| step.run());
         }
     };
-    let mut outputs: Vec<(usize, Result<Output>)> = std::thread::scope(|scope| {
-        let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
-        let workers: Vec<_> = workers.collect();
-        let done = workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_default());
-        done.flatten().collect()
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(steps.len()) {
+            scope.spawn(work);
+        }
     });
-    if outputs.len() < steps.len() {
-        return own("a thread of this program panicked");
-    }
-    outputs.sort_by_key(|(index, _)| *index);
-    let outputs: Vec<_> = outputs.into_iter().map(|(_, output)| output).collect();
+    let outputs = outputs.into_iter().filter_map(OnceLock::into_inner);
+    let outputs: Vec<_> = outputs.collect();
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
-        let like = step
-            .like
-            .and_then(|index| outputs.get(index)?.as_ref().ok());
+        let like = step.like.and_then(|index| outputs[index].as_ref().ok());
         let finished = match output {
             Ok(output) => match step.if_it_fails {
                 Some(consequence) if !output.status.success() => {
@@ -240,8 +230,7 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
                 }
                 _ => step.finish(output, like, &mut std::io::stderr().lock()),
             },
-            Err(Failure::Own(text)) => own(text.clone()),
-            Err(_) => Err(Failure::Reported(1)),
+            Err(failure) => Err(failure.clone()),
         };
         outcome = outcome.and(finished);
     }

@@ -32,13 +32,14 @@ pub(crate) struct File {
 impl File {
     pub(crate) fn find(literal: &LitStr) -> syn::Result<Self> {
         let text = literal.value();
-        let (variable, relative) = if text.ends_with(".syclbin") {
+        let is_path = text.ends_with(".syclbin");
+        let (variable, relative) = if is_path {
             ("CARGO_MANIFEST_DIR", text.clone())
         } else {
             ("OUT_DIR", format!("syclbin/{text}.syclbin"))
         };
         let folder = std::env::var_os(variable);
-        if folder.is_none() && variable == "OUT_DIR" {
+        if folder.is_none() && !is_path {
             return fail(literal, NO_BUILD_SCRIPT);
         }
         let path = PathBuf::from(folder.unwrap_or_default()).join(&relative);
@@ -48,18 +49,16 @@ impl File {
             let relative = format!("/{relative}");
             quote!(::core::concat!(::core::env!(#variable), #relative))
         };
-        let bytes = match file::read_if(&path, is_syclbin) {
-            Ok(bytes) => bytes,
-            Err(error) => return fail(literal, &missing(&text, &path, &error)),
-        };
-        Self::parse(expression, file_name(&path), &bytes).map_err(|error| {
+        let bytes = file::read_if(&path, is_syclbin)
+            .or_else(|error| fail(literal, &missing(&text, &path, &error)))?;
+        Self::parse(expression, file_name(&path), &bytes).or_else(|error| {
             // Uses the file name that the user wrote, so that the message is the same on every machine.
-            let damaged = if text.ends_with(".syclbin") {
+            let message = if is_path {
                 format!("{text}: {error}")
             } else {
                 format!("cannot read the file that build.rs built as `{text}`: {error}")
             };
-            syn::Error::new(literal.span(), damaged)
+            fail(literal, &message)
         })
     }
 
@@ -92,16 +91,11 @@ fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
     let mut aspects = BTreeMap::new();
     for module in &file.modules {
         let needs = DeviceRequirements::read(&module.metadata).unwrap_or_default();
-        let names: Vec<&str> = needs
-            .aspects
-            .iter()
-            .copied()
-            .filter_map(Aspect::name)
-            .collect();
+        let names = needs.aspects.into_iter().filter_map(Aspect::name);
+        let names: Vec<&str> = names.collect();
         for symbol in module.kernel_names() {
-            aspects
-                .entry(symbol.to_owned())
-                .or_insert_with(|| names.clone());
+            let aspects = aspects.entry(symbol.to_owned());
+            aspects.or_insert_with(|| names.clone());
         }
     }
     aspects
@@ -135,31 +129,23 @@ fn missing(text: &str, path: &Path, error: &std::io::Error) -> String {
     }
     // A name that contains a `/` refers to a subdirectory.
     let folder = path.ancestors().nth(text.split('/').count());
-    let mut built: Vec<String> = folder
-        .and_then(|folder| std::fs::read_dir(folder).ok())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            name.strip_suffix(".syclbin")
-                .map(|name| format!("`{name}`"))
-        })
-        .collect();
+    let entries = folder.into_iter().flat_map(std::fs::read_dir).flatten();
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        Some(format!("`{}`", name.strip_suffix(".syclbin")?))
+    });
+    let mut built: Vec<String> = names.collect();
     built.sort();
     let hint = if built.is_empty() {
         "it built no files at all".to_owned()
     } else {
         format!("it built {}", built.join(", "))
     };
-    let stem = Path::new(text).file_stem().unwrap_or_default();
-    let remedy = match stem.to_string_lossy() {
+    let remedy = if Path::new(text).file_stem() == Some(text.as_ref()) {
+        format!("In build.rs, call `.compile(\"{text}\")`")
+    } else {
         // The user wrote the name of the source file, or an empty string.
-        stem if stem != text || text.is_empty() => {
-            "Write the name that build.rs passes to `compile`, or the path of a .syclbin file"
-                .into()
-        }
-        name => format!("In build.rs, call `.compile(\"{name}\")`"),
+        "Write the name that build.rs passes to `compile`, or the path of a .syclbin file".into()
     };
     format!("build.rs built no SYCLBIN file `{text}`: {hint}. {remedy}")
 }

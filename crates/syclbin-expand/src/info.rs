@@ -3,18 +3,16 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use syclbin::signature::{Access, Layouts, Parameter, Pointee, Type};
+use syclbin::signature::{Access, Layouts, Parameter, Type};
 
 use crate::file::File;
 use crate::plan::Plan;
 use crate::stub::Stub;
-use crate::types::option;
+use crate::types::{element_of, option};
 
 pub(crate) fn kernels(plan: &Plan<'_>, file: &File) -> TokenStream {
-    let mut all = Vec::new();
-    plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
-        all.push(kernel(&path, stub, file));
-    });
+    let all = plan.root.all_stubs().into_iter();
+    let all = all.map(|(path, stub)| kernel(&path, stub, file));
     let doc = crate::doc::comment("Describes each kernel that has a function.");
     quote! {
         #doc
@@ -29,10 +27,8 @@ fn kernel(path: &str, stub: &Stub<'_>, file: &File) -> TokenStream {
     let layouts = &file.signatures.layouts;
     let declared = kernel.declaration.iter().flat_map(|of| &of.parameters);
     let mut types = declared.map(|parameter| parameter.ty.as_str());
-    let parameters = stub
-        .parameters
-        .iter()
-        .filter_map(|own| parameter(own, types.next(), layouts));
+    let parameters = stub.parameters.iter();
+    let parameters = parameters.filter_map(|own| parameter(own, types.next(), layouts));
     let size = kernel.required_local_size.iter().flatten();
     let size = size.map(|size| Literal::u32_unsuffixed(*size));
     let dimensions = option(kernel.dimensions.map(Literal::u8_unsuffixed));
@@ -56,11 +52,7 @@ fn parameter(
     layouts: &Layouts,
 ) -> Option<TokenStream> {
     let name = parameter.name.as_deref().unwrap_or_default();
-    let size = match (parameter.ty.value(), parameter.ty.pointee()) {
-        (Some(element), _) => layouts.size(element),
-        (_, Some(Pointee::Element(element))) => layouts.size(element),
-        _ => None,
-    };
+    let size = element_of(&parameter.ty).and_then(|element| layouts.size(element));
     let is_read = parameter.ty.access() == Some(Access::Read);
     let kind = match parameter.ty {
         Type::Pointer { .. } if is_read => quote!(ReadPointer),

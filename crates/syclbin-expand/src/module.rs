@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates the module: a struct for the file and one for each C++ namespace, with a method for every kernel.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use crate::doc;
@@ -19,18 +19,10 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     let plan = Plan::new(input, file, errors);
     let types = &plan.types;
     let contents = contents(&plan.root, types, 0, errors);
-    let proofs = plan
-        .own
-        .iter()
-        .map(|(id, path)| structs::proof(*id, path, types));
+    let proofs = plan.own.iter();
+    let proofs = proofs.map(|(id, path)| structs::proof(*id, path, types));
     let file_name = &file.name;
-
-    let Input {
-        attributes,
-        visibility,
-        name,
-        ..
-    } = input;
+    let (attributes, visibility, name) = (&input.attributes, &input.visibility, &input.name);
     // The user's own documentation of the module replaces the summary.
     let summary = if attributes.iter().any(|a| a.path().is_ident("doc")) {
         TokenStream::new()
@@ -40,16 +32,10 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
     let omitted = omitted(&plan.omitted);
     let bytes_doc = doc::comment(&format!("The bytes of `{file_name}`, aligned to 8 bytes."));
     let bytes = embedded(file);
-    let builder = Ident::new("Builder", Span::call_site());
-    let constants = variables::builder(&file.signatures.constants, &builder, file_name, types);
+    let constants = variables::builder(&file.signatures.constants, file_name, types);
     let info = info::kernels(&plan, file);
-    let module = module_struct(&contents, file_name, &builder);
-    let Contents {
-        structs,
-        left_out,
-        modules,
-        ..
-    } = contents;
+    let module = module_struct(&contents, file_name);
+    let (structs, modules) = (contents.structs, contents.modules);
     quote! {
         #(#attributes)*
         #summary
@@ -70,8 +56,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
             #module
             #constants
             #structs
-            #(#proofs)*
-            #left_out
+                        #(#proofs)*
             #modules
         }
     }
@@ -98,15 +83,8 @@ fn embedded(file: &File) -> TokenStream {
     })
 }
 
-fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> TokenStream {
-    let Contents {
-        fields,
-        constants,
-        methods,
-        constructor,
-        module: field,
-        ..
-    } = contents;
+fn module_struct(contents: &Contents, file_name: &str) -> TokenStream {
+    let field = &contents.module;
     let doc = doc::comment(&format!(
         "The kernels of `{file_name}`, loaded for the device of a queue."
     ));
@@ -136,55 +114,37 @@ fn module_struct(contents: &Contents, file_name: &str, builder: &Ident) -> Token
         "Creates a builder that loads another file, links with other files, or sets specialization constants.",
     );
     let file_doc = doc::comment("The file, for use with [`Builder::link`] of another module.");
-    quote! {
-        #doc
-        #[derive(Clone, Debug)]
-        pub struct Module {
-            #fields
+    let file = quote! {
+        #file_doc
+        pub const FILE: ::syclbin_rt::Embedded =
+            unsafe { ::syclbin_rt::Embedded::new(SYCLBIN) };
+    };
+    let functions = quote! {
+        #best_doc
+        pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
+            ::syclbin_rt::Device::best_for(Self::FILE)
         }
-
-        impl Module {
-            #file_doc
-            pub const FILE: ::syclbin_rt::Embedded =
-                unsafe { ::syclbin_rt::Embedded::new(SYCLBIN) };
-
-            #constants
-
-            #best_doc
-            pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
-                ::syclbin_rt::Device::best_for(Self::FILE)
-            }
-
-            #load_doc
-            pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
-                Self::builder(queue).load()
-            }
-
-            #builder_doc
-            pub fn builder(queue: &::syclbin_rt::Queue) -> #builder<'_> {
-                #builder { module: ::syclbin_rt::Module::builder(queue) }
-            }
-
-            #build_doc
-            pub fn build(&self) -> ::syclbin_rt::Result<()> {
-                self.#field.build()
-            }
-
-            #build_kernels_doc
-            pub fn build_kernels<'n>(
-                &self,
-                symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
-            ) -> ::syclbin_rt::Result<()> {
-                self.#field.build_kernels(symbols)
-            }
-
-            fn new(module: &::syclbin_rt::Module) -> Self {
-                Self { #constructor }
-            }
-
-            #methods
+        #load_doc
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            Self::builder(queue).load()
         }
-    }
+        #builder_doc
+        pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
+            Builder { module: ::syclbin_rt::Module::builder(queue) }
+        }
+        #build_doc
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.#field.build()
+        }
+        #build_kernels_doc
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.#field.build_kernels(symbols)
+        }
+    };
+    contents.structure(&doc, &quote!(Module), &file, &quote!(#functions fn new))
 }
 
 /// The parts of a struct with kernels, and of the module around it.
@@ -198,10 +158,47 @@ struct Contents {
     module: Option<Ident>,
     /// The Rust definitions of C++ structs.
     structs: TokenStream,
-    /// The module with a trait for each left-out kernel.
-    left_out: TokenStream,
-    /// The modules for inner namespaces.
+    /// The module with a trait for each left-out kernel, and the modules for inner namespaces.
     modules: TokenStream,
+}
+impl Contents {
+    /// Generates the struct `name`. `first` precedes the constants, and `new` is the start of the constructor.
+    fn structure(
+        &self,
+        doc: &TokenStream,
+        name: &TokenStream,
+        first: &TokenStream,
+        new: &TokenStream,
+    ) -> TokenStream {
+        let Self {
+            fields,
+            constants,
+            methods,
+            constructor,
+            ..
+        } = self;
+        // The constructor is empty if all kernels are left out.
+        let module = if constructor.is_empty() {
+            quote!(_)
+        } else {
+            quote!(module)
+        };
+        quote! {
+            #doc
+            #[derive(Clone, Debug)]
+            pub struct #name {
+                #fields
+            }
+            impl #name {
+                #first
+                #constants
+                #new(#module: &::syclbin_rt::Module) -> Self {
+                    Self { #constructor }
+                }
+                #methods
+            }
+        }
+    }
 }
 
 /// Generates the parts of `namespace`. Its module is nested `depth` levels deep in the generated module.
@@ -212,16 +209,6 @@ fn contents(
     errors: &mut Vec<syn::Error>,
 ) -> Contents {
     let mut contents = Contents::default();
-    let Contents {
-        fields,
-        constants,
-        methods,
-        constructor,
-        module: loaded,
-        structs: definitions,
-        modules,
-        ..
-    } = &mut contents;
     let mut members = Scope::default();
     for stub in &namespace.stubs {
         members.take(&stub.ident);
@@ -237,14 +224,16 @@ fn contents(
             ));
             let dimensions = Literal::usize_unsuffixed(size.len());
             let size = size.iter().map(|size| Literal::u32_unsuffixed(*size));
-            constants.extend(quote! {
+            contents.constants.extend(quote! {
                 #doc
                 pub const #constant: [usize; #dimensions] = [#(#size),*];
             });
         }
-        methods.extend(stub.method(types, depth, constant.as_ref(), errors));
-        fields.extend(quote!(#ident: ::syclbin_rt::__private::StubKernel,));
-        constructor.extend(quote! {
+        let method = stub.method(types, depth, constant.as_ref(), errors);
+        contents.methods.extend(method);
+        let field = quote!(#ident: ::syclbin_rt::__private::StubKernel,);
+        contents.fields.extend(field);
+        contents.constructor.extend(quote! {
             #ident: ::syclbin_rt::__private::StubKernel::new(module, #symbol),
         });
     }
@@ -252,19 +241,32 @@ fn contents(
     for left_out in &namespace.left_out {
         let (refusal, method) = left_out.method();
         refusals.extend(refusal);
-        methods.extend(method);
+        contents.methods.extend(method);
+    }
+    if !refusals.is_empty() {
+        contents.modules = quote! {
+            #[doc(hidden)]
+            pub mod left_out {
+                #refusals
+            }
+        };
     }
     if depth == 0 || !namespace.globals.is_empty() {
         let field = members.claim("module");
         for global in &namespace.globals {
-            methods.extend(global.method(types, depth, field.as_ref()));
+            let method = global.method(types, depth, field.as_ref());
+            contents.methods.extend(method);
         }
-        fields.extend(quote!(#field: ::syclbin_rt::Module,));
-        constructor.extend(quote!(#field: ::core::clone::Clone::clone(module),));
-        *loaded = field;
+        contents
+            .fields
+            .extend(quote!(#field: ::syclbin_rt::Module,));
+        let clone = quote!(#field: ::core::clone::Clone::clone(module),);
+        contents.constructor.extend(clone);
+        contents.module = field;
     }
     for (id, ident) in &namespace.structs {
-        definitions.extend(structs::definition(*id, ident, types, depth));
+        let definition = structs::definition(*id, ident, types, depth);
+        contents.structs.extend(definition);
     }
     for (name, inner) in &namespace.inner {
         let (Some(member), Some(module)) = (members.claim(name), &inner.module) else {
@@ -273,22 +275,15 @@ fn contents(
         let what = inner.what();
         let doc = doc::comment(&format!("The kernels in {what} `{name}`."));
         if inner.has_kernels() {
-            fields.extend(quote! {
+            contents.fields.extend(quote! {
                 #doc
                 pub #member: #module::Kernels,
             });
-            constructor.extend(quote!(#member: #module::Kernels::new(module),));
+            let constructor = quote!(#member: #module::Kernels::new(module),);
+            contents.constructor.extend(constructor);
         }
-        let depth = depth + 1;
-        modules.extend(inner_module(inner, module, name, types, depth, errors));
-    }
-    if !refusals.is_empty() {
-        contents.left_out = quote! {
-            #[doc(hidden)]
-            pub mod left_out {
-                #refusals
-            }
-        };
+        let inner = inner_module(inner, module, name, types, depth + 1, errors);
+        contents.modules.extend(inner);
     }
     contents
 }
@@ -301,16 +296,7 @@ fn inner_module(
     depth: usize,
     errors: &mut Vec<syn::Error>,
 ) -> TokenStream {
-    let Contents {
-        fields,
-        constants,
-        methods,
-        constructor,
-        structs,
-        left_out,
-        modules,
-        ..
-    } = contents(namespace, types, depth, errors);
+    let contents = contents(namespace, types, depth, errors);
     let what = if namespace.has_kernels() {
         "kernels"
     } else {
@@ -318,46 +304,19 @@ fn inner_module(
     };
     let place = namespace.what();
     let doc = doc::comment(&format!("The {what} in {place} `{name}`."));
-    let module = module_parameter(&constructor);
-    let kernels = namespace.has_kernels().then(|| {
-        quote! {
-            #doc
-            #[derive(Clone, Debug)]
-            pub struct Kernels {
-                #fields
-            }
-
-            impl Kernels {
-                #constants
-
-                pub(super) fn new(#module: &::syclbin_rt::Module) -> Self {
-                    Self { #constructor }
-                }
-
-                #methods
-            }
-        }
-    });
+    let new = quote!(pub(super) fn new);
+    let kernels = (namespace.has_kernels())
+        .then(|| contents.structure(&doc, &quote!(Kernels), &TokenStream::new(), &new));
+    let (structs, modules) = (contents.structs, contents.modules);
     quote! {
         #doc
         pub mod #ident {
             #kernels
             #structs
-            #left_out
             #modules
         }
     }
 }
-
-/// Returns the name of a constructor's parameter, or `_` if the constructor is empty because all kernels are left out.
-fn module_parameter(constructor: &TokenStream) -> TokenStream {
-    if constructor.is_empty() {
-        quote!(_)
-    } else {
-        quote!(module)
-    }
-}
-
 fn omitted(omitted: &[(String, String)]) -> TokenStream {
     if omitted.is_empty() {
         return TokenStream::new();

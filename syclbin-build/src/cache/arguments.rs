@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Extracts the directories and headers that compiler arguments name, so that the cache can track them.
 
+use crate::compiler::default_targets::TARGETS;
 use std::path::{Path, PathBuf};
 
 /// Prefixes of arguments that disable the cache. With these arguments, the compiler reads files that its depfile omits,
@@ -39,8 +40,6 @@ const UNFIT: [&str; 32] = [
     "-save-temps",
     "-specs",
 ];
-
-const TARGETS: &str = "-fsycl-targets=";
 
 /// Targets that need no external program. The PTX backend is part of the compiler.
 const FIT_TARGETS: [&str; 4] = [
@@ -124,12 +123,8 @@ fn names_file(argument: &str) -> bool {
     let after = argument
         .match_indices(['=', ','])
         .map(|(at, _)| &argument[at + 1..]);
-    let parts = argument.split(['=', ',']);
-    !is_macro
-        && std::iter::once(argument)
-            .chain(after)
-            .chain(parts)
-            .any(|part| Path::new(part).is_file())
+    let mut parts = after.chain(argument.split(['=', ','])).chain([argument]);
+    !is_macro && parts.any(|part| Path::new(part).is_file())
 }
 
 #[cfg(test)]

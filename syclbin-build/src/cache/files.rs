@@ -38,10 +38,7 @@ struct State {
 
 impl Files {
     pub(crate) fn contents(&mut self, path: &Path) -> Option<&Contents> {
-        let read = || {
-            let bytes = syclbin_toolchain::file::read(path).ok()?;
-            Some(Contents::read(&bytes))
-        };
+        let read = || Some(Contents::read(&syclbin_toolchain::file::read(path).ok()?));
         let contents = self.contents.entry(path.to_owned()).or_insert_with(read);
         contents.as_ref()
     }

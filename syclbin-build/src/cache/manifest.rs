@@ -91,28 +91,26 @@ impl Manifest {
     pub(crate) fn decode(text: &str) -> Option<Self> {
         let mut manifest = Self::default();
         for line in text.lines() {
-            let (kind, rest) = line.split_once(' ')?;
-            if kind == "result" {
-                let (id, candidates) = rest.split_once(' ')?;
-                manifest.records.push(Record {
-                    id: id.to_owned(),
-                    read: Vec::new(),
-                    asked: BTreeSet::new(),
-                    candidates: candidates.to_owned(),
-                });
-                continue;
+            match line.split_once(' ')? {
+                ("result", rest) => {
+                    let (id, candidates) = rest.split_once(' ')?;
+                    manifest.records.push(Record {
+                        id: id.to_owned(),
+                        read: Vec::new(),
+                        asked: BTreeSet::new(),
+                        candidates: candidates.to_owned(),
+                    });
+                }
+                ("asked", name) => _ = manifest.records.last_mut()?.asked.insert(name.to_owned()),
+                (_, rest) => {
+                    let mut fields = rest.splitn(3, ' ').map(str::to_owned);
+                    manifest.records.last_mut()?.read.push(Dependency {
+                        hash: fields.next()?,
+                        stamp: fields.next()?,
+                        path: local(PathBuf::from(fields.next()?)),
+                    });
+                }
             }
-            let record = manifest.records.last_mut()?;
-            if kind == "asked" {
-                record.asked.insert(rest.to_owned());
-                continue;
-            }
-            let mut fields = rest.splitn(3, ' ').map(str::to_owned);
-            record.read.push(Dependency {
-                hash: fields.next()?,
-                stamp: fields.next()?,
-                path: local(PathBuf::from(fields.next()?)),
-            });
         }
         Some(manifest)
     }

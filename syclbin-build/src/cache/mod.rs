@@ -112,13 +112,10 @@ impl Cache {
         // Cargo tracks this variable, so the script runs again when the cache is turned off.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = match folder(named.as_deref(), home.ok().as_ref()) {
-            Ok(folder) => folder?,
-            Err(problem) => {
-                cargo::warning(&problem);
-                return None;
-            }
-        };
+        let folder = folder(named.as_deref(), home.ok().as_ref());
+        let folder = folder
+            .inspect_err(|problem| cargo::warning(problem))
+            .ok()??;
         if folder.exists() && !trust::is_private(&folder) {
             cargo::warning(&format!(
                 "the cache {} is not used, because other users can write to it; make it private (chmod 700), or \
@@ -127,16 +124,10 @@ impl Cache {
             ));
             return None;
         }
-        let size = cargo::env_again(SIZE_VARIABLE);
-        let limit = match size_limit(size.as_deref()) {
-            Ok(limit) => limit,
-            Err(problem) => {
-                cargo::warning(&problem);
-                LIMIT
-            }
-        };
+        let limit = size_limit(cargo::env_again(SIZE_VARIABLE).as_deref());
+        let limit = limit.inspect_err(|problem| cargo::warning(problem));
         Some(Self {
-            store: Store::new(folder, limit),
+            store: Store::new(folder, limit.unwrap_or(LIMIT)),
             setting: Setting::new(compiler, flags)?,
             before: Files::default(),
         })
@@ -151,7 +142,8 @@ impl Cache {
         };
         let hash = contents.hash.clone();
         let key = self.setting.key(source, &hash);
-        let found = self.manifest(&key).and_then(|manifest| {
+        let manifest = self.store.read(&manifest_name(&key)).and_then(decoded);
+        let found = manifest.and_then(|manifest| {
             let mut records = manifest.records.into_iter();
             let record = records.find(|record| self.holds(record))?;
             let bytes = self.store.read(&result_name(&record.id))?;
@@ -167,51 +159,15 @@ impl Cache {
         })
     }
 
-    /// Caches the result of compiling `source`, unless an input changed during compilation or the inputs cannot be
-    /// determined, for example because a source uses `__TIME__`.
+    /// Caches the result of compiling `source`. Returns `None` if an input changed during compilation, or if the inputs
+    /// cannot be determined, for example because a source uses `__TIME__`.
     pub(crate) fn keep(
         &self,
         pending: &Pending,
         source: &Path,
         compiled: &Compiled,
         after: &mut Files,
-    ) {
-        let Some(record) = self.record(pending, source, compiled, after) else {
-            return;
-        };
-        let Some(bytes) = encode_result(compiled) else {
-            return;
-        };
-        // The result is written before the manifest that lists it, so that the manifest never lists a missing result.
-        self.store.write(&result_name(&record.id), &bytes);
-        self.store.update(&manifest_name(&pending.key), |old| {
-            let mut manifest = old.and_then(decoded).unwrap_or_default();
-            manifest.add(record);
-            manifest.encode().into_bytes()
-        });
-    }
-
-    fn manifest(&self, key: &str) -> Option<Manifest> {
-        self.store.read(&manifest_name(key)).and_then(decoded)
-    }
-
-    /// Returns whether all inputs of a result are unchanged.
-    fn holds(&mut self, record: &Record) -> bool {
-        self.before.hold(&record.read) && {
-            let (read, asked) = (&record.read, &record.asked);
-            let candidates = self.setting.candidates(read, asked, &mut self.before);
-            hash_of(&candidates) == record.candidates
-        }
-    }
-
-    /// Returns the inputs that `compiled` depends on, or `None` if one changed or they cannot be determined.
-    fn record(
-        &self,
-        pending: &Pending,
-        source: &Path,
-        compiled: &Compiled,
-        after: &mut Files,
-    ) -> Option<Record> {
+    ) -> Option<()> {
         let headers = compiled.files.iter().filter(|path| *path != source);
         let mut read = Vec::new();
         let mut asked = BTreeSet::new();
@@ -225,8 +181,24 @@ impl Cache {
         let read_paths = read.iter().map(|read| &read.path);
         let mut all = read_paths.chain(&candidates);
         let is_settled = all.all(|path| after.is_older(path, pending.started));
-        (is_settled && read[0].hash == pending.source)
-            .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))?
+        let record = (is_settled && read[0].hash == pending.source)
+            .then(|| Record::new(&pending.key, read, asked, hash_of(&candidates)))??;
+        let bytes = encode_result(compiled)?;
+        // The result is written before the manifest that lists it, so that the manifest never lists a missing result.
+        self.store.write(&result_name(&record.id), &bytes);
+        self.store.update(&manifest_name(&pending.key), |old| {
+            let mut manifest = old.and_then(decoded).unwrap_or_default();
+            manifest.add(record);
+            manifest.encode().into_bytes()
+        });
+        Some(())
+    }
+
+    /// Returns whether all inputs of a result are unchanged.
+    fn holds(&mut self, record: &Record) -> bool {
+        let (read, asked) = (&record.read, &record.asked);
+        self.before.hold(read)
+            && hash_of(&self.setting.candidates(read, asked, &mut self.before)) == record.candidates
     }
 }
 

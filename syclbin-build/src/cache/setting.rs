@@ -13,17 +13,10 @@ use syclbin_toolchain::store::hex;
 use super::arguments::Named;
 use super::candidates::candidates;
 use super::files::{self, Dependency, Files};
-use crate::compiler::{self, Compiler};
+use crate::compiler::{self, Compiler, headers};
 
 /// The version of the cache format. Change this whenever the meaning of cache entries changes.
 const FORMAT: &str = "syclbin kernels 3";
-
-/// Environment variables that add compiler arguments. This module does not parse them, so they disable the cache.
-const ARGUMENTS: [&str; 3] = [
-    "CCC_OVERRIDE_OPTIONS",
-    "__INTEL_PRE_CFLAGS",
-    "__INTEL_POST_CFLAGS",
-];
 
 /// The directories of the crates that produce the cached files. Their code is part of the cache key, so a change in it
 /// makes the cache stale.
@@ -55,12 +48,12 @@ impl Setting {
         field(&mut hash, FORMAT.as_bytes());
         field(&mut hash, env!("CARGO_PKG_VERSION").as_bytes());
         field(&mut hash, &code(&MAKERS.map(Path::new))?);
-        field(&mut hash, compiler.version().as_bytes());
+        field(&mut hash, compiler.found.version.as_bytes());
         for word in compiler.words() {
             field(&mut hash, word.as_encoded_bytes());
         }
         let program = compiler.program().canonicalize().ok()?;
-        let parts = compiler.parts().iter().map(PathBuf::as_path);
+        let parts = compiler.parts.iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
             // A part may be a directory. A missing part counts as an empty stamp.
@@ -73,20 +66,19 @@ impl Setting {
         }
         let arguments: Option<Vec<&str>> = flags.iter().map(|flag| flag.to_str()).collect();
         let arguments = arguments?;
-        let Named {
-            mut folders,
-            mut headers,
-        } = Named::read(arguments.iter().copied())?;
+        let mut named = Named::read(arguments.iter().copied())?;
         // Headers that arguments name are looked up in the current directory first.
-        folders.extend((!headers.is_empty()).then(|| PathBuf::from(".")));
+        let current = (!named.headers.is_empty()).then(|| PathBuf::from("."));
+        named.folders.extend(current);
         for variable in compiler::variables() {
             let value = std::env::var_os(variable).unwrap_or_default();
-            if ARGUMENTS.contains(&variable) && !value.is_empty() {
+            // This module does not parse arguments in variables, so they disable the cache.
+            if compiler::ARGUMENTS.contains(&variable) && !value.is_empty() {
                 return None;
             }
             field(&mut hash, value.as_encoded_bytes());
             if variable.ends_with("PATH") {
-                folders.extend(std::env::split_paths(&value));
+                named.folders.extend(std::env::split_paths(&value));
             }
         }
         for text in &arguments {
@@ -94,27 +86,28 @@ impl Setting {
             files::asked(text).filter(BTreeSet::is_empty)?;
             // The location of this crate's headers must not affect the key. Their contents are hashed for each source
             // that reads them.
-            let word = crate::compiler::headers::portable(Path::new(text));
+            let word = headers::portable(Path::new(text));
             field(&mut hash, word.as_os_str().as_encoded_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
             // Debug information contains the current directory and the header directories.
             let current = std::env::current_dir().ok()?;
-            for folder in [crate::compiler::headers::folder(), current] {
+            for folder in [headers::folder(), current] {
                 field(&mut hash, folder.as_os_str().as_encoded_bytes());
             }
         }
         let of_compiler = program.parent().and_then(Path::parent);
-        folders.extend(of_compiler.map(|folder| folder.join("include")));
+        let of_compiler = of_compiler.map(|folder| folder.join("include"));
+        named.folders.extend(of_compiler);
         let of_machine = format!("/usr/include/{}-linux-gnu", std::env::consts::ARCH);
         let last = LAST.into_iter().chain([of_machine.as_str()]);
-        folders.extend(last.map(PathBuf::from));
+        named.folders.extend(last.map(PathBuf::from));
         // `syclbin-clang` omits its built-in headers from depfiles.
-        headers.extend(["sycl", "CL"].map(PathBuf::from));
+        named.headers.extend(["sycl", "CL"].map(PathBuf::from));
         Some(Self {
             hash,
-            searched: texts(folders)?,
-            headers: texts(headers)?,
+            searched: texts(named.folders)?,
+            headers: texts(named.headers)?,
         })
     }
 
@@ -142,9 +135,8 @@ impl Setting {
 
 /// Returns the paths as strings, or `None` if a path is not valid Unicode.
 fn texts(paths: Vec<PathBuf>) -> Option<Vec<String>> {
-    let texts = paths
-        .into_iter()
-        .map(|path| path.into_os_string().into_string());
+    let texts = paths.into_iter();
+    let texts = texts.map(|path| path.into_os_string().into_string());
     texts.collect::<Result<_, _>>().ok()
 }
 

@@ -2,7 +2,7 @@
 //! Collects compiler diagnostics, so that each is printed unchanged but only once, and summarizes failures.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+
 use std::path::Path;
 
 use syclbin_toolchain::{Component, INSTALL_COMMAND};
@@ -96,9 +96,9 @@ impl Diagnostics {
                 continue;
             }
             match one.kind {
-                Kind::Error => self.errors += 1,
-                Kind::Warning => self.warnings += 1,
-                Kind::Other => {}
+                Some(Kind::Error) => self.errors += 1,
+                Some(Kind::Warning) => self.warnings += 1,
+                None => {}
             }
             new.push_str(&one.text);
         }
@@ -117,26 +117,14 @@ impl Diagnostics {
             1 => format!("1 {what}"),
             _ => format!("{count} {what}s"),
         };
-        let mut text = match (self.errors, self.warnings) {
+        let found = match (self.errors, self.warnings) {
             (0, 0) => "failed".to_owned(),
             (errors, 0) => many(errors, "error"),
             (0, warnings) => many(warnings, "warning"),
-            (errors, warnings) => {
-                format!(
-                    "{} and {}",
-                    many(errors, "error"),
-                    many(warnings, "warning")
-                )
-            }
+            (errors, warnings) => many(errors, "error") + " and " + &many(warnings, "warning"),
         };
-        let _ = write!(
-            text,
-            " in {} of {}: {}",
-            failed.len(),
-            many(of, "source"),
-            failed.join(", ")
-        );
-        text
+        let (count, failed) = (failed.len(), failed.join(", "));
+        format!("{found} in {count} of {}: {failed}", many(of, "source"))
     }
 }
 
@@ -144,12 +132,12 @@ impl Diagnostics {
 enum Kind {
     Error,
     Warning,
-    Other,
 }
 
 /// An error or warning, with the lines that belong to it.
+#[derive(Default)]
 struct One {
-    kind: Kind,
+    kind: Option<Kind>,
     text: String,
     /// The byte offset of the message in `text`, after the include stack. The stack differs between sources, so
     /// duplicates are found without it.
@@ -177,11 +165,7 @@ fn split(said: &str) -> Vec<One> {
         let includes = bare.starts_with("In file included from ") || bare.starts_with("In module ");
         let kind = kind(bare);
         if !waits && (includes || kind.is_some() || all.is_empty()) {
-            all.push(One {
-                kind: Kind::Other,
-                text: String::new(),
-                place: 0,
-            });
+            all.push(One::default());
         }
         if let Some(last) = all.last_mut() {
             if waits && !includes && !bare.starts_with("                 from ") {
@@ -190,9 +174,7 @@ fn split(said: &str) -> Vec<One> {
             } else {
                 waits |= includes;
             }
-            if let Some(kind) = kind {
-                last.kind = kind;
-            }
+            last.kind = kind.or(last.kind);
             last.text.push_str(line);
         }
     }
@@ -218,9 +200,10 @@ fn kind(line: &str) -> Option<Kind> {
     let error = error.into_iter().flatten().min();
     match (error, at("warning: ")) {
         (None, None) => None,
-        (Some(error), Some(warning)) if warning < error => Some(Kind::Warning),
-        (Some(_), _) => Some(Kind::Error),
-        (None, Some(_)) => Some(Kind::Warning),
+        (Some(error), warning) if warning.is_none_or(|warning| error < warning) => {
+            Some(Kind::Error)
+        }
+        _ => Some(Kind::Warning),
     }
 }
 

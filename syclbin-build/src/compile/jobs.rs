@@ -93,7 +93,7 @@ struct Running {
 
 impl Running {
     fn start(compiler: &Compiler, job: &Job) -> Result<Self> {
-        let mut command = compiler.command();
+        let mut command = compiler.found.candidate.command();
         command.args(&job.flags);
         if job.has_colour {
             command.arg("-fcolor-diagnostics");
@@ -167,13 +167,9 @@ impl Running {
 fn line_to_repeat(compiler: &Compiler, job: &Job) -> String {
     let output = OsStr::new("crash.syclbin");
     let arguments = job.flags.iter().map(OsString::as_os_str);
-    let line = compiler
-        .words()
-        .chain(arguments)
-        .chain([OsStr::new("-o"), output, job.source.as_os_str()])
-        .map(quoted)
-        .collect::<Vec<_>>()
-        .join(" ");
+    let last = [OsStr::new("-o"), output, job.source.as_os_str()];
+    let words = compiler.words().chain(arguments).chain(last).map(quoted);
+    let line = words.collect::<Vec<_>>().join(" ");
     match std::env::current_dir() {
         Ok(folder) => format!("cd {} && {line}", quoted(folder.as_os_str())),
         Err(_) => line,

@@ -14,7 +14,7 @@ use syclbin_tools::__private::spelled;
 
 use crate::cargo;
 use crate::compile::jobs::{self, Job};
-use crate::compiler::Compiler;
+use crate::compile::{Context, said};
 use crate::compiler::default_targets;
 use crate::compiler::output::{Compiled, exports, symbols};
 use crate::error::{Error, Result, Undefined};
@@ -33,9 +33,7 @@ pub(crate) fn link(
     compiled: Vec<Compiled>,
     sources: &[&Path],
     request: &Request,
-    compiler: &Compiler,
-    flags: &[OsString],
-    work: &Path,
+    context: &Context<'_>,
 ) -> Result<Syclbin<'static>> {
     let of_sources = compiled.into_iter().zip(sources);
     let of_sources = of_sources.flat_map(|(one, source)| {
@@ -47,10 +45,10 @@ pub(crate) fn link(
         return Ok(file(State::Object, modules));
     }
     check(&modules, &sources).map_err(Error::Undefined)?;
-    let is_native = default_targets::name_native(flags);
+    let is_native = default_targets::name_native(&context.flags);
     if (request.links || is_native) && need_linking(&modules) {
-        if is_native && compiler.is_own() {
-            return compile_natively(modules, compiler, flags, work);
+        if is_native && context.compiler.is_own() {
+            return compile_natively(modules, context);
         }
         for module in link_modules(&mut modules) {
             cargo::warning(&format!("{module}; it will be linked at load time"));
@@ -67,11 +65,15 @@ fn file(state: State, modules: Vec<Module>) -> Syclbin<'static> {
 
 /// Returns the modules as an executable, or as an object if they still have to be linked.
 fn linked_file(modules: Vec<Module>) -> Syclbin<'static> {
-    if need_linking(&modules) {
-        file(State::Object, modules)
-    } else {
-        file(State::Executable, modules)
-    }
+    let is_object = need_linking(&modules);
+    file(
+        if is_object {
+            State::Object
+        } else {
+            State::Executable
+        },
+        modules,
+    )
 }
 
 /// Returns whether a module imports a symbol that another module exports.
@@ -108,37 +110,29 @@ fn check(modules: &[Module], sources: &[&Path]) -> Result<(), Vec<Undefined>> {
 
 /// Links the modules with the compiler, and compiles them to native code again, because the native code for a single
 /// source lacks the functions that other sources define.
-fn compile_natively(
-    modules: Vec<Module>,
-    compiler: &Compiler,
-    flags: &[OsString],
-    work: &Path,
-) -> Result<Syclbin<'static>> {
-    let [objects, output] = ["objects.syclbin", "linked.syclbin"].map(|name| work.join(name));
+fn compile_natively(modules: Vec<Module>, context: &Context<'_>) -> Result<Syclbin<'static>> {
+    let files = ["objects.syclbin", "linked.syclbin"];
+    let [objects, output] = files.map(|name| context.work.join(name));
     let unusable = |problem: String| Error::Output {
-        program: compiler.program().to_owned(),
+        program: context.compiler.program().to_owned(),
         source_file: objects.clone(),
         problem,
     };
     let bytes = syclbin::write::to_vec(&file(State::Object, modules), Container::default());
     let bytes = bytes.map_err(|error| unusable(error.to_string()))?;
     std::fs::write(&objects, bytes).map_err(Error::write(&objects))?;
-    let mut link_flags = vec![OsString::from("-fsycl"), OsString::from("-fsycl-link")];
-    link_flags.extend(default_targets::split(flags).1);
+    let mut flags = ["-fsycl", "-fsycl-link"].map(OsString::from).to_vec();
+    flags.extend(default_targets::split(&context.flags).1);
     let job = Job {
-        flags: link_flags,
+        flags,
         source: objects.clone(),
         output: output.clone(),
         depfile: None,
         has_colour: false,
         only_with: None,
     };
-    let mut outcomes = jobs::run(compiler, &[job]);
-    let diagnostics = outcomes
-        .pop()
-        .flatten()
-        .unwrap_or_else(|| Ok(String::new()))?;
-    cargo::warning(&diagnostics);
+    let outcome = jobs::run(context.compiler, &[job]).pop().flatten();
+    cargo::warning(&said(outcome)?);
     let bytes = std::fs::read(&output).map_err(|error| unusable(error.to_string()))?;
     let linked = syclbin::read::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
     Ok(linked_file(linked.into_owned().modules))

@@ -37,8 +37,12 @@ pub(crate) fn compile(
         .prefix(&own_work())
         .tempdir_in(folder)
         .map_err(Error::write(folder))?;
-    let flags = flags(compiler, request);
-    let results = compile_each(compiler, sources, &flags, work.path())?;
+    let context = Context {
+        compiler,
+        flags: flags(compiler, request),
+        work: work.path(),
+    };
+    let results = context.compile_each(sources)?;
     let sources = sources.iter().map(PathBuf::as_path);
     let results = without_included(sources.zip(results).collect(), request);
     let (sources, results): (Vec<&Path>, Vec<_>) = results.into_iter().unzip();
@@ -51,8 +55,16 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    let whole = link::link(compiled, &sources, request, compiler, &flags, work.path())?;
+    let whole = link::link(compiled, &sources, request, &context)?;
     Ok((whole, files))
+}
+/// The inputs of every compile of a build.
+struct Context<'b> {
+    compiler: &'b Compiler,
+    /// The compiler arguments for all sources.
+    flags: Vec<OsString>,
+    /// The directory for intermediate files.
+    work: &'b Path,
 }
 
 /// Returns the compiler arguments for all sources. Several sources may use each other's functions, which executables do
@@ -86,7 +98,8 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     }
     flags.extend(headers::arguments());
     if !compiler.is_own() {
-        flags.extend(headers::assert_arguments());
+        // Other compilers do not include `headers::ASSERT` implicitly.
+        flags.extend(["-include", "syclbin_assert.hpp"].map(OsString::from));
     }
     flags
 }
@@ -114,39 +127,82 @@ fn warn_without_nvidia(compiler: &Compiler) {
     }
 }
 
-fn compile_each(
-    compiler: &Compiler,
-    sources: &[PathBuf],
-    flags: &[OsString],
-    work: &Path,
-) -> Result<Vec<Result<Compiled>>> {
-    let mut cache = Cache::open(compiler, flags);
-    let mut results: Vec<Option<Result<Compiled>>> = Vec::new();
-    let mut missing: Vec<(usize, Option<Pending>)> = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let pending = match cache.as_mut().map(|cache| cache.look_up(source)) {
-            Some(Ok(compiled)) => {
-                results.push(Some(Ok(compiled)));
-                continue;
-            }
-            Some(Err(pending)) => pending,
-            None => None,
+impl Context<'_> {
+    fn compile_each(&self, sources: &[PathBuf]) -> Result<Vec<Result<Compiled>>> {
+        let mut cache = Cache::open(self.compiler, &self.flags);
+        let mut look_up = |source: &PathBuf| match &mut cache {
+            Some(cache) => cache.look_up(source),
+            None => Err(None),
         };
-        missing.push((index, pending));
-        results.push(None);
+        let cached: Vec<Result<Compiled, Option<Pending>>> =
+            sources.iter().map(&mut look_up).collect();
+        let missing = sources.iter().zip(&cached);
+        let missing = missing.filter(|(_, cached)| cached.is_err());
+        let missing: Vec<&Path> = missing.map(|(source, _)| source.as_path()).collect();
+        let mut compiled = self.run(&missing)?.into_iter();
+        let mut after = Files::default();
+        let results = sources.iter().zip(cached).filter_map(|(source, cached)| {
+            let pending = match cached {
+                Ok(compiled) => return Some(Ok(compiled)),
+                Err(pending) => pending,
+            };
+            let result = compiled.next()?;
+            if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
+                cache.keep(pending, source, compiled, &mut after);
+            }
+            Some(result)
+        });
+        Ok(results.collect())
     }
-    let to_compile: Vec<&Path> = missing.iter().map(|(i, _)| sources[*i].as_path()).collect();
-    let compiled = run(compiler, &to_compile, flags, work)?;
-    let mut after = Files::default();
-    for ((index, pending), result) in missing.into_iter().zip(compiled) {
-        if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
-            cache.keep(pending, &sources[index], compiled, &mut after);
-        }
-        results[index] = Some(result);
-    }
-    Ok(results.into_iter().flatten().collect())
-}
 
+    /// Compiles each source, with as many parallel compilers as there are tokens. Compilers other than `syclbin-clang`
+    /// compile it twice: the first output is the code that runs, and the second provides debug information, which
+    /// distinguishes `unsigned n` from `int n`.
+    fn run(&self, sources: &[&Path]) -> Result<Vec<Result<Compiled>>> {
+        let has_colour = diagnostics::has_colour();
+        let mut outputs = Vec::new();
+        let mut jobs = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            let work = self.work.join(index.to_string());
+            std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
+            let output = Outputs::in_folder(&work, self.compiler.is_own());
+            let code = Job {
+                flags: self.flags.clone(),
+                source: source.to_path_buf(),
+                output: output.code.clone(),
+                depfile: Some(output.dependencies.clone()),
+                has_colour,
+                only_with: None,
+            };
+            let debug = output.described.as_ref().map(|described| Job {
+                // Debug information is read only from SPIR-V, so the targets are omitted.
+                flags: { default_targets::split(&self.flags).0.into_iter() }
+                    .chain(DEBUG_FLAGS.map(OsString::from))
+                    .collect(),
+                output: described.clone(),
+                depfile: None,
+                only_with: Some(jobs.len()),
+                ..code.clone()
+            });
+            jobs.push(code);
+            jobs.extend(debug);
+            outputs.push(output);
+        }
+        let mut outcomes = jobs::run(self.compiler, &jobs).into_iter();
+        let mut results = Vec::new();
+        for (source, output) in sources.iter().zip(outputs) {
+            let code = outcomes.next().flatten();
+            let debug = output.described.as_ref().and_then(|_| outcomes.next());
+            let diagnostics = said(code).and_then(|said_of_code| {
+                said(debug.flatten())?;
+                Ok(diagnostics::plain(&said_of_code))
+            });
+            let program = self.compiler.program();
+            results.push(diagnostics.and_then(|text| output.read(program, source, text)));
+        }
+        Ok(results)
+    }
+}
 /// Additional flags for the second compile, which produces debug information.
 const DEBUG_FLAGS: [&str; 3] = [
     "-g",
@@ -156,58 +212,6 @@ const DEBUG_FLAGS: [&str; 3] = [
     "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
      clang::annotate(\"syclbin: \" #__VA_ARGS__)",
 ];
-
-/// Compiles each source, with as many parallel compilers as there are tokens. Compilers other than `syclbin-clang`
-/// compile it twice: the first output is the code that runs, and the second provides debug information, which
-/// distinguishes `unsigned n` from `int n`.
-fn run(
-    compiler: &Compiler,
-    sources: &[&Path],
-    flags: &[OsString],
-    work: &Path,
-) -> Result<Vec<Result<Compiled>>> {
-    let has_colour = diagnostics::has_colour();
-    let mut outputs = Vec::new();
-    let mut jobs = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let work = work.join(index.to_string());
-        std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
-        let output = Outputs::in_folder(&work, compiler.is_own());
-        let code = Job {
-            flags: flags.to_vec(),
-            source: source.to_path_buf(),
-            output: output.code.clone(),
-            depfile: Some(output.dependencies.clone()),
-            has_colour,
-            only_with: None,
-        };
-        let debug = output.described.as_ref().map(|described| Job {
-            // Debug information is read only from SPIR-V, so the targets are omitted.
-            flags: { default_targets::split(flags).0.into_iter() }
-                .chain(DEBUG_FLAGS.map(OsString::from))
-                .collect(),
-            output: described.clone(),
-            depfile: None,
-            only_with: Some(jobs.len()),
-            ..code.clone()
-        });
-        jobs.push(code);
-        jobs.extend(debug);
-        outputs.push(output);
-    }
-    let mut outcomes = jobs::run(compiler, &jobs).into_iter();
-    let mut results = Vec::new();
-    for (source, output) in sources.iter().zip(outputs) {
-        let code = outcomes.next().flatten();
-        let debug = output.described.as_ref().and_then(|_| outcomes.next());
-        let diagnostics = said(code).and_then(|said_of_code| {
-            said(debug.flatten())?;
-            Ok(diagnostics::plain(&said_of_code))
-        });
-        results.push(diagnostics.and_then(|text| output.read(compiler.program(), source, text)));
-    }
-    Ok(results)
-}
 
 /// Returns the diagnostics of a compile. They are empty for a skipped compile, because the failure that caused the skip
 /// is reported elsewhere.
@@ -234,10 +238,8 @@ fn without_included<'s>(
     let mut index = 0;
     while index < sources.len() {
         let own = &read[index].0;
-        let others = read.iter().enumerate().filter(|(other, _)| *other != index);
-        let is_included = others
-            .into_iter()
-            .any(|(_, (_, files))| files.contains(own));
+        let mut others = read.iter().enumerate().filter(|(other, _)| *other != index);
+        let is_included = others.any(|(_, (_, files))| files.contains(own));
         if is_included && request.matched.contains(sources[index].0) {
             drop(sources.remove(index));
             read.remove(index);
@@ -274,18 +276,17 @@ fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec
             cargo::warning(&format!("{}: {}", source.display(), no_kernel(&one.files)));
         }
     }
-    match (failures.pop(), sources.len()) {
-        (None, _) => Ok(compiled.into_iter().map(|(_, one)| one).collect()),
-        (Some(only), 1) => Err(only),
-        (Some(last), _) => {
-            failures.push(last);
-            Err(Error::Sources {
-                failures,
-                diagnostics,
-                summary,
-            })
-        }
+    if failures.is_empty() {
+        return Ok(compiled.into_iter().map(|(_, one)| one).collect());
     }
+    if sources.len() == 1 {
+        return Err(failures.remove(0));
+    }
+    Err(Error::Sources {
+        failures,
+        diagnostics,
+        summary,
+    })
 }
 
 const WORK: &str = ".compile-";

@@ -64,9 +64,8 @@ fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
 fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
     let of_module = |module: &AbstractModule<'_>| {
         let exported: BTreeSet<&str> = exports(module).collect();
-        let names = module
-            .kernel_names()
-            .filter(|name| !exported.contains(name));
+        let names = module.kernel_names();
+        let names = names.filter(|name| !exported.contains(name));
         names.map(str::to_owned).collect::<Vec<_>>()
     };
     compiled.modules.iter().flat_map(of_module).collect()
@@ -90,10 +89,9 @@ fn labels(sources: &[&Path]) -> Vec<String> {
     let mut labels: Vec<String> = parts.iter().map(|parts| joined(parts, 1)).collect();
     for count in 2..=most {
         let repeated = repeated(&labels);
-        for (label, parts) in labels.iter_mut().zip(&parts) {
-            if repeated.contains(label) {
-                *label = joined(parts, count);
-            }
+        let pairs = labels.iter_mut().zip(&parts);
+        for (label, parts) in pairs.filter(|(label, _)| repeated.contains(*label)) {
+            *label = joined(parts, count);
         }
     }
     // Replacing special characters may have made identifiers equal. Equal identifiers are numbered.
@@ -101,11 +99,9 @@ fn labels(sources: &[&Path]) -> Vec<String> {
     let mut taken: BTreeSet<String> = labels.iter().cloned().collect();
     for label in &mut labels {
         if repeated.contains(label) {
-            let free = (1usize..).map(|number| format!("{label}_{number}"));
-            *label = free
-                .into_iter()
-                .find(|name| taken.insert(name.clone()))
-                .unwrap_or_default();
+            let mut free = (1usize..).map(|number| format!("{label}_{number}"));
+            let free = free.find(|name| taken.insert(name.clone()));
+            *label = free.unwrap_or_default();
         }
     }
     labels
@@ -131,10 +127,10 @@ fn joined(parts: &[String], count: usize) -> String {
     let parts = &parts[..count.min(parts.len())];
     let text = parts.iter().rev().map(String::as_str).collect::<Vec<_>>();
     let text = text.join("_");
-    match text.chars().next() {
-        Some(first) if !first.is_ascii_digit() => text,
-        _ => format!("_{text}"),
+    if text.is_empty() || text.starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("_{text}");
     }
+    text
 }
 
 /// Replaces characters that are invalid in identifiers, including PTX identifiers.

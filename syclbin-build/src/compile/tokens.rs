@@ -39,11 +39,9 @@ impl Tokens {
     fn new(flags: Option<&OsStr>, jobs: Option<&str>) -> Self {
         #[cfg(unix)]
         if let Some(jobserver) = flags.and_then(OsStr::to_str).and_then(jobserver) {
-            return Self::from(match unix::Pipe::open(jobserver) {
-                Some(pipe) => Source::Jobserver(pipe),
-                // There is a jobserver, but it is unreachable, so this process may use only its own token.
-                None => Source::Count(0),
-            });
+            // If the jobserver is unreachable, this process may use only its own token.
+            let source = unix::Pipe::open(jobserver).map_or(Source::Count(0), Source::Jobserver);
+            return Self::from(source);
         }
         #[cfg(not(unix))]
         let _ = flags;
@@ -130,16 +128,11 @@ mod unix {
             };
             let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
             // The other end may be closed at the moment, and a blocking `open` would wait for it.
-            let read = OpenOptions::new()
-                .read(true)
-                .custom_flags(no_wait)
-                .open(read)
-                .ok()?;
-            let write = OpenOptions::new()
-                .write(true)
-                .custom_flags(no_wait)
-                .open(write)
-                .ok()?;
+            let open = |options: &mut OpenOptions, path: PathBuf| {
+                options.custom_flags(no_wait).open(path).ok()
+            };
+            let read = open(File::options().read(true), read)?;
+            let write = open(File::options().write(true), write)?;
             // An outdated descriptor number may refer to another file by now.
             let is_pipe = |file: &File| {
                 let metadata = file.metadata();

@@ -30,11 +30,13 @@ pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) 
         argument.push(targets);
         return vec![argument];
     }
-    let nvidia = homes(found, variable)
-        .into_iter()
-        .any(|home| home.newest(Component::Nvidia).is_some());
-    let target = nvidia.then(|| OsString::from(format!("{OPTIONAL}{NVIDIA}")));
-    target.into_iter().collect()
+    let mut installed = homes(found, variable).into_iter();
+    let installed = installed
+        .find_map(|home| home.newest(Component::Nvidia))
+        .into_iter();
+    installed
+        .map(|_| format!("{OPTIONAL}{NVIDIA}").into())
+        .collect()
 }
 
 /// Returns the existing files and directories that determine whether and how `found` generates PTX.
@@ -69,11 +71,8 @@ pub(crate) fn split(flags: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
     while let Some(flag) = flags.next() {
         let text = flag.to_string_lossy();
         let is = |option| text.starts_with(option);
-        if [TARGETS, OPTIONAL, "--offload-arch", BACKEND]
-            .into_iter()
-            .any(is)
-            || is("-Xs") && !is("-Xsycl")
-        {
+        let mut options = [TARGETS, OPTIONAL, "--offload-arch", BACKEND].into_iter();
+        if options.any(is) || is("-Xs") && !is("-Xsycl") {
             of_targets.push(flag.clone());
             if text == "--offload-arch" || text == "-Xs" || is(BACKEND) {
                 of_targets.extend(flags.next().cloned()); // its value

@@ -16,12 +16,8 @@ pub fn prerequisites(text: &str) -> Vec<PathBuf> {
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         match (c, characters.peek().copied()) {
-            ('\\', Some('\n')) => {
-                characters.next();
-                finish(&mut word, in_target, &mut found);
-            }
-            ('\\', Some('\r')) => {
-                characters.next();
+            ('\\', Some('\r' | '\n')) => {
+                characters.next_if_eq(&'\r');
                 characters.next_if_eq(&'\n');
                 finish(&mut word, in_target, &mut found);
             }

@@ -39,11 +39,6 @@ pub const ALL: [(&str, &str); 9] = [
 /// The header that records failed asserts. Compilers include it before each source.
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
-/// Returns the arguments that include [`ASSERT`] before a source, for compilers that do not include it implicitly.
-pub(crate) fn assert_arguments() -> [OsString; 2] {
-    ["-include".into(), "syclbin_assert.hpp".into()]
-}
-
 /// Returns the include directory, which is part of this crate's source.
 #[must_use]
 pub fn folder() -> PathBuf {

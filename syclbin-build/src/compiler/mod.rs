@@ -9,7 +9,6 @@ pub(crate) mod output;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
@@ -19,7 +18,7 @@ use crate::request::{Request, Triples};
 use crate::search::{Detected, Origin, Problem, Search, SearchResult};
 
 /// Environment variables that clang, icpx, the GCC tools that they run, and `syclbin-clang` read.
-const READ_BY_CLANG: [&str; 10] = [
+const READ_BY_CLANG: [&str; 7] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
     "C_INCLUDE_PATH",
@@ -27,6 +26,9 @@ const READ_BY_CLANG: [&str; 10] = [
     "GCC_EXEC_PREFIX",
     "SDKROOT",
     "SYSROOT",
+];
+/// Environment variables that add compiler arguments.
+pub(crate) const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",
     "__INTEL_PRE_CFLAGS",
     "__INTEL_POST_CFLAGS",
@@ -41,15 +43,16 @@ const CONFIGURATIONS: [&str; 4] = [
 ];
 
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
-    READ_BY_CLANG.into_iter().chain(CONFIGURATIONS)
+    let all = READ_BY_CLANG.into_iter().chain(ARGUMENTS);
+    all.chain(CONFIGURATIONS)
 }
 
 /// A program that accepts clang's command line and supports `-fsyclbin`.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
-    found: Detected,
+    pub(crate) found: Detected,
     /// The compiler's files and directories. If one changes, kernels are recompiled.
-    parts: Vec<PathBuf>,
+    pub(crate) parts: Vec<PathBuf>,
 }
 
 impl Compiler {
@@ -65,16 +68,9 @@ impl Compiler {
             target,
             host,
         };
-        let compiler = Self::from_search(search.run(request.compiler.as_deref()))?;
-        for part in compiler.parts() {
-            cargo::rerun_if_changed(part);
-        }
-        Ok(compiler)
-    }
-
-    fn from_search(result: SearchResult) -> Result<Self> {
-        let found = result.taken?;
-        for passed_over in result.passed_over {
+        let SearchResult { taken, passed_over } = search.run(request.compiler.as_deref());
+        let found = taken?;
+        for passed_over in passed_over {
             // Only a candidate that hangs deserves a warning, because it delays every build.
             if matches!(passed_over.problem, Problem::Hangs { .. }) {
                 cargo::warning(&passed_over.to_string());
@@ -98,6 +94,9 @@ impl Compiler {
         parts.extend(default_targets::parts(&found, &cargo::env));
         parts.extend(found.candidate.files().map(Path::to_owned));
         parts.extend(configurations(found.candidate.files()));
+        for part in &parts {
+            cargo::rerun_if_changed(part);
+        }
         Ok(Self { found, parts })
     }
 
@@ -116,22 +115,10 @@ impl Compiler {
         &self.found.candidate.program
     }
 
-    pub(crate) fn command(&self) -> Command {
-        self.found.candidate.command()
-    }
-
-    pub(crate) fn version(&self) -> &str {
-        &self.found.version
-    }
-
     /// Returns the program to run, and the arguments that precede all others.
     pub(crate) fn words(&self) -> impl Iterator<Item = &OsStr> {
         let leading = self.found.candidate.leading.iter();
         std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
-    }
-
-    pub(crate) fn parts(&self) -> &[PathBuf] {
-        &self.parts
     }
 }
 
@@ -144,16 +131,12 @@ fn configurations<'p>(programs: impl Iterator<Item = &'p Path>) -> BTreeSet<Path
         let both = [Some(program), real.as_deref()].into_iter().flatten();
         folders.extend(both.filter_map(Path::parent).map(Path::to_owned));
     }
-    let named = CONFIGURATIONS
-        .iter()
-        .filter_map(|name| cargo::env_again(name));
+    let named = CONFIGURATIONS.into_iter().filter_map(cargo::env_again);
     let (files, more): (Vec<PathBuf>, Vec<PathBuf>) =
         named.map(PathBuf::from).partition(|path| path.is_file());
     folders.extend(more);
-    let entries = folders
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok());
-    let paths = entries.flatten().flatten().map(|entry| entry.path());
+    let entries = folders.iter().flat_map(std::fs::read_dir).flatten();
+    let paths = entries.flatten().map(|entry| entry.path());
     let beside = paths.filter(|path| path.extension().is_some_and(|end| end == "cfg"));
     beside.chain(files).collect()
 }

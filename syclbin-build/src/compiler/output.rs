@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syclbin::__private::debug_info::Described;
 use syclbin::__private::{is_complete, record, spirv};
 use syclbin::property::set;
-use syclbin::{AbstractModule, PropertySet, Syclbin};
+use syclbin::{AbstractModule, Syclbin};
 
 use crate::compiler::depfile;
 use crate::error::{Error, Result};
@@ -107,16 +107,14 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
 /// Returns whether the code contains a kernel. The list of kernel names is not sufficient, because it includes exported
 /// functions.
 fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
+    let mut kernels = 0;
     for image in file.modules.iter().flat_map(|module| &module.images) {
-        let kernels = match image.spirv() {
+        kernels += match image.spirv() {
             Some(code) => spirv::Module::parse(code)?.kernels().count(),
             None => file.kernel_names().count(),
         };
-        if kernels > 0 {
-            return Ok(true);
-        }
     }
-    Ok(false)
+    Ok(kernels > 0)
 }
 
 /// Returns the symbols that a module exports.
@@ -129,8 +127,7 @@ pub(crate) fn symbols<'m>(
     module: &'m AbstractModule<'_>,
     set: &str,
 ) -> impl Iterator<Item = &'m str> {
-    let set = module.metadata.set(set);
-    let all = set.into_iter().flat_map(PropertySet::iter);
-    all.filter(|(_, value)| value.as_u32() != Some(0))
-        .map(|(symbol, _)| symbol)
+    let all = module.metadata.entries(set);
+    let used = all.filter(|(_, value)| value.as_u32() != Some(0));
+    used.map(|(symbol, _)| symbol)
 }

@@ -121,16 +121,11 @@ pub(crate) fn names(directory: &Path) -> io::Result<Vec<String>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let mut names = Vec::new();
-    for entry in entries {
-        let name = entry?.file_name();
-        names.extend(
-            name.to_string_lossy()
-                .strip_prefix(PREFIX)
-                .map(str::to_owned),
-        );
-    }
-    Ok(names)
+    let names = entries.map(|entry| {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        Ok(name.strip_prefix(PREFIX).map(str::to_owned))
+    });
+    names.filter_map(Result::transpose).collect()
 }
 
 #[cfg(test)]

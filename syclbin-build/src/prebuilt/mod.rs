@@ -17,7 +17,7 @@ use syclbin_toolchain::file::changed;
 use syclbin_tools::verify::Severity;
 
 use crate::error::{Error, Result};
-
+use crate::out_dir::Paths;
 /// An undamaged prebuilt file.
 pub(crate) struct Prebuilt {
     pub(crate) bytes: Vec<u8>,
@@ -36,15 +36,10 @@ impl Prebuilt {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(damaged(format!("cannot be read: {error}"))),
         };
-        let findings = syclbin_tools::verify::verify(&bytes);
-        let fault = findings
-            .iter()
-            .find(|finding| finding.severity == Severity::Error);
-        if let Some(fault) = fault {
-            return Err(damaged(format!(
-                "is damaged: {}: {}",
-                fault.record, fault.reason
-            )));
+        let mut findings = syclbin_tools::verify::verify(&bytes).into_iter();
+        if let Some(fault) = findings.find(|finding| finding.severity == Severity::Error) {
+            let (record, reason) = (fault.record, fault.reason);
+            return Err(damaged(format!("is damaged: {record}: {reason}")));
         }
         let file = syclbin::read::parse(&bytes);
         let file = file.map_err(|error| damaged(format!("is damaged: {error}")))?;
@@ -73,10 +68,8 @@ impl Prebuilt {
     /// Returns the existing files that the prebuilt file was compiled from.
     pub(crate) fn files(&self, root: &Path) -> Vec<PathBuf> {
         let files = self.sources.iter().flat_map(|sources| sources.files.keys());
-        files
-            .map(|path| root.join(path))
-            .filter(|path| path.exists())
-            .collect()
+        let files = files.map(|path| root.join(path));
+        files.filter(|path| path.exists()).collect()
     }
 }
 
@@ -90,21 +83,21 @@ pub(crate) fn begin() -> SystemTime {
 }
 
 /// Records the sources of `file`, which was compiled after `begun`. `files` are paths from the compiler, absolute or
-/// relative to the directory `root`.
+/// relative to the package directory.
 ///
 /// The files are read after the compiler read them, so a file that changed in between is an error. Otherwise, the
 /// record would pair old kernels with new sources.
 pub(crate) fn record(
     file: &mut Syclbin<'_>,
     begun: SystemTime,
-    (root, out_dir): (&Path, &Path),
+    paths: &Paths,
     files: &BTreeSet<PathBuf>,
     mut sources: Sources,
 ) -> Result<()> {
     // This crate's headers do not belong to the package.
     let own = crate::compiler::headers::folder();
     for path in files.iter().filter(|path| !path.starts_with(&own)) {
-        let Some(name) = of_package(path, root, out_dir) else {
+        let Some(name) = of_package(path, &paths.package, &paths.out_dir) else {
             continue;
         };
         let unreadable = |source| Error::Source {
@@ -168,15 +161,11 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     let mut text = argument.to_string_lossy().into_owned();
     // Replaces both spellings of the package directory: `CARGO_MANIFEST_DIR` may contain symbolic links, but the
     // current directory never does.
-    let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from);
-    let root = [Some(root), spelled.as_deref()];
+    let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let roots = [Some(root), spelled.as_deref()].into_iter().flatten();
+    let roots = roots.map(|root| (root, "$CARGO_MANIFEST_DIR"));
     // OUT_DIR comes first, because it is usually inside the package.
-    let folders = std::iter::once((out_dir, "$OUT_DIR")).chain(
-        root.into_iter()
-            .flatten()
-            .map(|root| (root, "$CARGO_MANIFEST_DIR")),
-    );
-    for (folder, name) in folders {
+    for (folder, name) in std::iter::once((out_dir, "$OUT_DIR")).chain(roots) {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
     // A value in a property set cannot contain line breaks.
@@ -197,14 +186,10 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
         replaced.push_str(before);
         // An option such as `-I` may directly precede a path, so only a separator shows that the match starts within
         // a longer path.
-        let begins = replaced
-            .rsplit(ends_path)
-            .next()
-            .is_none_or(|before| !before.contains(std::path::is_separator));
-        let ends = after
-            .chars()
-            .next()
-            .is_none_or(|next| std::path::is_separator(next) || ends_path(next));
+        let word = replaced.rsplit(ends_path).next().unwrap_or_default();
+        let begins = !word.contains(std::path::is_separator);
+        let ends =
+            after.is_empty() || after.starts_with(|c| std::path::is_separator(c) || ends_path(c));
         replaced.push_str(if begins && ends { name } else { folder });
         rest = after;
     }

@@ -86,13 +86,10 @@ impl Orders {
         };
         // Compares canonical paths, because symbolic links may give a directory several paths.
         let package = package.canonicalize().ok()?;
-        words
-            .any(|word| {
-                Path::new(&word)
-                    .canonicalize()
-                    .is_ok_and(|path| path == package)
-            })
-            .then_some(order)
+        let is_package = |path: PathBuf| path == package;
+        let mut packages = words.map(|word| Path::new(&word).canonicalize());
+        let is_selected = packages.any(|path| path.is_ok_and(is_package));
+        is_selected.then_some(order)
     }
 }
 

@@ -48,14 +48,13 @@ fn in_variables(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
 }
 
 fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
-    let home = match search.home() {
-        Ok(home) => home,
+    let newest = match search.home() {
+        Ok(home) => home.newest(Component::Compiler),
         // Without a home directory, nothing is installed there, so the search continues elsewhere.
-        Err(NoHome::Unknown) => return Ok(Vec::new()),
+        Err(NoHome::Unknown) => None,
         Err(relative) => return Err(relative),
     };
-    let newest = home.newest(Component::Compiler).into_iter();
-    let candidates = newest.map(|installed| {
+    let candidates = newest.into_iter().map(|installed| {
         let program = installed.entry();
         let (folder, version) = (installed.folder, installed.version);
         Candidate::program(Origin::Installed { folder, version }, program)
@@ -84,9 +83,8 @@ fn by_default(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
 
 fn existing(programs: impl Iterator<Item = PathBuf>, origin: &Origin) -> Vec<Candidate> {
     let programs = programs.filter(|program| program.is_file());
-    programs
-        .map(|program| Candidate::program(origin.clone(), program))
-        .collect()
+    let candidates = programs.map(|program| Candidate::program(origin.clone(), program));
+    candidates.collect()
 }
 
 /// Returns the variables that the crate `cc` reads for a C++ compiler, in the same order, then the variables for the
@@ -125,16 +123,13 @@ fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
 
 /// Returns the compilers in `root/compiler/VERSION/bin`: `latest` first, then from the newest to the oldest version.
 fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
-    let entries = std::fs::read_dir(root.join("compiler"))
-        .into_iter()
-        .flatten();
-    let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    let entries = std::fs::read_dir(root.join("compiler")).into_iter();
+    let entries = entries.flatten().flatten();
+    let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
     folders.sort_by_key(|folder| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let numbers: Vec<u64> = name
-            .split(|c: char| !c.is_ascii_digit())
-            .filter_map(|part| part.parse().ok())
-            .collect();
+        let numbers = name.split(|c: char| !c.is_ascii_digit());
+        let numbers: Vec<u64> = numbers.filter_map(|part| part.parse().ok()).collect();
         std::cmp::Reverse((name == "latest", numbers))
     });
     let compilers = folders.iter().map(|folder| compilers_of(folder, origin));
@@ -160,7 +155,7 @@ impl Search<'_> {
         let rest: Vec<&str> = words.collect();
         // If the whole value is an existing file, spaces belong to its path.
         if rest.is_empty() || self.on_path(text.as_ref()).is_some() {
-            return Some(self.candidate(origin, value.to_owned().as_os_str(), text));
+            return Some(self.candidate(origin, value, text));
         }
         let mut found = self.candidate(origin, OsStr::new(first), first);
         let custom = (self.variable)("CC_KNOWN_WRAPPER_CUSTOM");

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use syclbin_toolchain::NoHome;
+use syclbin_toolchain::{HOME_VARIABLE, Home, NoHome};
 
 pub use probe::Problem;
 
@@ -196,14 +196,16 @@ impl Search<'_> {
         passed_over: &mut Vec<RejectedCandidate>,
     ) -> Result<Detected> {
         let only = match forced {
-            Some(path) => Some(Candidate::program(
-                Origin::Chosen,
-                self.on_path(path.as_os_str())
-                    .unwrap_or_else(|| path.to_owned()),
-            )),
-            None => (self.variable)(VARIABLE).map(|value| self.named(VARIABLE, value)),
+            Some(path) => Some((path.into(), Origin::Chosen)),
+            None => (self.variable)(VARIABLE).map(|value| {
+                let (name, program) = (VARIABLE.to_owned(), value.clone());
+                (program, Origin::Variable { name, value })
+            }),
         };
-        if let Some(only) = only {
+        if let Some((program, origin)) = only {
+            // A path or a name on `PATH`, possibly with spaces.
+            let found = self.on_path(&program).unwrap_or_else(|| program.into());
+            let only = Candidate::program(origin, found);
             return self.ask(&only).map_err(|problem| {
                 Error::Unusable(Box::new(RejectedCandidate {
                     candidate: only,
@@ -238,37 +240,18 @@ impl Search<'_> {
         if !candidate.exists() {
             return Err(Problem::NotFound);
         }
-        let version = probe::ask(candidate, self.limit())?;
+        let limit = process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT);
         Ok(Detected {
+            version: probe::ask(candidate, limit)?,
             candidate: candidate.clone(),
-            version,
         })
     }
-
-    fn limit(&self) -> Duration {
-        process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT)
-    }
-
-    /// Returns the program that a variable names: a path or a name on `PATH`, possibly with spaces.
-    fn named(&self, variable: &str, value: OsString) -> Candidate {
-        let program = self.on_path(&value);
-        let origin = Origin::Variable {
-            name: variable.to_owned(),
-            value: value.clone(),
-        };
-        Candidate::program(origin, program.unwrap_or_else(|| PathBuf::from(value)))
-    }
-
-    fn home(&self) -> Result<syclbin_toolchain::Home, NoHome> {
-        let mut explicit = None;
+    fn home(&self) -> Result<Home, NoHome> {
         for name in syclbin_toolchain::VARIABLES {
             // Reads all variables, so that Cargo tracks everything that the result depends on.
-            let value = (self.variable)(name);
-            if name == syclbin_toolchain::HOME_VARIABLE {
-                explicit = value;
-            }
+            (self.variable)(name);
         }
-        syclbin_toolchain::Home::locate(explicit.as_deref())
+        Home::locate((self.variable)(HOME_VARIABLE).as_deref())
     }
 }
 

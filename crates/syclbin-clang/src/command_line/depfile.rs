@@ -14,26 +14,10 @@ pub(crate) struct Depfile {
     pub(crate) explicit: bool,
     /// The targets, as they appear in the rule.
     pub(crate) targets: String,
-    pub(crate) kind: Kind,
+    /// The option for the files to list: `-MD` for all, or `-MMD` for all but system headers.
+    pub(crate) option: &'static str,
     /// Whether to add an empty rule for each header: `-MP`.
     pub(crate) phony: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// All headers: `-MD`.
-    All,
-    /// All but system headers: `-MMD`.
-    OfUser,
-}
-
-impl Kind {
-    pub(crate) fn option(self) -> &'static str {
-        match self {
-            Self::All => "-MD",
-            Self::OfUser => "-MMD",
-        }
-    }
 }
 
 impl Depfile {
@@ -50,12 +34,8 @@ impl Depfile {
         let mut text = format!("{}{rule}", self.targets);
         if self.phony {
             let sources: Vec<_> = read.iter().filter_map(|files| files.first()).collect();
-            for header in all
-                .iter()
-                .filter(|&&path| sources.iter().all(|s| *s != path))
-            {
-                text.push_str(&depfile::rule(header, []));
-            }
+            all.retain(|path| sources.iter().all(|source| source != path));
+            text.extend(all.into_iter().map(|header| depfile::rule(header, [])));
         }
         text
     }
@@ -77,7 +57,7 @@ mod tests {
             path: PathBuf::from("k.d"),
             explicit: true,
             targets: "k.syclbin $(ALL)".into(),
-            kind: Kind::All,
+            option: "-MD",
             phony,
         }
     }

@@ -36,9 +36,12 @@ impl Input {
                 "cannot compile standard input; write the source to a file and pass that file",
             );
         }
-        let head = read_head(&path)
+        let mut head = Vec::new();
+        file::open(&path)
+            .and_then(|file| file.take(HEAD).read_to_end(&mut head))
             .or_else(|error| own(format!("cannot read input '{}': {error}", path.display())))?;
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
+        let other = suffix.filter(|suffix| OTHERS.contains(suffix));
         let is_object = match Content::of(&head) {
             _ if suffix == Some("syclbin") => return Ok(Self::Syclbin(path)),
             Content::Syclbin | Content::OffloadBinary => return Ok(Self::Syclbin(path)),
@@ -46,17 +49,16 @@ impl Input {
             _ => false,
         };
         // Text files have no magic number, so PTX and text bundles are recognized by their suffixes.
-        let is_text = !matches!(suffix, Some(suffix) if OTHERS.contains(&suffix));
-        if is_object || !is_text && extract::is_known(&head) {
+        if is_object || other.is_some() && extract::is_known(&head) {
             return Ok(Self::Object(path));
         }
-        match suffix {
-            Some(suffix) if OTHERS.contains(&suffix) => own(format!(
+        match other {
+            Some(suffix) => own(format!(
                 "input '{}' is neither a source, a SYCLBIN file nor an object with device code (judging by its suffix \
                  .{suffix}); pass only files of these kinds",
                 path.display()
             )),
-            _ => Ok(Self::Source(path)),
+            None => Ok(Self::Source(path)),
         }
     }
 
@@ -75,12 +77,6 @@ impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path().display().fmt(f)
     }
-}
-
-fn read_head(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    file::open(path)?.take(HEAD).read_to_end(&mut head)?;
-    Ok(head)
 }
 
 #[cfg(test)]

@@ -12,6 +12,3 @@ pub(crate) mod states;
 mod table;
 pub(crate) mod targets;
 pub(crate) mod warnings;
-
-/// The text that `--help` prints.
-pub(crate) const HELP: &str = include_str!("help.txt");

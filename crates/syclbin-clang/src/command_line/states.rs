@@ -10,16 +10,6 @@ use crate::{Result, own};
 pub(crate) const ALLOW: &str = "-fsycl-allow-device-image-dependencies";
 pub(crate) const FORBID: &str = "-fno-sycl-allow-device-image-dependencies";
 
-/// Returns the name of a state, as in `-fsyclbin=`.
-pub(crate) fn name(state: State) -> &'static str {
-    match state {
-        State::Input => "input",
-        State::Object => "object",
-        State::Executable => "executable",
-        State::Other(_) => "unknown",
-    }
-}
-
 /// Whether the command line lets modules use each other's functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dependencies {
@@ -37,9 +27,8 @@ impl Dependencies {
         match self {
             Self::Forbidden(option) if state != State::Executable => {
                 return own(format!(
-                    "invalid argument '{option}' not allowed with '-fsyclbin={}': a file in this state is linked \
-                     later; remove the option, or create an executable",
-                    name(state)
+                                        "invalid argument '{option}' not allowed with '-fsyclbin={state}': a file in this state is linked \
+                     later; remove the option, or create an executable"
                 ));
             }
             Self::Allowed if state == State::Executable => warnings.add(format!(
@@ -56,9 +45,8 @@ impl Dependencies {
     pub(crate) fn option(&self, state: State) -> Option<&'static str> {
         match self {
             Self::Forbidden(_) => Some(FORBID),
-            Self::Allowed => Some(ALLOW),
-            Self::Unsaid if state != State::Executable => Some(ALLOW),
-            Self::Unsaid => None,
+            Self::Unsaid if state == State::Executable => None,
+            Self::Allowed | Self::Unsaid => Some(ALLOW),
         }
     }
 
@@ -80,31 +68,20 @@ impl Dependencies {
 /// Checks that a file in state `part` may join a file in state `whole`. A file cannot return to an earlier state, and
 /// an executable cannot join any file.
 pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
-    let rank = |state| match state {
-        State::Input => Some(0),
-        State::Object => Some(1),
-        State::Executable => Some(2),
-        _ => None,
-    };
-    let Some((state, rank_of_part)) = part.and_then(|state| Some((state, rank(state)?))) else {
-        return own(format!(
-            "'{path}' has an unknown state; rebuild it from source"
-        ));
-    };
-    let (from, to) = (name(state), name(whole));
-    if state == State::Executable {
-        return own(format!(
+    match (part, whole) {
+        (Some(State::Executable), _) => own(format!(
             "'{path}' is an executable, which is already linked; compile its sources with -fsyclbin=object to link \
              them with other files"
-        ));
-    }
-    if rank(whole) < Some(rank_of_part) {
-        return own(format!(
-            "'{path}' is in the {from} state and cannot be converted back to {to}; use -fsyclbin={from} or \
+        )),
+        (Some(from @ State::Object), State::Input) => own(format!(
+            "'{path}' is in the {from} state and cannot be converted back to {whole}; use -fsyclbin={from} or \
              -fsyclbin=executable"
-        ));
+        )),
+        (Some(State::Input | State::Object), _) => Ok(()),
+        (Some(State::Other(_)) | None, _) => own(format!(
+            "'{path}' has an unknown state; rebuild it from source"
+        )),
     }
-    Ok(())
 }
 
 #[cfg(test)]

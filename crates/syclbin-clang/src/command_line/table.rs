@@ -83,27 +83,22 @@ pub(crate) struct Known<'a> {
 
 /// Returns the row that matches `argument`. The longest matching name wins.
 pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
-    let mut best: Option<Known<'_>> = None;
-    for (form, treatment, name) in rows() {
-        let Some(rest) = argument.strip_prefix(name) else {
-            continue;
-        };
+    let matching = rows().filter_map(|(form, treatment, name)| {
+        let rest = argument.strip_prefix(name)?;
         let (value, next) = match form {
             Form::Flag if rest.is_empty() => (None, false),
             Form::Separate | Form::Either if rest.is_empty() => (None, true),
             Form::Joined | Form::Either => (Some(rest), false),
-            Form::Flag | Form::Separate => continue,
+            Form::Flag | Form::Separate => return None,
         };
-        if best.is_none_or(|best| best.name.len() < name.len()) {
-            best = Some(Known {
-                name,
-                treatment,
-                value,
-                next,
-            });
-        }
-    }
-    best
+        Some(Known {
+            name,
+            treatment,
+            value,
+            next,
+        })
+    });
+    matching.max_by_key(|known| known.name.len())
 }
 
 #[cfg(test)]

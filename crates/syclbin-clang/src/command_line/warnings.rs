@@ -38,21 +38,19 @@ impl Warnings {
         self.texts.push(text.into());
     }
 
-    /// Returns the same settings without any warnings.
-    pub(crate) fn without_texts(&self) -> Self {
+    /// Returns the same settings with other warnings.
+    pub(crate) fn with_texts(&self, texts: Vec<String>) -> Self {
         Self {
-            texts: Vec::new(),
+            texts,
             unused: Vec::new(),
             ..*self
         }
     }
-
     pub(crate) fn texts(&self) -> Vec<&str> {
         let unused = self.unused.iter().filter(|_| !self.none_unused);
         let all = self.texts.iter().chain(unused).map(String::as_str);
         all.filter(|_| !self.none).collect()
     }
-
     /// Prints the warnings.
     ///
     /// # Errors
@@ -60,11 +58,8 @@ impl Warnings {
     /// Fails if there are warnings and `-Werror` turns them into errors.
     pub(crate) fn show(&self) -> Result<()> {
         let texts = self.texts();
-        match texts.as_slice() {
-            [first, ..] if self.are_errors => {
-                return own(format!("{first} [-Werror]"));
-            }
-            _ => {}
+        if let Some(first) = texts.first().filter(|_| self.are_errors) {
+            return own(format!("{first} [-Werror]"));
         }
         let mut stderr = std::io::stderr().lock();
         for text in texts {

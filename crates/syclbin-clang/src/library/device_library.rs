@@ -12,10 +12,8 @@
 //! A test in `end-to-end/tests/it/compiler/nvidia` fails as soon as a compiler library no longer needs this workaround.
 #![allow(unsafe_code)] // defines a C function that C code calls
 
-use std::path::Path;
-
 use crate::Result;
-use crate::library::PinnedFile;
+use crate::library::{PinnedFile, find};
 
 /// The device library's position inside version [`crate::library::VERSION`] of the compiler library.
 const CONTENT: PinnedFile = PinnedFile {
@@ -29,8 +27,8 @@ const CONTENT: PinnedFile = PinnedFile {
 /// # Errors
 ///
 /// Fails if the embedded file cannot be read or copied to memory, or if this system is not x86-64 Linux with glibc.
-pub(crate) fn serve(library: &Path) -> Result<()> {
-    imp::serve(&CONTENT.read(library)?)
+pub(crate) fn serve() -> Result<()> {
+    imp::serve(&CONTENT.read(&find()?)?)
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
@@ -50,22 +48,19 @@ mod imp {
     static SERVED: OnceLock<File> = OnceLock::new();
 
     pub(super) fn serve(content: &[u8]) -> Result<()> {
-        let made = rustix::fs::memfd_create("libspirv", rustix::fs::MemfdFlags::CLOEXEC);
-        let written = made.map_err(std::io::Error::from).and_then(|file| {
-            let mut file = File::from(file);
-            file.write_all(content)?;
-            Ok(file)
-        });
-        match written {
-            Ok(file) => {
-                // `set` fails on later calls, which is harmless: the first file has the same content.
-                let _ = SERVED.set(file);
-                Ok(())
-            }
-            Err(error) => own(format!(
+        let made = || {
+            let flags = rustix::fs::MemfdFlags::CLOEXEC;
+            let mut file = File::from(rustix::fs::memfd_create("libspirv", flags)?);
+            file.write_all(content).map(|()| file)
+        };
+        let file = made().or_else(|error| {
+            own(format!(
                 "cannot allocate memory for NVIDIA's device library: {error}"
-            )),
-        }
+            ))
+        })?;
+        // `set` fails on later calls, which is harmless: the first file has the same content.
+        let _ = SERVED.set(file);
+        Ok(())
     }
 
     /// Opens the embedded file if `path` is [`PATH`]. Each descriptor has its own position.

@@ -17,11 +17,13 @@ use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use syclbin::property::Value;
+use syclbin::Content;
+use syclbin::property::{PropertySets, Value};
 /// The content of the header at [`ASSERT_PATH`], which handles failed asserts.
 use syclbin_build::headers::ASSERT;
 use syclbin_toolchain::INSTALL_COMMAND;
 
+use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Failure, Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
 pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
@@ -76,7 +78,7 @@ const FOR_WINDOWS: [&str; 16] = [
 /// not installed. `-isystem` marks them as system headers, so that clang does not warn about them. On Windows, also
 /// returns the arguments that select the C and C++ headers of the installation, because Windows has no system headers
 /// for a Linux target.
-pub(crate) fn header_arguments(library: &Path) -> Vec<String> {
+fn header_arguments(library: &Path) -> Vec<String> {
     let root = library.parent().and_then(Path::parent);
     let folder = root.map(|root| root.join("include"));
     let mut arguments = match folder.as_deref().and_then(Path::to_str) {
@@ -90,31 +92,12 @@ pub(crate) fn header_arguments(library: &Path) -> Vec<String> {
     arguments
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
-    SpirV,
-    Ptx {
-        /// The oldest GPU that runs the code, such as `sm_80`.
-        gpu: String,
-        /// The features that the code may use, such as `+ptx70`.
-        features: String,
-    },
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    Text(Vec<u8>),
-    /// LLVM bitcode that DPC++ compiled from C++ for the device, but has not linked yet.
-    Bitcode(Vec<u8>),
-}
-
 /// The library falls back to compiling this text if it cannot read the bitcode.
 const UNREADABLE: &str = "#error SYCLBIN_UNREADABLE_BITCODE\n";
 
 pub(crate) struct DeviceImage {
     pub(crate) code: Vec<u8>,
-    /// Property sets, in the library's order.
-    pub(crate) properties: Vec<(String, Vec<(String, Value)>)>,
+    pub(crate) metadata: PropertySets<'static>,
 }
 
 /// The output of the library.
@@ -126,16 +109,18 @@ pub(crate) struct Output {
     pub(crate) log: String,
 }
 
-/// Compiles `source` to `code` with the library at `library`. If `only_bitcode` is set, stops at the bitcode.
+/// Compiles `source` with the library at `library`, to PTX for `gpu`, or to SPIR-V without a GPU. If `only_bitcode` is
+/// set, stops at the bitcode.
 ///
+/// The source is C++, or LLVM bitcode that DPC++ compiled from C++ for the device, but has not linked yet.
 /// `name` identifies the source in diagnostics, and is the base path for its `#include "..."` directives. Errors from
 /// clang or from the library become [`Failure::Diagnostics`].
 pub(crate) fn compile(
     library: &Path,
     name: &str,
-    source: &Source,
-    arguments: &[String],
-    code: &Code,
+    source: Vec<u8>,
+    mut arguments: Vec<String>,
+    gpu: Option<NvidiaGpu>,
     only_bitcode: bool,
 ) -> Result<Output> {
     check(library, SIZE, HEAD_SHA256)?;
@@ -143,54 +128,49 @@ pub(crate) fn compile(
         CString::new(bytes).or_else(|_| own(format!("{what} contains a NUL byte")))
     };
     let path = c_string("the source name", name.as_bytes().to_vec())?;
-    let (text_of_source, bitcode) = match source {
-        Source::Text(text) => (text.clone(), &[][..]),
-        Source::Bitcode(code) => (UNREADABLE.into(), &code[..]),
+    let (text_of_source, bitcode) = match Content::of(&source) {
+        Content::LlvmBitcode => (UNREADABLE.into(), source),
+        _ => (source, Vec::new()),
     };
     let contents = c_string(name, text_of_source)?;
+    arguments.extend(header_arguments(library));
     let arguments = arguments
-        .iter()
-        .map(|argument| c_string(argument, argument.as_bytes().to_vec()))
-        .collect::<Result<Vec<_>>>()?;
-    let given = [(BFLOAT16_PATH, BFLOAT16), (ASSERT_PATH, ASSERT)];
-    let given = given
         .into_iter()
-        .map(|(path, text)| {
-            let header = |text: &str| c_string("a header", text.into());
-            Ok((
-                header(&format!("{BUILT_IN_DIRECTORY}{path}"))?,
-                header(text)?,
-            ))
-        })
+        .map(|argument| c_string(&argument, argument.clone().into()))
         .collect::<Result<Vec<_>>>()?;
-    let included: Vec<raw::SourceFile> = (given.iter())
-        .map(|(path, contents)| raw::SourceFile {
-            path: path.as_ptr(),
-            contents: contents.as_ptr(),
-        })
+    let header = |(path, text): (&str, &str)| {
+        let path = format!("{BUILT_IN_DIRECTORY}{path}");
+        Ok((
+            c_string("a header", path.into())?,
+            c_string("a header", text.into())?,
+        ))
+    };
+    let headers = [(BFLOAT16_PATH, BFLOAT16), (ASSERT_PATH, ASSERT)].map(header);
+    let headers = headers.into_iter().collect::<Result<Vec<_>>>()?;
+    let file = |path: &CString, contents: &CString| raw::SourceFile {
+        path: path.as_ptr(),
+        contents: contents.as_ptr(),
+    };
+    let included: Vec<_> = headers
+        .iter()
+        .map(|(path, text)| file(path, text))
         .collect();
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
-
     // SAFETY: the file is the pinned library (`check`). Its initializers are LLVM's, which may run in any process.
-    let loaded = match unsafe { libloading::Library::new(library) } {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            return own(format!(
-                "cannot load {}: {error}; run `{INSTALL_COMMAND} --force`",
-                library.display()
-            ));
-        }
-    };
+    let loaded = unsafe { libloading::Library::new(library) }.or_else(|error| {
+        own(format!(
+            "cannot load {}: {error}; run `{INSTALL_COMMAND} --force`",
+            library.display()
+        ))
+    })?;
     // SAFETY: in the pinned version, this symbol is a function of this type.
-    let compile = match unsafe { loaded.get::<raw::CompileSycl>(b"compileSYCL\0") } {
-        Ok(compile) => compile,
-        Err(error) => return own(format!("{}: {error}", library.display())),
-    };
-    let format = match code {
-        Code::SpirV => raw::FORMAT_SPIRV,
-        Code::Ptx { gpu, features } => {
-            set(&loaded, library, raw::SETTING_CPU, gpu)?;
-            set(&loaded, library, raw::SETTING_FEATURES, features)?;
+    let compile = unsafe { loaded.get::<raw::CompileSycl>(b"compileSYCL\0") }
+        .or_else(|error| own(format!("{}: {error}", library.display())))?;
+    let format = match gpu {
+        None => raw::FORMAT_SPIRV,
+        Some(gpu) => {
+            set(&loaded, library, raw::SETTING_CPU, gpu.name())?;
+            set(&loaded, library, raw::SETTING_FEATURES, &gpu.ptx_feature())?;
             raw::FORMAT_PTX
         }
     };
@@ -201,22 +181,10 @@ pub(crate) fn compile(
     // array. An empty view is never dereferenced.
     let result = unsafe {
         compile(
-            raw::SourceFile {
-                path: path.as_ptr(),
-                contents: contents.as_ptr(),
-            },
-            raw::View {
-                first: included.as_ptr(),
-                count: included.len(),
-            },
-            raw::View {
-                first: pointers.as_ptr(),
-                count: pointers.len(),
-            },
-            raw::View {
-                first: bitcode.as_ptr(),
-                count: bitcode.len(),
-            },
+            file(&path, &contents),
+            raw::View::of(&included),
+            raw::View::of(&pointers),
+            raw::View::of(&bitcode),
             only_bitcode,
             format,
         )
@@ -259,10 +227,8 @@ extern "C" fn explain_exit() {
 /// Changes a library setting for the current thread.
 fn set(loaded: &libloading::Library, library: &Path, name: u32, text: &str) -> Result<()> {
     // SAFETY: in the pinned version, this symbol is a function of this type.
-    let add = match unsafe { loaded.get::<raw::AddSetting>(b"addToJITConfiguration\0") } {
-        Ok(add) => add,
-        Err(error) => return own(format!("{}: {error}", library.display())),
-    };
+    let add = unsafe { loaded.get::<raw::AddSetting>(b"addToJITConfiguration\0") }
+        .or_else(|error| own(format!("{}: {error}", library.display())))?;
     let text: &'static str = text.to_owned().leak();
     let setting: &'static raw::Setting = Box::leak(Box::new(raw::Setting {
         functions: &[raw::destroy_nothing; 2],
@@ -304,28 +270,27 @@ unsafe fn text(string: *const c_char) -> String {
 ///
 /// `images` is a view that the library returned.
 unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
-    let copy_value = |value: &raw::PropertyValue| {
-        // SAFETY: the views and strings in a returned image are valid.
-        let (name, bytes) = unsafe { (text(value.name), slice(&value.bytes)) };
-        let value = if value.is_integer {
-            Value::U32(value.integer)
-        } else {
-            byte_array(bytes)
-        };
-        (name, value)
-    };
-    let copy_set = |set: &raw::PropertySet| {
-        // SAFETY: as above.
-        let (name, values) = unsafe { (text(set.name), slice(&set.values)) };
-        (name, values.iter().map(copy_value).collect())
-    };
     let copy_image = |image: &raw::Image| {
-        // SAFETY: as above.
+        // SAFETY: the views and strings in a returned image are valid.
         let (code, sets) = unsafe { (slice(&image.code), slice(&image.property_sets)) };
-        DeviceImage {
-            code: code.to_vec(),
-            properties: sets.iter().map(copy_set).collect(),
+        let mut metadata = PropertySets::default();
+        for set in sets {
+            // SAFETY: as above.
+            let (name, values) = unsafe { (text(set.name), slice(&set.values)) };
+            metadata.insert_set(name.clone());
+            for value in values {
+                // SAFETY: as above.
+                let (key, bytes) = unsafe { (text(value.name), slice(&value.bytes)) };
+                let value = if value.is_integer {
+                    Value::U32(value.integer)
+                } else {
+                    byte_array(bytes)
+                };
+                metadata.insert(name.clone(), key, value);
+            }
         }
+        let code = code.to_vec();
+        DeviceImage { code, metadata }
     };
     // SAFETY: the caller's contract covers `images`.
     unsafe { slice(images) }.iter().map(copy_image).collect()

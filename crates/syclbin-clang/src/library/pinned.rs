@@ -71,11 +71,8 @@ pub(crate) fn find() -> Result<PathBuf> {
         return Ok(beside);
     }
     let explicit = std::env::var_os(HOME_VARIABLE);
-    let installed = match Home::locate(explicit.as_deref()) {
-        Ok(home) => home.newest(Component::Compiler),
-        Err(error) => return own(error.to_string()),
-    };
-    match installed {
+    let home = Home::locate(explicit.as_deref()).or_else(|error| own(error.to_string()))?;
+    match home.newest(Component::Compiler) {
         Some(installed) => Ok(installed.folder.join(COMPILER_LIBRARY)),
         None => own(format!(
             "the compiler library is not installed; run `{INSTALL_COMMAND}`"
@@ -101,10 +98,8 @@ pub(super) fn check(path: &Path, size: u64, head_sha256: &str) -> Result<()> {
         file.take(HEAD).read_to_end(&mut head)?;
         std::io::Result::Ok((found, head))
     };
-    let (found, head) = match read() {
-        Ok(read) => read,
-        Err(error) => return own(format!("cannot read {}: {error}", path.display())),
-    };
+    let (found, head) =
+        read().or_else(|error| own(format!("cannot read {}: {error}", path.display())))?;
     let digest = hex(Sha256::digest(&head));
     if (found, digest.as_str()) == (size, head_sha256) {
         return Ok(());

@@ -38,6 +38,14 @@ pub(super) struct View<T> {
     pub(super) first: *const T,
     pub(super) count: usize,
 }
+impl<T> View<T> {
+    pub(super) fn of(slice: &[T]) -> Self {
+        Self {
+            first: slice.as_ptr(),
+            count: slice.len(),
+        }
+    }
+}
 
 pub(super) const FORMAT_SPIRV: u32 = 2;
 pub(super) const FORMAT_PTX: u32 = 3;

@@ -41,11 +41,11 @@ impl Sink {
     }
 
     pub(crate) fn finish(self) -> Result<String> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) => own(format!(
+        let bytes = std::fs::read(&self.path).or_else(|error| {
+            own(format!(
                 "cannot read a file that the compiler library wrote: {error}"
-            )),
-        }
+            ))
+        })?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -8,14 +8,7 @@ fn another_library_is_refused_before_it_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("libsycl-jit.so");
     std::fs::write(&path, "something else").unwrap();
-    let refused = compile(
-        &path,
-        "k.cpp",
-        &Source::Text(Vec::new()),
-        &[],
-        &Code::SpirV,
-        false,
-    );
+    let refused = compile(&path, "k.cpp", Vec::new(), Vec::new(), None, false);
     let Err(Failure::Own(text)) = refused else {
         panic!("it was called");
     };

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
-use syclbin::property::{PropertySet, Value, key, set};
+use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, State, ptx};
 use syclbin_tools::__private::spelled;
 
@@ -24,8 +24,8 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
     if module.images.is_empty() {
         return Ok(BTreeSet::new()); // without code, no export is known to be shared
     }
-    for code in module.images.iter().filter_map(|image| image.spirv()) {
-        let code = parsed(code)?;
+    for code in parsed(module) {
+        let code = code?;
         let weak: BTreeSet<&str> = code.weak_exports().collect();
         shared.retain(|symbol| weak.contains(symbol));
     }
@@ -35,14 +35,11 @@ pub(crate) fn shared_exports<'m>(module: &'m AbstractModule<'_>) -> Result<BTree
 /// Returns the virtual functions that a module defines for other modules. They are read from the SPIR-V, because the
 /// compiler does not list them as exports in the properties.
 fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
-    let sets = &module.metadata;
+    let set = key::VIRTUAL_FUNCTIONS_SET;
     let mut functions = Vec::new();
-    if sets
-        .get(set::VIRTUAL_FUNCTIONS, key::VIRTUAL_FUNCTIONS_SET)
-        .is_some()
-    {
-        for code in module.images.iter().filter_map(|image| image.spirv()) {
-            functions.extend(parsed(code)?.exports().map(str::to_owned));
+    if module.metadata.get(set::VIRTUAL_FUNCTIONS, set).is_some() {
+        for code in parsed(module) {
+            functions.extend(code?.exports().map(str::to_owned));
         }
     }
     Ok(functions)
@@ -56,8 +53,11 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
     }
 }
 
-fn parsed(code: &[u8]) -> Result<spirv::Module> {
-    spirv::Module::parse(code).or_else(|error| own(format!("invalid SPIR-V: {error}")))
+/// Parses the SPIR-V images of a module.
+fn parsed(module: &AbstractModule<'_>) -> impl Iterator<Item = Result<spirv::Module>> {
+    let code = module.images.iter().filter_map(|image| image.spirv());
+    let parsed = code.map(spirv::Module::parse);
+    parsed.map(|code| code.or_else(|error| own(format!("invalid SPIR-V: {error}"))))
 }
 
 /// Returns the imports of a module, from its properties and its code.
@@ -65,8 +65,8 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
     let mut imports: BTreeSet<_> = flagged(module, set::IMPORTED_SYMBOLS)
         .map(str::to_owned)
         .collect();
-    for code in module.images.iter().filter_map(|image| image.spirv()) {
-        imports.extend(parsed(code)?.imports().map(str::to_owned));
+    for code in parsed(module) {
+        imports.extend(code?.imports().map(str::to_owned));
     }
     imports.extend(of_ptx(module)?);
     Ok(imports)
@@ -76,20 +76,20 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
 pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports = BTreeSet::new();
     for image in module.images.iter().filter(|image| is_ptx(image)) {
-        match ptx::Module::parse(&image.bytes) {
-            Ok(text) => imports.extend(text.imports),
-            Err(error) => return own(format!("invalid PTX: {error}")),
-        }
+        let text = ptx::Module::parse(&image.bytes);
+        imports.extend(
+            text.or_else(|error| own(format!("invalid PTX: {error}")))?
+                .imports,
+        );
     }
     Ok(imports)
 }
 
 /// Returns the keys in a property set that have the value 1.
 fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
-    let properties = module.metadata.set(set).into_iter();
-    let is_set = |(_, value): &(&str, &Value)| value.as_u32() == Some(1);
-    let properties = properties.flat_map(PropertySet::iter).filter(is_set);
-    properties.map(|(symbol, _)| symbol)
+    let properties = module.metadata.entries(set);
+    let flags = properties.filter(|(_, value)| value.as_u32() == Some(1));
+    flags.map(|(symbol, _)| symbol)
 }
 
 /// Adds the input's name to an error.
@@ -115,35 +115,31 @@ pub(crate) const NATIVE_ASSERT: &str = "SYCLBIN_NATIVE_ASSERT";
 
 /// Returns whether clang's arguments define [`NATIVE_ASSERT`], with any value.
 pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
-    let mut kept = false;
-    for (index, argument) in arguments.iter().enumerate() {
-        for (option, keeps) in [("-D", true), ("-U", false)] {
-            let name = match argument.strip_prefix(option) {
-                Some("") => arguments.get(index + 1).map(String::as_str),
-                name => name,
-            };
-            let name = name.and_then(|name| name.split('=').next());
-            if name == Some(NATIVE_ASSERT) {
-                kept = keeps;
-            }
-        }
-    }
-    kept
+    let options = arguments.iter().enumerate();
+    let options = options.filter_map(|(index, argument)| {
+        let (option, name) = argument.split_at_checked(2)?;
+        let name = match name {
+            "" => arguments.get(index + 1)?,
+            name => name,
+        };
+        (name.split('=').next() == Some(NATIVE_ASSERT)).then_some(option)
+    });
+    options
+        .filter(|option| ["-D", "-U"].contains(option))
+        .last()
+        == Some("-D")
 }
 
 /// The function that PTX calls if an `assert` fails. NVIDIA's driver defines it.
 const ASSERT_FAIL_OF_PTX: &[u8] = b"__assertfail";
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
-}
-
 /// Rejects an input whose code leaves a failed `assert` to the driver, because a failure would terminate the process
 /// that launched the kernel. Sources that this program compiles include their own handler.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
-        let mut ptx = module.images.iter().filter(|image| is_ptx(image));
-        let in_ptx = ptx.any(|image| contains(&image.bytes, ASSERT_FAIL_OF_PTX));
+        let ptx = module.images.iter().filter(|image| is_ptx(image));
+        let mut windows = ptx.flat_map(|image| image.bytes.windows(ASSERT_FAIL_OF_PTX.len()));
+        let in_ptx = windows.any(|window| window == ASSERT_FAIL_OF_PTX);
         if in_ptx || named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
             return own(format!(
                 "'{}' contains device code with an `assert` whose failure would end the whole process that launched \
@@ -212,7 +208,7 @@ mod tests {
             (exported, set::EXPORTED_SYMBOLS),
         ] {
             for &symbol in symbols {
-                module.metadata.insert(set, symbol, Value::U32(1));
+                module.metadata.insert(set, symbol, 1u32);
             }
         }
         let mut file = Syclbin::new(State::Object);

@@ -80,11 +80,8 @@ pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'stati
     imports::check(&parts, state)?;
     let mut whole = Syclbin::new(state);
     for part in parts {
-        add_missing(
-            &mut whole.global,
-            &part.file.global,
-            &[set::GLOBAL, set::SOURCES],
-        );
+        let skipped = [set::GLOBAL, set::SOURCES];
+        add_missing(&mut whole.global, &part.file.global, &skipped);
         whole.modules.extend(part.file.modules);
     }
     Ok(whole)
@@ -113,46 +110,28 @@ pub(crate) fn add_missing(
 /// Checks that no two inputs define the same kernel or device function, except for functions that several modules may
 /// define. Within one input, several modules may contain the same kernel, one for each target.
 fn check_once(parts: &[InputFile]) -> Result<()> {
-    let mut kernels = BTreeMap::new();
-    let mut functions = BTreeMap::new();
-    for (index, part) in parts.iter().enumerate() {
+    let mut seen: BTreeMap<(&str, &str), &InputFile> = BTreeMap::new();
+    for part in parts {
         for module in &part.file.modules {
-            for kernel in module.kernel_names() {
-                once(&mut kernels, "kernel", kernel, index, parts)?;
-            }
             let shared = imports::named_with(&part.name, imports::shared_exports(module))?;
-            for symbol in imports::exports(module).filter(|symbol| !shared.contains(symbol)) {
-                let what = "device function or variable";
-                once(
-                    &mut functions,
-                    what,
-                    without_run_prefix(symbol),
-                    index,
-                    parts,
-                )?;
+            let kernels = module.kernel_names().map(|kernel| ("kernel", kernel));
+            let own_exports = imports::exports(module).filter(|symbol| !shared.contains(symbol));
+            let exports = own_exports
+                .map(|symbol| ("device function or variable", without_run_prefix(symbol)));
+            for (what, symbol) in kernels.chain(exports) {
+                let first = *seen.entry((what, symbol)).or_insert(part);
+                if !std::ptr::eq(first, part) {
+                    return own(format!(
+                        "{what} {} is defined in both '{}' and '{}'; rename one of them, or remove it from one file",
+                        spelled(symbol),
+                        first.name,
+                        part.name
+                    ));
+                }
             }
         }
     }
     Ok(())
-}
-
-fn once<'p>(
-    seen: &mut BTreeMap<&'p str, usize>,
-    what: &str,
-    symbol: &'p str,
-    index: usize,
-    parts: &[InputFile],
-) -> Result<()> {
-    let first = *seen.entry(symbol).or_insert(index);
-    if first == index {
-        return Ok(());
-    }
-    own(format!(
-        "{what} {} is defined in both '{}' and '{}'; rename one of them, or remove it from one file",
-        spelled(symbol),
-        parts[first].name,
-        parts[index].name
-    ))
 }
 
 #[cfg(test)]

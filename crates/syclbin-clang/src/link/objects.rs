@@ -73,7 +73,9 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
         return Some(format!("{} code for {target}", image.offload_kind));
     }
     let can_be_linked = match image.content {
-        Content::SpirV | Content::LlvmBitcode => is_for("spir64") && !is_native(&image.triple),
+        Content::SpirV | Content::LlvmBitcode => {
+            is_for("spir64") && !image.triple.starts_with("spir64_")
+        }
         Content::Ptx => is_for("nvptx64"),
         // A kernel cannot be launched if its name is unknown.
         Content::Elf { .. } => {
@@ -82,10 +84,6 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
         _ => false,
     };
     (!can_be_linked).then(|| format!("{} for {target}", image.content))
-}
-
-fn is_native(triple: &str) -> bool {
-    triple.starts_with("spir64_")
 }
 
 fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String {
@@ -129,13 +127,9 @@ fn object(
             check_join(&name, place.file.state(), whole)?;
         }
     }
-    let count = code.len();
     let (file, notes) = package(code);
-    let dropped = (0..count).find_map(|index| {
-        let mut notes = notes.iter();
-        notes.find(|note| note.image == index && !note.packaged)
-    });
-    if let Some(note) = dropped {
+    let dropped = notes.iter().filter(|note| !note.packaged);
+    if let Some(note) = dropped.min_by_key(|note| note.image) {
         return own(format!("'{name}': {note}"));
     }
     let mut file = file.into_owned();
@@ -176,10 +170,8 @@ pub(crate) fn select(parts: Vec<InputFile>) -> Result<Vec<InputFile>> {
         let defined: BTreeSet<&String> = of_taken().flat_map(|((_, all), _)| all).collect();
         let needed: BTreeSet<&String> = of_taken().flat_map(|((all, _), _)| all).collect();
         let is_needed = |symbol: &String| needed.contains(symbol) && !defined.contains(symbol);
-        let next = symbols
-            .iter()
-            .zip(&taken)
-            .position(|((_, exported), taken)| !taken && exported.iter().any(is_needed));
+        let mut all = symbols.iter().zip(&taken);
+        let next = all.position(|((_, exported), taken)| !taken && exported.iter().any(is_needed));
         match next {
             Some(index) => taken[index] = true,
             None => break,

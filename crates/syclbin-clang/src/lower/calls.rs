@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
-use syclbin::__private::spirv::edit::Module;
+
 use syclbin::__private::spirv::words::{op, string};
 use syclbin_tools::__private::qualified;
 
@@ -42,12 +42,8 @@ pub(super) struct ConstantReads {
     pub(super) slots: Slots,
 }
 
-/// Finds the reads. Rejects calls whose arguments cannot be traced. `steps` is the remaining work budget.
-pub(super) fn find(
-    module: &Module,
-    index: &Index<'_>,
-    steps: &mut usize,
-) -> Result<ConstantReads, Refusal> {
+/// Finds the reads. Rejects calls whose arguments cannot be traced.
+pub(super) fn find(index: &Index<'_>) -> Result<ConstantReads, Refusal> {
     let imports = index.imports.iter();
     let reads = imports.filter(|(_, name)| Import::of(name) == Import::SpecializationConstant);
     let mut found = ConstantReads {
@@ -55,20 +51,17 @@ pub(super) fn find(
         functions: reads.map(|(id, _)| *id).collect(),
         slots: Slots::new(),
     };
-    for (place, instruction) in module.instructions.iter().enumerate() {
-        if instruction.opcode != op::FUNCTION_CALL {
-            continue;
-        }
-        let [ty, result, function, arguments @ ..] = instruction.operands.as_slice() else {
+    for (place, instruction) in index.module.instructions.iter().enumerate() {
+        let (op::FUNCTION_CALL, [ty, result, function, arguments @ ..]) =
+            (instruction.opcode, instruction.operands.as_slice())
+        else {
             continue;
         };
         if !found.functions.contains(function) {
             continue;
         }
-        let refused = |symbol: Option<&str>, reason: &str| Refusal {
-            constant: symbol.map(shown),
-            kernels: kernels(module, place),
-            reason: reason.into(),
+        let refused = |symbol: Option<&str>, reason: &str| {
+            Refusal::new(symbol, kernels(index, place), reason)
         };
         // A value that is not a number is returned through a pointer, which is the first argument.
         let (to, id, value, ty) = match *arguments {
@@ -83,19 +76,15 @@ pub(super) fn find(
             _ => return Err(refused(None, NOT_CALLED)),
         };
         let symbol = index.variable(id, &mut found.slots);
-        let symbol = symbol.and_then(|variable| text(variable, index, steps));
-        let Some(symbol) = symbol else {
-            let reason = "the kernel chooses the constant only when it runs";
-            return Err(refused(None, reason));
-        };
+        let symbol = symbol.and_then(|variable| text(variable, index));
+        let symbol = symbol
+            .ok_or_else(|| refused(None, "the kernel chooses the constant only when it runs"))?;
         let default = index
             .variable(value, &mut found.slots)
             .and_then(|variable| index.get(variable)?.operand(3));
-        let Some(default) = default else {
-            let reason = "its default value is not in this source";
-            return Err(refused(Some(&symbol), reason));
-        };
-        let default = Initializer::of_constant(default, index, steps)
+        let default = default
+            .ok_or("its default value is not in this source")
+            .and_then(|default| Initializer::of_constant(default, index))
             .map_err(|reason| refused(Some(&symbol), reason))?;
         found.calls.push(Call {
             place,
@@ -114,20 +103,20 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let pointer = index.get(ty.operand(2)?)?;
     // The first parameter directly follows the function, and a decoration of the parameter records the alignment.
     let parameter = index.after(function)?;
-    let align = match parameter.opcode {
-        op::FUNCTION_PARAMETER => index.alignment(parameter.operand(1)?),
-        _ => None,
-    };
-    match pointer.opcode {
-        op::TYPE_POINTER => Some((pointer.operand(2)?, align)),
-        _ => None,
-    }
+    let is_parameter = parameter.opcode == op::FUNCTION_PARAMETER;
+    let align = index
+        .alignment(parameter.operand(1)?)
+        .filter(|_| is_parameter);
+    let pointee = pointer
+        .operand(2)
+        .filter(|_| pointer.opcode == op::TYPE_POINTER);
+    Some((pointee?, align))
 }
 
 /// Returns the C string in a variable.
-fn text(variable: u32, index: &Index<'_>, steps: &mut usize) -> Option<String> {
+fn text(variable: u32, index: &Index<'_>) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
-    let memory = Initializer::of_constant(initializer, index, steps).ok()?;
+    let memory = Initializer::of_constant(initializer, index).ok()?;
     let bytes = memory.bytes.split(|byte| *byte == 0).next()?;
     let text = String::from_utf8(bytes.to_vec()).ok()?;
     (!text.is_empty()).then_some(text)
@@ -135,18 +124,15 @@ fn text(variable: u32, index: &Index<'_>, steps: &mut usize) -> Option<String> {
 
 /// Returns the C++ spelling of a constant, such as `ns::radius`.
 pub(super) fn shown(symbol: &str) -> String {
-    match mangled::variable(symbol) {
-        Some(name) => name.qualified(),
-        None => symbol.into(),
-    }
+    mangled::variable(symbol).map_or_else(|| symbol.into(), |name| name.qualified())
 }
 
 /// Returns the kernels that reach the instruction at `place`, in C++ spelling.
-pub(super) fn kernels(module: &Module, place: usize) -> Vec<String> {
+pub(super) fn kernels(index: &Index<'_>, place: usize) -> Vec<String> {
     let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut entries = Vec::new();
     let (mut function, mut own) = (0, 0);
-    for (at, instruction) in module.instructions.iter().enumerate() {
+    for (at, instruction) in index.module.instructions.iter().enumerate() {
         match (instruction.opcode, instruction.operands.as_slice()) {
             (op::FUNCTION, [_, id, ..]) => function = *id,
             (op::FUNCTION_CALL, [_, _, called, ..]) => {

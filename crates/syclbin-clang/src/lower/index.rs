@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Indexes the definitions and uses of ids, and traces pointers back to variables.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv;
@@ -10,13 +11,18 @@ use syclbin::__private::spirv::words::{
 };
 
 /// The maximum number of instructions through which a pointer is traced.
-const MAX_STEPS: usize = 64;
+const MAX_TRACE: usize = 64;
+/// The limit on the total bytes and parts of a module's constants. It bounds time and memory for arbitrary code, and
+/// no reasonable source reaches it.
+const MAX_STEPS: usize = 1 << 24;
 
 pub(super) const STORAGE_FUNCTION: u32 = 7;
 pub(super) const MEMORY_VOLATILE: u32 = 1;
 
 pub(super) struct Index<'m> {
-    module: &'m Module,
+    pub(super) module: &'m Module,
+    /// The remaining work budget.
+    steps: Cell<usize>,
     /// The sizes and parts of types.
     pub(super) types: spirv::Module,
     /// The index of the instruction that defines each id.
@@ -49,6 +55,7 @@ impl<'m> Index<'m> {
     pub(super) fn new(module: &'m Module, types: spirv::Module) -> Self {
         let mut index = Self {
             module,
+            steps: Cell::new(MAX_STEPS),
             types,
             definitions: BTreeMap::new(),
             uses: BTreeMap::new(),
@@ -84,6 +91,11 @@ impl<'m> Index<'m> {
         index
     }
 
+    /// Spends `count` steps of the work budget, or returns `None` if too few are left.
+    pub(super) fn spend(&self, count: usize) -> Option<()> {
+        self.steps.set(self.steps.get().checked_sub(count)?);
+        Some(())
+    }
     /// Returns the instruction that defines `id`.
     pub(super) fn get(&self, id: u32) -> Option<&'m Instruction> {
         self.module.instructions.get(self.place(id)?)
@@ -109,20 +121,18 @@ impl<'m> Index<'m> {
     /// Traces the pointer `id` to the start of a module-scope variable, and returns the variable. Records in `slots`
     /// the local variables through which the pointer passes.
     pub(super) fn variable(&self, mut id: u32, slots: &mut Slots) -> Option<u32> {
-        for _ in 0..MAX_STEPS {
+        for _ in 0..MAX_TRACE {
             id = self.without_casts(id)?;
             let instruction = self.get(id)?;
             match (instruction.opcode, instruction.operands.as_slice()) {
                 (op::VARIABLE, [_, _, storage, ..]) if *storage != STORAGE_FUNCTION => {
                     return Some(id);
                 }
-                (op::LOAD, [_, _, pointer, memory @ ..]) => {
+                (op::LOAD, [_, _, pointer, memory @ ..])
                     if memory
                         .first()
-                        .is_some_and(|mask| mask & MEMORY_VOLATILE != 0)
-                    {
-                        return None;
-                    }
+                        .is_none_or(|mask| mask & MEMORY_VOLATILE == 0) =>
+                {
                     let local = self.without_casts(*pointer)?;
                     let slot = slots.entry(local).or_insert_with(|| self.slot(local));
                     id = slot.as_ref()?.value;
@@ -135,14 +145,14 @@ impl<'m> Index<'m> {
 
     /// Follows casts and zero offsets back from `id`, and returns the original pointer.
     fn without_casts(&self, mut id: u32) -> Option<u32> {
-        for _ in 0..MAX_STEPS {
+        for _ in 0..MAX_TRACE {
             let instruction = self.get(id)?;
-            let inner = match (instruction.opcode, instruction.operands.as_slice()) {
-                (_, [_, _, pointer]) if is_cast(instruction.opcode) => *pointer,
-                (_, [_, _, pointer, indices @ ..]) if is_chain(instruction.opcode) => {
-                    if !indices.iter().all(|index| self.is_zero(*index)) {
-                        return Some(id);
-                    }
+            let is_zero = |index: &u32| self.is_zero(*index);
+            id = match (instruction.opcode, instruction.operands.as_slice()) {
+                (opcode, [_, _, pointer]) if is_cast(opcode) => *pointer,
+                (opcode, [_, _, pointer, indices @ ..])
+                    if is_chain(opcode) && indices.iter().all(is_zero) =>
+                {
                     *pointer
                 }
                 (op::SPEC_CONSTANT_OP, [_, _, opcode, pointer])
@@ -152,7 +162,6 @@ impl<'m> Index<'m> {
                 }
                 _ => return Some(id),
             };
-            id = inner;
         }
         None
     }
@@ -193,8 +202,7 @@ impl<'m> Index<'m> {
                 }
             }
         }
-        let (value, store) = value?;
-        Some(Slot {
+        value.map(|(value, store)| Slot {
             value,
             store,
             loads,

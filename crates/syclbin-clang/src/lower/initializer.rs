@@ -17,12 +17,8 @@ pub(super) struct Initializer {
 }
 
 impl Initializer {
-    /// Returns the in-memory bytes of the constant `id`. `steps` is the remaining work budget.
-    pub(super) fn of_constant(
-        id: u32,
-        index: &Index<'_>,
-        steps: &mut usize,
-    ) -> Result<Self, &'static str> {
+    /// Returns the in-memory bytes of the constant `id`.
+    pub(super) fn of_constant(id: u32, index: &Index<'_>) -> Result<Self, &'static str> {
         const UNKNOWN: &str = "its default value cannot be determined";
         let ty = index.get(id).and_then(|found| found.operand(0));
         let (size, _) = ty.and_then(|ty| index.types.size(ty)).ok_or(UNKNOWN)?;
@@ -30,12 +26,12 @@ impl Initializer {
         if size > MAX_SIZE {
             return Err("it is too large");
         }
-        *steps = steps.checked_sub(size).ok_or("it is too large")?;
+        index.spend(size).ok_or("it is too large")?;
         let mut memory = Self {
             bytes: vec![0; size],
             defined: vec![false; size],
         };
-        let done = memory.fill(id, 0, 0, index, steps);
+        let done = memory.fill(id, 0, 0, index);
         done.map(|()| memory).ok_or(UNKNOWN)
     }
 
@@ -56,15 +52,8 @@ impl Initializer {
         Some(())
     }
 
-    fn fill(
-        &mut self,
-        id: u32,
-        offset: u64,
-        depth: u32,
-        index: &Index<'_>,
-        steps: &mut usize,
-    ) -> Option<()> {
-        *steps = steps.checked_sub(1)?;
+    fn fill(&mut self, id: u32, offset: u64, depth: u32, index: &Index<'_>) -> Option<()> {
+        index.spend(1)?;
         let constant = index.get(id).filter(|_| depth <= MAX_DEPTH)?;
         let ty = constant.operand(0)?;
         let (size, _) = index.types.size(ty)?;
@@ -72,7 +61,7 @@ impl Initializer {
             (op::UNDEF, _) => Some(()),
             (op::CONSTANT_NULL, _) => {
                 let size = usize::try_from(size).ok()?;
-                *steps = steps.checked_sub(size)?;
+                index.spend(size)?;
                 self.put(offset, &vec![0; size])
             }
             (op::CONSTANT, [_, _, words @ ..]) => {
@@ -88,7 +77,7 @@ impl Initializer {
                     if index.get(*value)?.operand(0)? != ty {
                         return None;
                     }
-                    self.fill(*value, offset + at, depth + 1, index, steps)?;
+                    self.fill(*value, offset + at, depth + 1, index)?;
                 }
                 Some(())
             }

@@ -41,10 +41,6 @@ use index::Index;
 const NOT_CALLED: &str = "it is not read by a plain call; read it with \
     `kernel_handler::get_specialization_constant`";
 
-/// The limit on the total bytes and parts of a module's constants. It bounds time and memory for arbitrary code, and
-/// no reasonable source reaches it.
-const MAX_STEPS: usize = 1 << 24;
-
 /// The maximum nesting depth of a constant's type.
 const MAX_DEPTH: u32 = 64;
 
@@ -64,6 +60,16 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
 }
 
+impl Refusal {
+    /// Creates a refusal of the constant with this symbol on the host, if it is known.
+    fn new(symbol: Option<&str>, kernels: Vec<String>, reason: &str) -> Self {
+        Self {
+            constant: symbol.map(calls::shown),
+            kernels,
+            reason: reason.into(),
+        }
+    }
+}
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.constant {
@@ -109,37 +115,28 @@ fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
         return Ok(None);
     };
     let index = Index::new(&module, types);
-    let mut steps = MAX_STEPS;
-    let found = calls::find(&module, &index, &mut steps)?;
+    let found = calls::find(&index)?;
     if found.functions.is_empty() {
         return Ok(None);
     }
-    let edit = rewrite::plan(&module, &index, &found, &mut steps)?;
-    let unneeded = rewrite::unneeded(&module, &index, &found, &edit.replaced);
+    let edit = rewrite::plan(&index, &found)?;
+    let unneeded = rewrite::unneeded(&index, &found, &edit.replaced);
     for function in &found.functions {
         if !index
             .place(*function)
             .is_some_and(|at| unneeded.contains(&at))
         {
-            let users = index.users(*function).first().copied();
-            return Err(Refusal {
-                constant: None,
-                kernels: users.map_or_else(Vec::new, |at| calls::kernels(&module, at)),
-                reason: NOT_CALLED.into(),
-            });
+            let user = index.users(*function).first();
+            let kernels = user.map_or_else(Vec::new, |at| calls::kernels(&index, *at));
+            return Err(Refusal::new(None, kernels, NOT_CALLED));
         }
     }
     let constants = edit.constants.clone();
     let words = rewrite::apply(&module, edit, &unneeded).words();
-    match words {
-        Ok(words) => Ok(Some(Lowered {
-            code: bytes(words),
-            constants,
-        })),
-        Err(_) => Err(Refusal {
-            constant: None,
-            kernels: Vec::new(),
-            reason: "an instruction would be too long".into(),
-        }),
-    }
+    let words =
+        words.map_err(|_| Refusal::new(None, Vec::new(), "an instruction would be too long"))?;
+    Ok(Some(Lowered {
+        code: bytes(words),
+        constants,
+    }))
 }

@@ -8,7 +8,7 @@ use syclbin::__private::spirv::edit::{Instruction, Module};
 use syclbin::__private::spirv::words::{DECORATION_SPEC_ID, op, string};
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 
-use super::calls::{Call, ConstantReads, Destination, kernels, shown};
+use super::calls::{Call, ConstantReads, Destination, kernels};
 use super::index::{Index, MEMORY_VOLATILE, is_cast, is_chain, uses};
 use super::initializer::Initializer;
 use super::{MAX_DEPTH, Refusal};
@@ -27,44 +27,28 @@ pub(super) struct Edit {
     added: Module,
 }
 
-/// A new constant, and the call for which it was created.
-struct Made<'f> {
-    id: u32,
-    call: &'f Call,
-}
-
 /// Plans a constant for each symbol, and a replacement for each call.
-pub(super) fn plan(
-    module: &Module,
-    index: &Index<'_>,
-    found: &ConstantReads,
-    steps: &mut usize,
-) -> Result<Edit, Refusal> {
+pub(super) fn plan(index: &Index<'_>, found: &ConstantReads) -> Result<Edit, Refusal> {
     let mut maker = Maker {
         index,
-        steps,
-        added: module.empty(),
+        added: index.module.empty(),
         next: 0,
         parts: Vec::new(),
     };
     let mut constants = SpecializationConstants::default();
     let mut defaults = Vec::new();
-    let mut made: BTreeMap<&str, Made<'_>> = BTreeMap::new();
+    // For each symbol, the new constant, and the call for which it was created.
+    let mut made: BTreeMap<&str, (u32, &Call)> = BTreeMap::new();
     let mut replaced = BTreeMap::new();
     for call in &found.calls {
-        let refused = |reason: &str| Refusal {
-            constant: Some(shown(&call.symbol)),
-            kernels: kernels(module, call.place),
-            reason: reason.into(),
-        };
+        let refused =
+            |reason: &str| Refusal::new(Some(&call.symbol), kernels(index, call.place), reason);
         let value = match made.get(call.symbol.as_str()) {
-            Some(known) if (known.call.ty, &known.call.default) == (call.ty, &call.default) => {
-                known.id
-            }
+            Some((id, known)) if (known.ty, &known.default) == (call.ty, &call.default) => *id,
             Some(_) => return Err(refused("it is read with different types or default values")),
             None => {
                 let id = maker.constant(call).map_err(refused)?;
-                made.insert(&call.symbol, Made { id, call });
+                made.insert(&call.symbol, (id, call));
                 let parts = std::mem::take(&mut maker.parts);
                 constants.constants.insert(call.symbol.clone(), parts);
                 defaults.extend_from_slice(&call.default.bytes);
@@ -92,17 +76,15 @@ pub(super) fn plan(
 /// Returns the edited module, without the unneeded instructions.
 pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>) -> Module {
     let all = &module.instructions;
-    let removed: BTreeSet<u32> = unneeded
+    let removed = unneeded
         .iter()
-        .filter_map(|place| all.get(*place)?.result())
-        .collect();
+        .filter_map(|place| all.get(*place)?.result());
+    let removed: BTreeSet<u32> = removed.collect();
     let kept = all.iter().enumerate().filter_map(|(place, instruction)| {
-        let subject = instruction
-            .operand(0)
-            .filter(|_| matches!(instruction.opcode, op::NAME | op::DECORATE));
+        let describes = matches!(instruction.opcode, op::NAME | op::DECORATE);
+        let subject = instruction.operands.first().filter(|_| describes);
         let replacement = edit.replaced.remove(&place);
-        let is_gone =
-            unneeded.contains(&place) || subject.is_some_and(|subject| removed.contains(&subject));
+        let is_gone = unneeded.contains(&place) || subject.is_some_and(|id| removed.contains(id));
         replacement.or_else(|| (!is_gone).then(|| without_references(instruction, &removed)))
     });
     edit.added.instructions = kept.collect();
@@ -111,22 +93,17 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
 
 /// Returns a copy of the instruction. In an entry point, omits references to removed ids.
 fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Instruction {
-    let [model, function, rest @ ..] = instruction.operands.as_slice() else {
+    let (op::ENTRY_POINT, [_, _, name @ ..]) = (instruction.opcode, &*instruction.operands) else {
         return instruction.clone();
     };
-    if instruction.opcode != op::ENTRY_POINT {
-        return instruction.clone();
-    }
-    let (_, references) = string(rest);
-    let name = &rest[..rest.len() - references.len()];
+    let (_, references) = string(name);
+    let head = &instruction.operands[..instruction.operands.len() - references.len()];
     let kept = references.iter().filter(|id| !removed.contains(id));
-    let operands = [model, function].into_iter().chain(name).chain(kept);
-    Instruction::new(op::ENTRY_POINT, operands.copied())
+    Instruction::new(op::ENTRY_POINT, head.iter().chain(kept).copied())
 }
 
 struct Maker<'m> {
     index: &'m Index<'m>,
-    steps: &'m mut usize,
     added: Module,
     /// The next unused `SpecId`.
     next: u32,
@@ -143,12 +120,10 @@ impl Maker<'_> {
         let ty = self.index.get(call.ty);
         let is_bool = ty.is_some_and(|ty| ty.opcode == op::TYPE_BOOL);
         if is_bool {
-            let [byte] = default.bytes[..] else {
-                return Err(DIFFERS);
-            };
-            let opcode = match byte {
-                0 => op::SPEC_CONSTANT_FALSE,
-                _ => op::SPEC_CONSTANT_TRUE,
+            let opcode = match default.bytes[..] {
+                [0] => op::SPEC_CONSTANT_FALSE,
+                [_] => op::SPEC_CONSTANT_TRUE,
+                _ => return Err(DIFFERS),
             };
             return self.specialized(opcode, call.ty, &[], 0, 1);
         }
@@ -177,8 +152,8 @@ impl Maker<'_> {
         depth: u32,
     ) -> Result<u32, &'static str> {
         const LARGE: &str = "it is too large";
-        *self.steps = self.steps.checked_sub(1).ok_or(LARGE)?;
         let index = self.index;
+        index.spend(1).ok_or(LARGE)?;
         let (size, _) = index.types.size(ty).ok_or("a part of it has no size")?;
         if !default.is_defined(offset, size) {
             let id = self.id()?;
@@ -253,12 +228,11 @@ const MAX_ROUNDS: usize = 64;
 /// Returns the instructions to remove in addition to those in `replaced`: the called functions, and everything that was
 /// needed only to call them.
 pub(super) fn unneeded(
-    module: &Module,
     index: &Index<'_>,
     found: &ConstantReads,
     replaced: &BTreeMap<usize, Instruction>,
 ) -> BTreeSet<usize> {
-    let all = &module.instructions;
+    let all = &index.module.instructions;
     let used: BTreeSet<u32> = replaced.values().flat_map(uses).collect();
     let is_used = |id: u32, gone: &BTreeSet<usize>| {
         let mut users = index.users(id).iter();
@@ -284,11 +258,11 @@ pub(super) fn unneeded(
         }
     }
     for function in &found.functions {
-        if let Some(start) = index
-            .place(*function)
-            .filter(|_| !is_used(*function, &gone))
-        {
-            gone.extend(without_body(all, start).into_iter().flatten());
+        if !is_used(*function, &gone) {
+            let body = index
+                .place(*function)
+                .and_then(|start| without_body(all, start));
+            gone.extend(body.into_iter().flatten());
         }
     }
     gone.retain(|place| !replaced.contains_key(place));

@@ -16,27 +16,23 @@ const CONVERT_S_TO_F: u16 = 111;
 /// Returns the SPIR-V module with repaired conversions, or `None` if nothing needs repair.
 pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     let mut module = Module::read(code).ok()?;
-    let mut ints = BTreeMap::new();
+    // For each 32-bit integer type, the ids of the constants 0 and 1.
+    let mut ints: BTreeMap<u32, [Option<u32>; 2]> = BTreeMap::new();
     let mut selections = BTreeMap::new();
     for instruction in &module.instructions {
         match (instruction.opcode, &*instruction.operands) {
             (op::TYPE_INT, [ty, 32, _]) => {
-                ints.insert(*ty, Constants::default());
+                ints.insert(*ty, [None; 2]);
             }
-            (op::CONSTANT, [ty, id, value]) => {
+            (op::CONSTANT, [ty, id, value @ (0 | 1)]) => {
                 if let Some(known) = ints.get_mut(ty) {
-                    match value {
-                        0 => known.zero = Some(*id),
-                        1 => known.one = Some(*id),
-                        _ => {}
-                    }
+                    known[usize::from(*value == 1)] = Some(*id);
                 }
             }
-            (op::SELECT, [ty, id, condition, one, zero]) => {
-                let known = ints.get(ty).copied().unwrap_or_default();
-                if known.one == Some(*one) && known.zero == Some(*zero) {
-                    selections.insert(*id, (*ty, *condition, *zero));
-                }
+            (op::SELECT, [ty, id, condition, one, zero])
+                if ints.get(ty) == Some(&[Some(*zero), Some(*one)]) =>
+            {
+                selections.insert(*id, (*ty, *condition, *zero));
             }
             _ => {}
         }
@@ -59,13 +55,6 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     module.instructions = out;
     let words = is_repaired.then(|| module.words().ok())?;
     words.map(bytes)
-}
-
-/// The ids of the constants 0 and 1 of an integer type, if the module declares them.
-#[derive(Clone, Copy, Default)]
-struct Constants {
-    zero: Option<u32>,
-    one: Option<u32>,
 }
 
 #[cfg(test)]

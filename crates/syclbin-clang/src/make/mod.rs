@@ -6,7 +6,7 @@ mod parts;
 use std::path::Path;
 use std::time::SystemTime;
 
-use syclbin::{Container, State};
+use syclbin::{Container, State, Syclbin};
 use syclbin_build::file;
 
 use crate::command_line::inputs::Input;
@@ -66,7 +66,8 @@ fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Pat
     let (mut parts, read) = parts::compile(options, inputs, folder)?;
     let mut warnings = native::discard_replaced(&mut parts, backends, options.state)?;
     let mut whole = link::join(parts, options.state)?;
-    let needs_linked_code = options.link_only || backends.iter().any(Backend::compiles_spirv);
+    let compiles_spirv = |backend: &Backend| backend.target.is_of_spirv();
+    let needs_linked_code = options.link_only || backends.iter().any(compiles_spirv);
     if options.state == State::Executable && needs_linked_code {
         warnings.extend(native::link(&mut whole));
     }
@@ -76,21 +77,15 @@ fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Pat
         warnings.extend(of_modules);
     }
     if let Some(code) = options.targets.nvidia()?
-        && !options.targets.ptx_is_optional()
+        && !options.targets.ptx_is_optional
     {
         warnings.extend(nvidia::without_ptx(&whole, &code));
     }
-    let mut late = options.warnings.without_texts();
-    warnings.into_iter().for_each(|text| late.add(text));
-    late.show()?;
+    options.warnings.with_texts(warnings).show()?;
     if options.state == State::Executable {
         nvidia::store_ptx_as_native(&mut whole);
     }
-    let bytes = syclbin::write::to_vec(&whole, Container::default()).or_else(|error| {
-        own(format!(
-            "cannot encode the compiler output as SYCLBIN: {error}"
-        ))
-    })?;
+    let bytes = encode(&whole, "the compiler output")?;
     if let Some(depfile) = &options.depfile {
         write(&depfile.path, depfile.text(&read).as_bytes())?;
     }
@@ -98,32 +93,34 @@ fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Pat
     write(&options.output, &bytes)
 }
 
+/// Encodes a file. `what` describes it in an error.
+fn encode(file: &Syclbin<'_>, what: &str) -> Result<Vec<u8>> {
+    syclbin::write::to_vec(file, Container::default())
+        .or_else(|error| own(format!("cannot encode {what} as SYCLBIN: {error}")))
+}
 /// Rejects requests that would fail only after minutes, or that would overwrite an input.
 fn check(options: &Options, inputs: &[Input]) -> Result<()> {
-    let mut sources = inputs.iter().filter(|input| input.is_source());
-    if options.link_only
-        && let Some(source) = sources.next()
-    {
+    let sources: Vec<_> = inputs.iter().filter(|input| input.is_source()).collect();
+    if let (true, Some(source)) = (options.link_only, sources.first()) {
         return own(format!(
             "-fsycl-link accepts only SYCLBIN files and objects, but '{source}' is a source; compile it with \
              -fsyclbin=object first"
         ));
     }
-    let mut seen: Vec<&Input> = Vec::new();
-    for input in inputs {
-        if seen.iter().any(|other| is_same(other.path(), input.path())) {
+    for (index, input) in inputs.iter().enumerate() {
+        let mut earlier = inputs[..index].iter();
+        if earlier.any(|other| is_same(other.path(), input.path())) {
             return own(format!("input '{input}' is repeated; pass it only once"));
         }
-        seen.push(input);
     }
     let mut outputs = vec![("output", &options.output)];
     if let Some(depfile) = &options.depfile {
-        let sources = inputs.iter().filter(|input| input.is_source()).count();
-        if depfile.explicit && sources > 1 {
+        if depfile.explicit && sources.len() > 1 {
             return own(format!(
-                "-MF {}: clang++ would keep only the rule for the last of {sources} sources; remove -MF so that {} \
-                 lists the files of all sources, or compile each source to its own object",
+                "-MF {}: clang++ would keep only the rule for the last of {} sources; remove -MF so that {} lists the \
+                 files of all sources, or compile each source to its own object",
                 depfile.path.display(),
+                sources.len(),
                 options.output.with_extension("d").display()
             ));
         }
@@ -147,10 +144,7 @@ fn check(options: &Options, inputs: &[Input]) -> Result<()> {
                 "{what} '{shown}' is a directory; specify a file in it"
             ));
         }
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
+        let folder = file::directory_of(path);
         if !folder.is_dir() {
             return own(format!(
                 "cannot write {what} '{shown}': directory '{}' does not exist; create it",
@@ -173,9 +167,9 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// directory.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = Path::new("");
-    for (index, input) in inputs.iter().enumerate() {
-        let codes = parts::codes(options)?.into_iter();
-        for code in codes.filter(|_| input.is_source()) {
+    let sources = inputs.iter().enumerate();
+    for (index, _) in sources.filter(|(_, input)| input.is_source()) {
+        for code in parts::codes(options)? {
             parts::compile_step(options, inputs, index, code, folder)?.show(options.show);
         }
     }
@@ -183,7 +177,7 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
     for (number, backend) in backends.iter().enumerate() {
         let spirv = folder.join(format!("MODULE.{}", backend.suffix()));
         let output = folder.join(format!("MODULE.{number}.native"));
-        backend.step("MODULE", &spirv, &output)?.show(options.show);
+        backend.step("MODULE", &spirv, &output).show(options.show);
     }
     Ok(())
 }

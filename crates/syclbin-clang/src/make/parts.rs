@@ -5,12 +5,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use syclbin::__private::debug_info::Described;
-use syclbin::{Container, State};
 
 use crate::command_line::depfile;
 use crate::command_line::inputs::Input;
 use crate::command_line::options::{Bitcode, Options, Show};
-use crate::command_line::states;
+
 use crate::command_line::targets::{NVIDIA, Target};
 use crate::compile;
 use crate::describe;
@@ -36,15 +35,11 @@ pub(crate) fn codes(options: &Options) -> Result<Vec<Option<Ptx>>> {
     if options.ptx.is_some() {
         return Ok(vec![options.ptx]); // this process compiles to PTX on behalf of another
     }
-    let nvidia = options.targets.nvidia()?;
-    let nvidia = nvidia.map(|code| Ptx::new(code.ptx));
-    let mut codes: Vec<Option<Ptx>> = nvidia.into_iter().map(Some).collect();
-    let at = if options.targets.want_spirv() {
-        0
-    } else {
-        codes.len()
-    };
-    codes.insert(at, None);
+    let ptx = options.targets.nvidia()?.map(|code| Ptx::new(code.ptx));
+    let mut codes: Vec<Option<Ptx>> = [None].into_iter().chain(ptx.map(Some)).collect();
+    if !options.targets.want_spirv() {
+        codes.reverse();
+    }
     Ok(codes)
 }
 
@@ -58,14 +53,6 @@ pub(crate) fn is_one_step(options: &Options, inputs: &[Input]) -> bool {
     matches!(inputs, [Input::Source(_)]) && options.targets.all() == [Target::Spirv]
 }
 
-/// Returns the state that each source is compiled to.
-fn state(options: &Options, inputs: &[Input]) -> State {
-    match inputs.len() {
-        1 => options.state,
-        _ => options.dependencies.state_of_part(options.state),
-    }
-}
-
 /// Returns the step that compiles input number `index` to the kind of code `code`.
 pub(crate) fn compile_step(
     options: &Options,
@@ -74,7 +61,10 @@ pub(crate) fn compile_step(
     code: Option<Ptx>,
     folder: &Path,
 ) -> Result<Step> {
-    let state = state(options, inputs);
+    let state = match inputs {
+        [_] => options.state,
+        _ => options.dependencies.state_of_part(options.state),
+    };
     let source = inputs[index].path().display().to_string();
     let [mut output, mut depfile] = between(folder, index, code);
     if is_one_step(options, inputs) {
@@ -83,22 +73,17 @@ pub(crate) fn compile_step(
             depfile.clone_from(&wanted.path);
         }
     }
-    let mut arguments = vec![
-        "-c".to_owned(),
-        format!("-fsyclbin={}", states::name(state)),
-    ];
+    let mut arguments = vec!["-c".to_owned(), format!("-fsyclbin={state}")];
     match code {
         Some(ptx) => arguments.push(ptx.option()),
         None if is_one_step(options, inputs) => {}
         None => arguments.insert(1, describe::LATER.to_owned()),
     }
     arguments.extend(options.clang.iter().cloned());
-    if let Some(option) = options.dependencies.explicit(state) {
-        arguments.push(option.to_owned());
-    }
+    arguments.extend(options.dependencies.explicit(state).map(str::to_owned));
     if let Some(wanted) = &options.depfile {
         let path = depfile.display().to_string();
-        arguments.extend([wanted.kind.option().to_owned(), "-MF".to_owned(), path]);
+        arguments.extend([wanted.option.to_owned(), "-MF".to_owned(), path]);
         arguments.extend(["-MT".to_owned(), wanted.targets.clone()]);
         arguments.extend(wanted.phony.then(|| "-MP".to_owned()));
     }
@@ -124,9 +109,9 @@ fn compile_here(
     if options.show == Show::Steps {
         clang.push("-v".to_owned());
     }
-    let kind = options.depfile.as_ref().map(|depfile| depfile.kind);
+    let dependencies = options.depfile.as_ref().map(|depfile| depfile.option);
     let keeps_asserts = imports::keeps_asserts(&clang);
-    let mut compiled = compile::compile(source, clang, options.state, kind, options.ptx)?;
+    let mut compiled = compile::compile(source, clang, options.state, dependencies, options.ptx)?;
     if options.ptx.is_none() && !options.describes_later {
         let described = describe::read(&compiled.file)?;
         describe::record(&mut compiled.file, &described, &options.clang)?;
@@ -163,7 +148,7 @@ pub(crate) fn compile(
     }
     let codes = codes(options)?;
     let if_it_fails = |code: &Option<Ptx>| match code {
-        Some(_) if options.targets.ptx_is_optional() => Some("other targets are not affected"),
+        Some(_) if options.targets.ptx_is_optional => Some("other targets are not affected"),
         None if !options.targets.want_spirv() => {
             Some("the types of kernel parameters are inferred")
         }
@@ -210,9 +195,8 @@ pub(crate) fn compile(
             let [output, _] = between(folder, index, **code);
             if_it_fails(code).is_none() || output.is_file()
         });
-        let (part, of_source) = source(options, &name, made.copied(), |code| {
-            between(folder, index, code)
-        })?;
+        let paths = |code| between(folder, index, code);
+        let (part, of_source) = source(options, &name, made.copied(), paths)?;
         read.push(of_source);
         parts.extend(part.map(|part| (index, part)));
     }
@@ -273,7 +257,7 @@ fn bitcode_steps(
         let [input, output] = between_bitcode(folder, number, image);
         super::write(&input, bitcode)?;
         let mut arguments = vec![
-            format!("-fsyclbin={}", states::name(state)),
+            format!("-fsyclbin={state}"),
             format!("{}{}", Bitcode::COMPILE, object.name),
         ];
         arguments.extend(options.clang.iter().cloned());
@@ -297,11 +281,7 @@ pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
 pub(crate) fn from_bitcode(options: &Options, path: &Path, name: &str) -> Result<()> {
     let clang = clang_arguments(options);
     let file = compile::compile_bitcode(path, name, clang, options.state)?;
-    let bytes = syclbin::write::to_vec(&file, Container::default()).or_else(|error| {
-        own(format!(
-            "cannot encode the code of '{name}' as SYCLBIN: {error}"
-        ))
-    })?;
+    let bytes = super::encode(&file, &format!("the code of '{name}'"))?;
     super::write(&options.output, &bytes)
 }
 

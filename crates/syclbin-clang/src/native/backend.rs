@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use syclbin::architecture::Family;
 use syclbin::metadata::DeviceRequirements;
-use syclbin::{AbstractModule, Architecture, Aspect, State};
+use syclbin::{AbstractModule, Architecture, Aspect, Image, State};
 use syclbin_toolchain::Component;
-use syclbin_toolchain::file::find_program;
+use syclbin_toolchain::file::{self, find_program};
 
 use super::{import, objection};
 use crate::command_line::options::Options;
@@ -15,7 +15,7 @@ use crate::command_line::targets::{Target, processor, processors};
 use crate::library;
 use crate::link::imports;
 use crate::nvidia;
-use crate::steps::Step;
+use crate::steps::{Step, this_program};
 use crate::{Failure, Result, own};
 
 /// The environment variable that selects the processor for Intel's CPU device.
@@ -29,22 +29,15 @@ const LIBRARY: &str = "-library-compilation";
 
 /// A native target, with all options for its compiler.
 pub(crate) struct Backend {
-    pub(super) target: Target,
+    pub(crate) target: Target,
     /// The name of the architecture, as images record it.
     pub(super) arch: String,
     pub(super) options: Vec<String>,
-    pub(super) tool: Tool,
+    /// The compiler: ocloc or ptxas. For CPUs, this program, which calls Intel's CPU device.
+    pub(super) program: PathBuf,
+    /// Environment variables for the compiler.
+    pub(super) variables: Vec<(&'static str, String)>,
 }
-
-pub(super) enum Tool {
-    /// Intel's CPU device, called in a child process of this program.
-    CpuDevice {
-        variables: Vec<(&'static str, String)>,
-    },
-    Ocloc(PathBuf),
-    Ptxas(PathBuf),
-}
-
 impl Backend {
     /// Returns a backend for each native target that `options` request.
     ///
@@ -57,7 +50,7 @@ impl Backend {
         let all = all.map(|target| {
             let given = targets.backend(&target);
             match target {
-                Target::Gpu { .. } => Self::gpu(target, given, options.state),
+                Target::Gpu(_) => Self::gpu(target, given, options.state),
                 _ => Self::cpu(target, given),
             }
         });
@@ -65,10 +58,11 @@ impl Backend {
         if let Some(code) = targets.nvidia()?.filter(|code| !code.gpus.is_empty()) {
             let assembler = nvidia::assembler(&options.clang)?;
             all.extend(code.gpus.iter().map(|gpu| Self {
-                target: Target::Nvidia { gpu: Some(*gpu) },
+                target: Target::Nvidia(Some(*gpu)),
                 arch: gpu.name().to_owned(),
                 options: code.options.clone(),
-                tool: Tool::Ptxas(assembler.clone()),
+                program: assembler.clone(),
+                variables: Vec::new(),
             }));
         }
         Ok(all)
@@ -77,22 +71,17 @@ impl Backend {
     /// Returns a module's code in the format that the compiler accepts as input.
     pub(super) fn input<'m>(&self, module: &'m AbstractModule<'_>) -> Option<&'m [u8]> {
         let mut images = module.images.iter();
-        match self.tool {
-            Tool::Ptxas(_) => images
-                .find(|image| imports::is_ptx(image))
-                .map(|image| &*image.bytes),
-            _ => images.find_map(|image| image.spirv()),
+        if self.target.is_of_spirv() {
+            return images.find_map(|image| image.spirv());
         }
+        let ptx = images.find(|image| imports::is_ptx(image));
+        ptx.map(|image| &*image.bytes)
     }
-
-    pub(crate) fn compiles_spirv(&self) -> bool {
-        self.target.is_of_spirv()
-    }
-
     pub(crate) fn suffix(&self) -> &'static str {
-        match self.tool {
-            Tool::Ptxas(_) => "ptx",
-            _ => "spv",
+        if self.target.is_of_spirv() {
+            "spv"
+        } else {
+            "ptx"
         }
     }
 
@@ -105,7 +94,7 @@ impl Backend {
             );
         }
         let mut wanted = match &target {
-            Target::Cpu { processor } => *processor,
+            Target::Cpu(processor) => *processor,
             _ => None,
         };
         let mut options = Vec::new();
@@ -143,7 +132,8 @@ impl Backend {
             target,
             arch: wanted.unwrap_or(ANY_PROCESSOR).to_owned(),
             options,
-            tool: Tool::CpuDevice { variables },
+            program: this_program()?,
+            variables,
         })
     }
 
@@ -177,7 +167,7 @@ impl Backend {
             }
         }
         let named = match &target {
-            Target::Gpu { device } => device.map(str::to_owned),
+            Target::Gpu(device) => device.map(str::to_owned),
             _ => None,
         };
         let arch = match (named, device) {
@@ -196,59 +186,65 @@ impl Backend {
             target,
             arch,
             options,
-            tool: Tool::Ocloc(ocloc),
+            program: ocloc,
+            variables: Vec::new(),
         })
     }
 
     /// Returns the step that compiles `input` to `output`.
-    pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Result<Step> {
-        let [spirv, output] = [input, output].map(|path| path.display().to_string());
-        match &self.tool {
-            Tool::Ptxas(program) => {
-                let mut arguments = vec![format!("-arch={}", self.arch)];
-                arguments.extend(self.options.iter().cloned());
-                arguments.extend([spirv, "-o".to_owned(), output]);
-                Ok(Step::new(program.clone(), subject, arguments))
-            }
-            Tool::CpuDevice { variables } => {
-                let options = self.options.join(" ");
-                let arguments = vec!["--build-for-cpu".to_owned(), spirv, output, options];
-                Ok(Step {
-                    variables: variables.clone(),
-                    ..Step::of_own(subject, arguments)?
-                })
-            }
-            Tool::Ocloc(program) => {
+    pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Step {
+        let [input, output] = [input, output].map(|path| path.display().to_string());
+        let options = self.options.iter().cloned();
+        let (mut gpu, mut subject) = (None, subject.to_owned());
+        let arguments = match self.target {
+            Target::Nvidia(_) => [format!("-arch={}", self.arch)]
+                .into_iter()
+                .chain(options)
+                .chain([input, "-o".into(), output])
+                .collect(),
+            Target::Gpu(_) => {
+                gpu = Some(self.arch.clone());
+                subject = format!("{subject} for GPU {}", self.arch);
                 // `-q` would suppress warnings.
                 let fixed = ["-output_no_suffix", "-spirv_input", "-device", &self.arch];
-                let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
-                arguments.extend(self.options.iter().cloned());
-                arguments.extend(["-file".into(), spirv, "-output".into(), output]);
-                let subject = format!("{subject} for GPU {}", self.arch);
-                Ok(Step {
-                    gpu: Some(self.arch.clone()),
-                    ..Step::new(program.clone(), &subject, arguments)
-                })
+                let fixed = fixed.into_iter().map(str::to_owned).chain(options);
+                fixed
+                    .chain(["-file".into(), input, "-output".into(), output])
+                    .collect()
             }
+            Target::Cpu(_) | Target::Spirv => {
+                vec![
+                    "--build-for-cpu".into(),
+                    input,
+                    output,
+                    self.options.join(" "),
+                ]
+            }
+        };
+        Step {
+            variables: self.variables.clone(),
+            gpu,
+            ..Step::new(self.program.clone(), &subject, arguments)
         }
     }
 
-    /// Returns the code that the step with this `output` wrote.
-    pub(super) fn code(&self, output: &Path) -> std::io::Result<Vec<u8>> {
+    /// Returns the image that the step with this `output` wrote.
+    pub(super) fn image(&self, output: &Path) -> std::io::Result<Image<'static>> {
         // For a single GPU, newer versions of ocloc add this suffix despite `-output_no_suffix`.
         let mut with_suffix = output.as_os_str().to_owned();
         with_suffix.push(".bin");
         let with_suffix = PathBuf::from(with_suffix);
-        match &self.tool {
-            Tool::Ocloc(_) if with_suffix.is_file() => syclbin_toolchain::file::read(&with_suffix),
-            _ => syclbin_toolchain::file::read(output),
-        }
+        let code = match self.target {
+            Target::Gpu(_) if with_suffix.is_file() => file::read(&with_suffix)?,
+            _ => file::read(output)?,
+        };
+        Ok(Image::native(&self.arch, &self.target.triple(), code))
     }
 
     /// Returns the backend's name for messages.
     pub(super) fn named(&self) -> String {
         match self.target {
-            Target::Gpu { .. } => format!("GPU {}", self.arch),
+            Target::Gpu(_) => format!("GPU {}", self.arch),
             _ => self.target.name().to_owned(),
         }
     }
@@ -256,18 +252,18 @@ impl Backend {
     /// Returns the value of the property `compile_target` for a module that contains only an image from this backend.
     pub(super) fn compile_target(&self) -> Option<String> {
         match &self.target {
-            Target::Cpu { .. } => Some(self.target.name().to_owned()),
-            Target::Gpu { device } => device.map(|device| format!("intel_gpu_{device}")),
+            Target::Cpu(_) => Some(self.target.name().to_owned()),
+            Target::Gpu(device) => device.map(|device| format!("intel_gpu_{device}")),
             // Such an image names its GPU itself, and the module may also contain PTX.
-            Target::Nvidia { .. } | Target::Spirv => None,
+            Target::Nvidia(_) | Target::Spirv => None,
         }
     }
 
     /// Returns the reason why the compiler cannot compile a module, if any.
     pub(super) fn objection(&self, module: &AbstractModule<'_>) -> Result<Option<String>> {
-        match self.tool {
-            Tool::Ptxas(_) => Ok(import(&imports::of_ptx(module)?)),
-            Tool::Ocloc(_) if lacks_doubles(&self.arch) && uses_doubles(module) => {
+        match self.target {
+            Target::Nvidia(_) => Ok(import(&imports::of_ptx(module)?)),
+            Target::Gpu(_) if lacks_doubles(&self.arch) && uses_doubles(module) => {
                 let why = "uses double precision, which that GPU does not support";
                 Ok(Some(why.to_owned()))
             }

@@ -7,7 +7,7 @@ use syclbin::{AbstractModule, Image, ImageKind, State};
 use syclbin_tools::__private::described;
 
 use super::Backend;
-use crate::command_line::targets::Target;
+use crate::command_line::targets::{Target, first_part};
 use crate::link::InputFile;
 use crate::link::imports;
 use crate::{Result, own};
@@ -45,12 +45,8 @@ pub(crate) fn discard_replaced(
         let mut unlinked = None;
         part.file.modules.retain_mut(|module| {
             let of_module = offered(module);
-            let anew: Vec<_> = backends
-                .iter()
-                .zip(&compiled_anew)
-                .filter(|(_, anew)| of_module.is_subset(anew))
-                .map(|(backend, _)| backend)
-                .collect();
+            let anew = backends.iter().zip(&compiled_anew);
+            let anew: Vec<_> = anew.filter(|(_, anew)| of_module.is_subset(anew)).collect();
             let has_spirv = of_module.is_subset(&with_spirv);
             let what = described(module);
             let before = module.images.len();
@@ -58,10 +54,11 @@ pub(crate) fn discard_replaced(
                 let ImageKind::Native { arch, target } = image.kind() else {
                     return true;
                 };
-                if anew.iter().any(|backend| backend.makes(image)) {
+                if anew.iter().any(|(backend, _)| backend.makes(image)) {
                     return false;
                 }
-                if state != State::Executable || !is_for_gpu(target) {
+                let is_for_gpu = first_part(target) == Target::Gpu(None).name();
+                if state != State::Executable || !is_for_gpu {
                     return true;
                 }
                 if has_spirv {
@@ -97,10 +94,6 @@ fn offered(module: &AbstractModule<'_>) -> BTreeSet<String> {
     symbols.map(str::to_owned).collect()
 }
 
-fn is_for_gpu(target: &str) -> bool {
-    target.split('-').next() == Some(Target::Gpu { device: None }.name())
-}
-
 impl Backend {
     /// Returns whether `image` is for the same device as this backend. Processors are not compared, because a file
     /// contains code for only one processor.
@@ -108,9 +101,8 @@ impl Backend {
         let ImageKind::Native { arch, target } = image.kind() else {
             return false;
         };
-        let is_kind = target.split('-').next() == Some(self.target.name());
-        is_kind
-            && (matches!(self.target, Target::Cpu { .. })
+        first_part(target) == self.target.name()
+            && (matches!(self.target, Target::Cpu(_))
                 || arch == self.arch
                 || self.arch.split(',').any(|gpu| gpu == arch))
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Image, State, Syclbin};
+use syclbin::{AbstractModule, State, Syclbin};
 use syclbin_tools::__private::described;
 use syclbin_tools::__private::link::link_modules;
 
@@ -28,19 +28,22 @@ use crate::steps;
 use crate::{Result, own};
 
 pub(crate) use backend::Backend;
-use backend::Tool;
+
 pub(crate) use brought::discard_replaced;
 use nvlink::Nvlink;
 
 /// Returns the reason why a module cannot be compiled from SPIR-V to native code, if any.
 fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
-    let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
-    if constants.is_some_and(|constants| !constants.is_empty()) {
+    if has_constants(module) {
         let why =
             "reads specialization constants, whose values cannot be changed later in native code";
         return Ok(Some(why.to_owned()));
     }
     Ok(import(&imports::of_module(module)?))
+}
+fn has_constants(module: &AbstractModule<'_>) -> bool {
+    let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
+    constants.is_some_and(|constants| !constants.is_empty())
 }
 
 /// Returns the reason why a module with these imports cannot be compiled to native code, or `None` without imports.
@@ -57,9 +60,8 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
 /// cannot be linked. These modules stay unchanged and are linked at load time.
 pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
     let unlinked = link_modules(&mut file.modules).into_iter();
-    unlinked
-        .map(|module| format!("{module}; it will be linked at load time"))
-        .collect()
+    let warnings = unlinked.map(|module| format!("{module}; it will be linked at load time"));
+    warnings.collect()
 }
 
 /// Compiles every module for every native target. Keeps the SPIR-V if `keep_spirv` is set. Returns warnings about
@@ -89,7 +91,7 @@ pub(crate) fn add(
             };
             let what = described(module);
             if let Some(why) = backend.objection(module)? {
-                if let Tool::Ptxas(_) = backend.tool {
+                if !backend.target.is_of_spirv() {
                     let is_used = module.kernel_names().next().is_some();
                     if file.state() == Some(State::Executable)
                         && is_used
@@ -112,16 +114,14 @@ pub(crate) fn add(
                     "cannot generate native code"
                 };
                 let text = format!("{what}: {outcome} for {name}, because the module {why}");
-                if !is_linked_later {
-                    warnings.push(text.clone());
-                }
+                warnings.extend((!is_linked_later).then(|| text.clone()));
                 refused.get_or_insert(text);
                 continue;
             }
             let input = folder.join(format!("{index}.{}", backend.suffix()));
             write(&input, code)?;
             let output = folder.join(format!("{index}.{number}.native"));
-            steps.push(backend.step(&what, &input, &output)?);
+            steps.push(backend.step(&what, &input, &output));
             outputs.push((backend, output));
         }
         if let Some(refused) = refused.filter(|_| outputs.is_empty() && !keep_spirv) {
@@ -159,22 +159,20 @@ fn add_to_module(
         module.images.retain(|image| image.spirv().is_none());
     }
     for (backend, output) in outputs {
-        let code = backend.code(&output).or_else(|error| {
+        let image = backend.image(&output).or_else(|error| {
             own(format!(
                 "the compiler for {} wrote no code for {}: {error}",
                 backend.named(),
                 described(&module)
             ))
         })?;
-        let image = Image::native(&backend.arch, &backend.target.triple(), code);
-        let is_gpu = matches!(backend.target, Target::Gpu { .. });
+        let is_gpu = matches!(backend.target, Target::Gpu(_));
         if is_gpu || module.images.is_empty() {
             let mut separate = module.clone();
             separate.images = vec![image];
             if let Some(name) = backend.compile_target() {
-                separate
-                    .metadata
-                    .insert(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET, name);
+                let (set, key) = (set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
+                separate.metadata.insert(set, key, name);
             }
             if is_gpu {
                 of_gpus.push(separate);

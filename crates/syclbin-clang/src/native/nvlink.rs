@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use syclbin::property::set;
-use syclbin::{AbstractModule, Image, Syclbin, ptx};
+use syclbin::{AbstractModule, Syclbin, ptx};
 use syclbin_tools::__private::described;
 use syclbin_tools::__private::link::linked_metadata;
 
-use super::backend::{Backend, Tool};
-use super::import;
+use super::{Backend, has_constants, import};
 use crate::command_line::options::Show;
 use crate::make::write;
 use crate::steps::{self, Step};
@@ -26,13 +25,8 @@ pub(super) struct Nvlink<'f> {
     link: Vec<Step>,
     /// The assembled objects, by module index and backend number.
     objects: BTreeMap<(usize, usize), PathBuf>,
-    /// The linked modules, by index in the file. They contain no code until the processes have run.
-    linked: BTreeMap<usize, Linked<'f>>,
-}
-
-struct Linked<'f> {
-    module: AbstractModule<'static>,
-    outputs: Vec<(&'f Backend, PathBuf)>,
+    /// The linked modules, by index in the file, with their outputs. They contain no code until the processes have run.
+    linked: BTreeMap<usize, (AbstractModule<'static>, Vec<(&'f Backend, PathBuf)>)>,
 }
 
 impl<'f> Nvlink<'f> {
@@ -54,10 +48,7 @@ impl<'f> Nvlink<'f> {
         number: usize,
         backend: &'f Backend,
     ) -> Result<Option<String>> {
-        let Tool::Ptxas(assembler) = &backend.tool else {
-            return Ok(None);
-        };
-        let linker = assembler.with_file_name("nvlink");
+        let linker = backend.program.with_file_name("nvlink");
         let (needed, metadata) = match self.needed(index, backend) {
             Ok(found) => found,
             Err(why) => return Ok(Some(why)),
@@ -83,15 +74,9 @@ impl<'f> Nvlink<'f> {
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         let subject = described(&self.modules[index]);
         self.link.push(Step::new(linker, &subject, arguments));
-        let empty = || Linked {
-            module: AbstractModule {
-                metadata,
-                ..AbstractModule::default()
-            },
-            outputs: Vec::new(),
-        };
-        let linked = self.linked.entry(index).or_insert_with(empty);
-        linked.outputs.push((backend, output));
+        let (module, outputs) = self.linked.entry(index).or_default();
+        module.metadata = metadata;
+        outputs.push((backend, output));
         Ok(None)
     }
 
@@ -127,13 +112,8 @@ impl<'f> Nvlink<'f> {
                 }
             }
         }
-        let has_constants = |index: &&usize| {
-            let constants = self.modules[**index]
-                .metadata
-                .set(set::SPECIALIZATION_CONSTANTS);
-            constants.is_some_and(|constants| !constants.is_empty())
-        };
-        if let Some(index) = needed[1..].iter().find(has_constants) {
+        let mut others = needed[1..].iter();
+        if let Some(index) = others.find(|index| has_constants(&self.modules[**index])) {
             return Err(format!(
                 "uses {}, which reads specialization constants",
                 described(&self.modules[*index])
@@ -151,13 +131,11 @@ impl<'f> Nvlink<'f> {
         if let Some(object) = self.objects.get(&(index, number)) {
             return Ok(object.clone());
         }
+        let module = &self.modules[index];
         let input = self.folder.join(format!("{index}.{}", backend.suffix()));
-        write(
-            &input,
-            backend.input(&self.modules[index]).unwrap_or_default(),
-        )?;
+        write(&input, backend.input(module).unwrap_or_default())?;
         let object = self.folder.join(format!("{index}.{number}.o"));
-        let mut step = backend.step(&described(&self.modules[index]), &input, &object)?;
+        let mut step = backend.step(&described(module), &input, &object);
         step.arguments.insert(0, "-c".to_owned());
         self.assemble.push(step);
         self.objects.insert((index, number), object.clone());
@@ -168,16 +146,14 @@ impl<'f> Nvlink<'f> {
     pub(super) fn run(self, show: Show) -> Result<Vec<AbstractModule<'static>>> {
         steps::run_all(&self.assemble, show)?;
         steps::run_all(&self.link, show)?;
-        let modules = self.linked.into_values().map(|linked| {
-            let mut module = linked.module;
-            for (backend, output) in linked.outputs {
-                let code = backend.code(&output).or_else(|error| {
+        let modules = self.linked.into_values().map(|(mut module, outputs)| {
+            for (backend, output) in outputs {
+                let image = backend.image(&output).or_else(|error| {
                     own(format!(
                         "nvlink wrote no code for {}: {error}",
                         described(&module)
                     ))
                 })?;
-                let image = Image::native(&backend.arch, &backend.target.triple(), code);
                 module.images.push(image);
             }
             Ok(module)

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::{Result, own};
 use syclbin_tools::__private::spelled;
 
 /// The environment variable that sets the time limit in seconds.
@@ -17,19 +18,19 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 /// # Errors
 ///
 /// Returns a message if the variable is not a positive number of seconds.
-pub(crate) fn limit() -> Result<Duration, String> {
-    let value = std::env::var_os(LIMIT_VARIABLE);
-    value.map_or(Ok(DEFAULT_LIMIT), |value| {
-        parse_limit(&value.to_string_lossy())
-    })
+pub(crate) fn limit() -> Result<Duration> {
+    match std::env::var_os(LIMIT_VARIABLE) {
+        Some(value) => parse_limit(&value.to_string_lossy()),
+        None => Ok(DEFAULT_LIMIT),
+    }
 }
-
-fn parse_limit(value: &str) -> Result<Duration, String> {
-    let seconds = value.trim().parse().ok().filter(|seconds| *seconds > 0);
-    let seconds = seconds.ok_or_else(|| {
-        format!("{LIMIT_VARIABLE}={value}: expected a positive number of seconds")
-    })?;
-    Ok(Duration::from_secs(seconds))
+fn parse_limit(value: &str) -> Result<Duration> {
+    match value.trim().parse() {
+        Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
+        _ => own(format!(
+            "{LIMIT_VARIABLE}={value}: expected a positive number of seconds"
+        )),
+    }
 }
 
 /// Prefixes of lines that are unrelated to the compiled code.
@@ -55,18 +56,17 @@ pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
         if line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise)) {
             continue;
         }
-        let kind = ["warning: ", "error: "]
-            .into_iter()
-            .find_map(|kind| Some((kind, line.strip_prefix(kind)?)));
+        let mut kinds = ["warning: ", "error: "].into_iter();
+        let kind = kinds.find_map(|kind| Some((kind, line.strip_prefix(kind)?)));
         let message = match kind {
             Some((_, rest)) if rest.contains(SECOND_ATTEMPT) => continue,
             Some((kind, rest)) => {
                 let mut message = format!("syclbin-clang: {kind}GPU {gpu}: {}", in_cpp(rest));
                 // Older versions name the kernel on the next line.
-                if let Some(kernel) = lines
+                let next = lines
                     .peek()
-                    .and_then(|next| next.strip_prefix("in kernel:"))
-                {
+                    .and_then(|next| next.strip_prefix("in kernel:"));
+                if let Some(kernel) = next {
                     message = format!("{message} (in kernel {})", in_cpp(kernel.trim()));
                 }
                 message
@@ -105,7 +105,7 @@ mod tests {
         for value in ["1m", "0", ""] {
             let expected =
                 format!("SYCLBIN_OCLOC_LIMIT={value}: expected a positive number of seconds");
-            assert_eq!(parse_limit(value), Err(expected));
+            assert_eq!(parse_limit(value), own(expected));
         }
     }
 

@@ -3,7 +3,7 @@ use super::backend::PROCESSOR_VARIABLE;
 use super::*;
 use crate::Failure;
 use syclbin::property::Value;
-use syclbin::{IrType, State};
+use syclbin::{Image, IrType, State};
 
 pub(super) fn module(kernel: &'static str) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();
@@ -20,14 +20,13 @@ pub(super) fn backend(target: Target, arch: &str) -> Backend {
         target,
         arch: arch.into(),
         options: Vec::new(),
-        tool: Tool::Ocloc("ocloc".into()),
+        program: "ocloc".into(),
+        variables: Vec::new(),
     }
 }
 
-pub(super) const CPU: Target = Target::Cpu { processor: None };
-pub(super) const PVC: Target = Target::Gpu {
-    device: Some("pvc"),
-};
+pub(super) const CPU: Target = Target::Cpu(None);
+pub(super) const PVC: Target = Target::Gpu(Some("pvc"));
 
 pub(super) fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
     let names = module.images.iter().map(|image| match image.kind() {
@@ -113,9 +112,7 @@ fn cpu_options_are_translated_for_its_compiler() {
     };
     let backend = cpu(&["-march=avx2", "--bo=-cl-opt-disable"]).unwrap();
     assert_eq!(backend.arch, "core-avx2");
-    let step = backend
-        .step("k", Path::new("in"), Path::new("out"))
-        .unwrap();
+    let step = backend.step("k", Path::new("in"), Path::new("out"));
     assert_eq!(
         step.arguments,
         ["--build-for-cpu", "in", "out", "-cl-opt-disable"]

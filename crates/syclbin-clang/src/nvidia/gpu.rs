@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The NVIDIA GPUs that both the compiler library and `ptxas` support.
 
-use std::fmt;
-
 /// A GPU, identified by its compute capability. GPUs are ordered by capability, and a plain GPU precedes its variants
 /// with extra features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,12 +76,6 @@ impl NvidiaGpu {
     /// Lists all GPU names, for messages.
     pub(crate) fn all() -> String {
         GPUS.map(|(name, ..)| name).join(", ")
-    }
-}
-
-impl fmt::Display for NvidiaGpu {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

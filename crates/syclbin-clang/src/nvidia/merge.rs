@@ -7,10 +7,10 @@
 //! runtime ignores later images and native code for other devices. PTX without SPIR-V is therefore stored as native
 //! code.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::metadata::SpecializationConstants;
-use syclbin::property::{PropertySet, key, set};
+use syclbin::property::{Value, key, set};
 use syclbin::{AbstractModule, Syclbin};
 
 use crate::link::{add_missing, imports};
@@ -42,31 +42,22 @@ const AGREE: [&str; 3] = [
 ];
 
 fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
-    let kernels = |module: &AbstractModule<'_>| -> BTreeSet<String> {
-        module.kernel_names().map(str::to_owned).collect()
-    };
-    let of_a = kernels(a);
-    let same = |name: &&str| {
-        let properties = |module: &AbstractModule<'_>| {
-            let set = module.metadata.set(name).into_iter();
-            let mut all: Vec<_> = set
-                .flat_map(PropertySet::iter)
-                .filter(|(key, _)| *key != key::ASPECTS)
-                .map(|(key, value)| (key.to_owned(), value.clone()))
-                .collect();
-            all.sort_by(|(left, _), (right, _)| left.cmp(right));
-            all
-        };
-        properties(a) == properties(b)
-    };
-    of_a == kernels(b)
+    let kernels: BTreeSet<&str> = a.kernel_names().collect();
+    let same_kernels = kernels == b.kernel_names().collect();
+    let mut kernels = kernels.into_iter();
+    same_kernels
         && has_aspects(a, b)
         && has_exports(a, b)
         && has_constants(a, b)
-        && of_a
+        && kernels.all(|kernel| removed(a, kernel) == removed(b, kernel))
+        && AGREE
             .iter()
-            .all(|kernel| removed(a, kernel) == removed(b, kernel))
-        && AGREE.iter().all(same)
+            .all(|set| properties(a, set) == properties(b, set))
+}
+/// Returns the properties in a set, except for aspects.
+fn properties<'m>(module: &'m AbstractModule<'_>, set: &str) -> BTreeMap<&'m str, &'m Value> {
+    let all = module.metadata.entries(set);
+    all.filter(|(key, _)| *key != key::ASPECTS).collect()
 }
 
 /// Returns whether the PTX requires every aspect that the SPIR-V requires, so that the merged requirements do not
@@ -120,7 +111,6 @@ fn join(companion: &mut AbstractModule<'static>, module: AbstractModule<'static>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::property::Value;
     use syclbin::{Image, IrType, State};
 
     fn file(ty: IrType, modules: &[&[&'static str]]) -> Syclbin<'static> {

@@ -8,13 +8,13 @@ pub(crate) mod gpu;
 mod merge;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syclbin::{AbstractModule, Image, ImageKind, IrType, Syclbin};
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, INSTALL_COMMAND};
 
 use crate::command_line::targets::{NVIDIA, NvidiaCode};
-use crate::library::{self, Code, device_library};
+use crate::library::{self, device_library};
 use crate::{Failure, Result, own};
 use gpu::NvidiaGpu;
 use syclbin_tools::__private::{link, spelled};
@@ -53,8 +53,7 @@ impl Ptx {
     /// Parses the value of [`OPTION`]: a GPU and the disabled workarounds, such as `sm_80,unserved,unhidden`.
     pub(crate) fn parse(value: &str) -> Result<Self> {
         let mut words = value.split(',');
-        let gpu = words.next().and_then(NvidiaGpu::named);
-        let Some(gpu) = gpu else {
+        let Some(gpu) = words.next().and_then(NvidiaGpu::named) else {
             return own(format!("{OPTION}{value}: expected a GPU, such as sm_80"));
         };
         let mut ptx = Self::new(gpu);
@@ -70,15 +69,7 @@ impl Ptx {
 
     /// Returns the option that requests this compile.
     pub(crate) fn option(self) -> String {
-        format!("{OPTION}{}", self.gpu)
-    }
-
-    /// Returns the settings that the library receives separately from clang's arguments.
-    pub(crate) fn code(self) -> Code {
-        Code::Ptx {
-            gpu: self.gpu.name().to_owned(),
-            features: self.gpu.ptx_feature(),
-        }
+        format!("{OPTION}{}", self.gpu.name())
     }
 
     /// Returns the arguments for clang that precede the user's arguments.
@@ -86,7 +77,7 @@ impl Ptx {
     /// For sm_70 and later, clang lists struct parameters in the module's metadata. The backend of the same library
     /// cannot read this list and crashes, so clang is told to compile for an older GPU. The list is the only difference
     /// in the code. The macro of the actual GPU (`__SYCL_CUDA_ARCH__`) and its built-in functions are restored, and the
-    /// backend is told the actual GPU separately ([`Self::code`]).
+    /// backend is told the actual GPU separately.
     fn arguments(self) -> Vec<String> {
         if !self.hides {
             return Vec::new();
@@ -106,13 +97,13 @@ impl Ptx {
     }
 
     /// Prepares this process for one compile, and returns all arguments for clang.
-    pub(crate) fn prepare(self, library: &Path, clang: Vec<String>) -> Result<Vec<String>> {
+    pub(crate) fn prepare(self, clang: Vec<String>) -> Result<Vec<String>> {
         let mut arguments = self.arguments();
         if named_cuda(&clang).is_none() {
             arguments.push(format!("{CUDA}{}", installed()?.display()));
         }
         if self.serves {
-            device_library::serve(library)?;
+            device_library::serve()?;
         }
         arguments.extend(clang);
         Ok(arguments)
@@ -138,19 +129,17 @@ fn installed() -> Result<PathBuf> {
 
 /// Checks in advance that clang can find NVIDIA's math library.
 pub(crate) fn check(clang: &[String]) -> Result<()> {
-    let folder = match named_cuda(clang) {
-        Some(_) => return Ok(()), // clang reports a wrong path itself
-        None => installed()?,
-    };
-    if folder.join(CUDA_MATHEMATICS).is_file() {
-        Ok(())
-    } else {
-        own(format!(
-            "target {NVIDIA}: {} does not contain {CUDA_MATHEMATICS}; run `{INSTALL_COMMAND} --component nvidia \
-             --force`",
-            folder.display()
-        ))
+    if named_cuda(clang).is_some() {
+        return Ok(()); // clang reports a wrong path itself
     }
+    let folder = installed()?;
+    if folder.join(CUDA_MATHEMATICS).is_file() {
+        return Ok(());
+    }
+    own(format!(
+        "target {NVIDIA}: {} does not contain {CUDA_MATHEMATICS}; run `{INSTALL_COMMAND} --component nvidia --force`",
+        folder.display()
+    ))
 }
 
 /// Returns the path of the assembler, in the named CUDA installation or else in the installed component.
@@ -161,14 +150,13 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     };
     let program = folder.join(Component::Nvidia.entry());
     if program.is_file() {
-        Ok(program)
-    } else {
-        own(format!(
-            "target {NVIDIA}: cannot find the assembler '{}', which compiles for the specified GPUs; run \
-             `{INSTALL_COMMAND} --component nvidia`, or specify no GPU to get only PTX",
-            program.display()
-        ))
+        return Ok(program);
     }
+    own(format!(
+        "target {NVIDIA}: cannot find the assembler '{}', which compiles for the specified GPUs; run \
+         `{INSTALL_COMMAND} --component nvidia`, or specify no GPU to get only PTX",
+        program.display()
+    ))
 }
 
 /// Stores PTX in modules without SPIR-V as native code, if other modules contain SPIR-V. The reference runtime treats
@@ -180,9 +168,8 @@ pub(crate) fn store_ptx_as_native(file: &mut Syclbin<'static>) {
     let has_spirv = |module: &AbstractModule<'_>| module.images.iter().any(is_spirv);
     if file.modules.iter().any(has_spirv) {
         let others = file.modules.iter_mut().filter(|module| !has_spirv(module));
-        others
-            .flat_map(|module| &mut module.images)
-            .for_each(link::store_ptx_as_native);
+        let images = others.flat_map(|module| &mut module.images);
+        images.for_each(link::store_ptx_as_native);
     }
 }
 
@@ -193,10 +180,8 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
         ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
         ImageKind::Native { target, .. } => target == NVIDIA,
     };
-    let with = file
-        .modules
-        .iter()
-        .filter(|module| module.images.iter().any(is_for_nvidia));
+    let has_code = |module: &&AbstractModule<'_>| module.images.iter().any(is_for_nvidia);
+    let with = file.modules.iter().filter(has_code);
     let with: BTreeSet<&str> = with.flat_map(AbstractModule::kernel_names).collect();
     let without = file.kernel_names().filter(|kernel| !with.contains(kernel));
     let without: BTreeSet<String> = without.map(spelled).collect();
@@ -208,7 +193,7 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
         "no NVIDIA GPU code was generated for {}, because an input contains no PTX; compile that input for \
          {NVIDIA} or nvidia_gpu_{} as well",
         kernels.join(", "),
-        code.ptx
+        code.ptx.name()
     )]
 }
 

@@ -10,10 +10,10 @@ use syn::Expr;
 
 use crate::contract::given;
 use crate::contract::safety::removed;
-use crate::contract::subobject::{Subobject, literal};
+use crate::contract::subobject::{Subobject, call, literal};
 use crate::contract::{has_operator, spelled};
 use crate::names;
-use crate::types::{Types, number, option};
+use crate::types::{Types, number, option, scalar};
 
 const FORM: &str = "expected a Rust expression that is true or false, such as `x.len() >= n`";
 
@@ -31,10 +31,8 @@ impl Condition {
     pub(super) fn check(&self) -> (String, TokenStream) {
         let Self { text, code, .. } = self;
         let argument = option(self.argument.map(Literal::usize_unsuffixed));
-        let values = self
-            .values
-            .iter()
-            .map(|(text, code)| quote!((#text, &#code)));
+        let values = self.values.iter();
+        let values = values.map(|(text, code)| quote!((#text, &#code)));
         let given = given();
         let check = quote! {
             let holds: ::core::primitive::bool = #code;
@@ -91,17 +89,11 @@ impl<'k, 'f> Reader<'k, 'f> {
     pub(super) fn condition(&mut self, tokens: &TokenStream) -> syn::Result<Condition> {
         let code = self.replaced(tokens.clone())?;
         syn::parse2::<Expr>(code.clone()).map_err(|error| syn::Error::new(error.span(), FORM))?;
-        let mut values: Vec<(String, TokenStream)> = Vec::new();
-        for (text, code) in std::mem::take(&mut self.values) {
-            if values.iter().all(|(other, _)| *other != text) {
-                values.push((text, code));
-            }
-        }
         Ok(Condition {
             text: spelled(tokens),
             code,
             argument: self.memory.take().or(self.value.take()),
-            values,
+            values: std::mem::take(&mut self.values),
         })
     }
 
@@ -154,8 +146,9 @@ impl<'k, 'f> Reader<'k, 'f> {
         };
         // A buffer name without a method is not a number, so error messages do not show its value.
         let is_memory = found.is_some_and(|(_, parameter)| memory(&parameter.ty).is_some());
-        if read > 1 || !is_memory {
-            let text = spelled(&tokens[..read].iter().cloned().collect::<TokenStream>());
+        let text = spelled(&tokens[..read].iter().cloned().collect::<TokenStream>());
+        let is_new = self.values.iter().all(|(other, _)| *other != text);
+        if is_new && (read > 1 || !is_memory) {
             self.values.push((text, code.clone()));
         }
         Ok((code, read))
@@ -172,18 +165,19 @@ impl<'k, 'f> Reader<'k, 'f> {
     fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let given = located(word.span());
         let range = quote_spanned!(word.span()=> #given.range());
-        match tokens {
-            [
-                _,
-                TokenTree::Punct(dot),
-                TokenTree::Ident(method),
-                rest @ ..,
-            ] if dot.as_char() == '.' && method == "local" => {
-                let (code, read) = self.size(&quote!(#range.local()), word, rest)?;
-                Ok((code, read + 3))
-            }
-            _ => self.size(&range, word, tokens),
+        if let [
+            _,
+            TokenTree::Punct(dot),
+            TokenTree::Ident(method),
+            rest @ ..,
+        ] = tokens
+            && dot.as_char() == '.'
+            && method == "local"
+        {
+            let (code, read) = self.size(&quote!(#range.local()), word, rest)?;
+            return Ok((code, read + 3));
         }
+        self.size(&range, word, tokens)
     }
 
     /// Returns the code for a size of `range`. `tokens` begin with the last word or group before the size.
@@ -193,28 +187,22 @@ impl<'k, 'f> Reader<'k, 'f> {
         word: &Ident,
         tokens: &[TokenTree],
     ) -> syn::Result<(TokenStream, usize)> {
+        if let Some((method, arguments)) = tokens.get(1..).and_then(call)
+            && arguments.stream().is_empty()
+        {
+            return Ok((quote!(#range.#method #arguments), 4));
+        }
         match tokens {
-            [
-                _,
-                TokenTree::Punct(dot),
-                method,
-                TokenTree::Group(arguments),
-                ..,
-            ] if dot.as_char() == '.' && arguments.stream().is_empty() => {
-                Ok((quote!(#range.#method #arguments), 4))
-            }
             [_, TokenTree::Group(index), ..] if index.delimiter() == Delimiter::Bracket => {
                 let count = u64::from(self.dimensions.unwrap_or(3).max(1));
                 match literal(index) {
                     Some(dimension) if dimension < count => Ok((quote!(#range #index), 2)),
                     _ => {
-                        let at_most = if self.dimensions.is_some() {
-                            ""
-                        } else {
-                            "at most "
+                        let owner = match self.dimensions {
+                            Some(_) => "range has ",
+                            None => "range has at most ",
                         };
-                        let owner = format!("range has {at_most}");
-                        Err(wrong_index(index, count, &owner))
+                        Err(wrong_index(index, count, owner))
                     }
                 }
             }
@@ -249,29 +237,22 @@ impl<'k, 'f> Reader<'k, 'f> {
         let size = Literal::u64_unsuffixed(size);
         let code = quote_spanned!(span=> #given.#kind(#position, #size));
         self.memory = self.memory.or(Some(index));
-        let [
-            _,
-            TokenTree::Punct(dot),
-            TokenTree::Ident(method),
-            TokenTree::Group(arguments),
-            ..,
-        ] = tokens
-        else {
+        let Some((method, arguments)) = tokens.get(1..).and_then(call) else {
             return Ok((code, 1));
         };
-        match (dot.as_char(), &*method.to_string()) {
+        match &*method.to_string() {
             // The total number of elements does not determine the length of rows, so `len` bounds no dimension.
-            ('.', "len") if dimensions > 1 => {}
-            ('.', "len" | "is_none") => {
+            "len" if dimensions > 1 => {}
+            "len" | "is_none" => {
                 self.bounded.insert((index, 0));
             }
-            ('.', "size") if is_accessor => match literal(arguments) {
+            "size" if is_accessor => match literal(arguments) {
                 Some(dimension) if dimension < dimensions => {
                     self.bounded.insert((index, dimension));
                 }
                 _ => return Err(wrong_index(arguments, dimensions, "accessor has ")),
             },
-            ('.', "align") => {
+            "align" => {
                 self.aligned.insert(index);
             }
             _ => return Ok((code, 1)),
@@ -294,7 +275,7 @@ impl<'k, 'f> Reader<'k, 'f> {
             ));
         };
         let (subobject, read) = whole.steps(tokens, self.types)?;
-        let Some(scalar) = subobject.scalar() else {
+        let Some(scalar) = scalar(&subobject.element) else {
             let spelled = self.types.layouts.spell(&subobject.element);
             return error(format!("expected a number, found `{spelled}`"));
         };
@@ -331,13 +312,10 @@ pub(super) fn read(
         Literal::u64_unsuffixed(offset),
     );
     // Write the full path, because the user may define a type called `u32`.
-    let ty = match scalar {
-        Scalar::F16 | Scalar::BF16 => number(scalar),
-        _ => {
-            let ty = number(scalar);
-            quote!(::core::primitive::#ty)
-        }
-    };
+    let mut ty = number(scalar);
+    if !matches!(scalar, Scalar::F16 | Scalar::BF16) {
+        ty = quote!(::core::primitive::#ty);
+    }
     let method = match scalar {
         Scalar::Bool => return quote!(#given.bool(#index, #offset)),
         scalar if scalar.is_float() => "value",
@@ -381,13 +359,12 @@ fn is_member(tokens: &[TokenTree], at: usize) -> bool {
 
 /// Widens an untyped literal to 128 bits, enough for every number in a kernel.
 fn wide(number: &Literal) -> syn::Result<TokenStream> {
-    let Ok(integer) = syn::parse2::<syn::LitInt>(number.to_token_stream()) else {
-        return Ok(number.to_token_stream());
+    let mut wide = match syn::parse2::<syn::LitInt>(number.to_token_stream()) {
+        Ok(integer) if integer.suffix().is_empty() => {
+            Literal::i128_suffixed(integer.base10_parse()?)
+        }
+        _ => number.clone(),
     };
-    if !integer.suffix().is_empty() {
-        return Ok(number.to_token_stream());
-    }
-    let mut wide = Literal::i128_suffixed(integer.base10_parse()?);
     wide.set_span(number.span());
     Ok(wide.to_token_stream())
 }

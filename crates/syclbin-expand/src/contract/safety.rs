@@ -11,7 +11,7 @@ use syclbin::signature::{Argument, Element, Parameter, Pointee, Scalar, Type};
 use crate::contract::condition::{Condition, memory, read};
 use crate::contract::given;
 use crate::names::label;
-use crate::types::{MOST_BOOLS, Types, option};
+use crate::types::{MOST_BOOLS, Types, element_of, option};
 
 /// Returns an error for each parameter that rules out a safe launch, or whose length is missing from `bounded`.
 pub(crate) fn missing(
@@ -28,11 +28,7 @@ pub(crate) fn missing(
                  accesses"
             ));
         }
-        let element = match parameter.ty.pointee() {
-            Some(Pointee::Element(element)) => Some(element),
-            _ => parameter.ty.value(),
-        };
-        if element.is_some_and(|element| types.holds_pointer(element)) {
+                if element_of(&parameter.ty).is_some_and(|element| types.holds_pointer(element)) {
             return Some(format!(
                 "this kernel cannot be safe: `{name}` contains device pointers, and nothing checks where they point"
             ));
@@ -42,12 +38,10 @@ pub(crate) fn missing(
         }
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
-        Some(match dimensions {
-            1 => {
-                format!(
-                    "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"
-                )
-            }
+                Some(match dimensions {
+            1 => format!(
+                "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"
+            ),
             _ => format!(
                 "nothing bounds dimension {open} of `{name}`: add a condition such as \
                  `{name}.size({open}) >= range[{open}]`"

@@ -31,38 +31,14 @@ impl Subobject {
         })
     }
 
-    /// Returns element `index` of an array or vector, or `None` for other types.
-    fn element(&self, index: u64, types: &Types<'_>) -> Option<Self> {
-        let element = match &self.element {
-            Element::Array { of, .. } => (**of).clone(),
-            Element::Vector { of, .. } => Element::Scalar(*of),
-            _ => return None,
-        };
-        let size = types.layouts.size(&element).unwrap_or(0);
-        Some(Self {
-            offset: self.offset.saturating_add(size.saturating_mul(index)),
-            element,
-            ..*self
-        })
-    }
-
-    fn count(&self) -> Option<u64> {
+    /// Returns the type and number of the elements of an array or vector, or `None` for other types.
+    fn elements(&self) -> Option<(Element, u64)> {
         match &self.element {
-            Element::Array { count, .. } => Some(*count),
-            Element::Vector { count, .. } => Some(u64::from(*count)),
+            Element::Array { of, count } => Some(((**of).clone(), *count)),
+            Element::Vector { of, count } => Some((Element::Scalar(*of), u64::from(*count))),
             _ => None,
         }
     }
-
-    /// Returns the type of the number, or `None` if this is not a number.
-    pub(super) fn scalar(&self) -> Option<Scalar> {
-        match &self.element {
-            Element::Scalar(scalar) => Some(*scalar),
-            Element::Enum(of) => Some(of.of),
-            _ => None,
-        }
-    }
-
     pub(super) fn read(&self, scalar: Scalar, given: Ident) -> TokenStream {
         read(&given, scalar, self.sign_known, self.index, self.offset)
     }
@@ -76,15 +52,9 @@ impl Subobject {
     ) -> syn::Result<(Self, usize)> {
         let mut read = 1;
         loop {
+            let arguments = call(&tokens[read..]).map(|(_, arguments)| arguments.delimiter());
             self = match &tokens[read..] {
-                [
-                    TokenTree::Punct(dot),
-                    TokenTree::Ident(_),
-                    TokenTree::Group(call),
-                    ..,
-                ] if dot.as_char() == '.' && call.delimiter() == Delimiter::Parenthesis => {
-                    return Ok((self, read));
-                }
+                _ if arguments == Some(Delimiter::Parenthesis) => return Ok((self, read)),
                 [TokenTree::Punct(dot), TokenTree::Ident(name), ..] if dot.as_char() == '.' => {
                     read += 2;
                     self.member(name, types)?
@@ -122,19 +92,35 @@ impl Subobject {
 
     fn indexed(&self, index: &Group, types: &Types<'_>) -> syn::Result<Self> {
         let error = |message: String| Err(syn::Error::new(index.span(), message));
-        let Some(count) = self.count() else {
+        let Some((element, count)) = self.elements() else {
             return error("this is not an array".into());
         };
-        let found = literal(index).filter(|index| *index < count);
-        match found.and_then(|index| self.element(index, types)) {
-            Some(element) => Ok(element),
-            None => error(format!(
+        let Some(index) = literal(index).filter(|index| *index < count) else {
+            return error(format!(
                 "expected an index below {count}, the number of elements"
-            )),
-        }
+            ));
+        };
+        let size = types.layouts.size(&element).unwrap_or(0);
+        Ok(Self {
+            offset: self.offset.saturating_add(size.saturating_mul(index)),
+            element,
+            ..*self
+        })
     }
 }
 
+/// Returns the name and the arguments if `tokens` begin with a method call such as `.len()`.
+pub(super) fn call(tokens: &[TokenTree]) -> Option<(&Ident, &Group)> {
+    match tokens {
+        [
+            TokenTree::Punct(dot),
+            TokenTree::Ident(name),
+            TokenTree::Group(arguments),
+            ..,
+        ] => (dot.as_char() == '.').then_some((name, arguments)),
+        _ => None,
+    }
+}
 /// Returns the number, if it is the only token in the brackets.
 pub(super) fn literal(group: &Group) -> Option<u64> {
     let integer = syn::parse2::<syn::LitInt>(group.stream()).ok()?;

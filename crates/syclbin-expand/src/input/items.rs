@@ -30,14 +30,9 @@ pub(crate) enum RustType {
 }
 
 pub(crate) struct Selection {
-    pub(crate) kind: SelectionKind,
+    /// Whether the kernels with these names are skipped. Otherwise, all others are.
+    pub(crate) skips: bool,
     pub(crate) names: Vec<CppName>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SelectionKind {
-    Only,
-    Skip,
 }
 
 /// `pub(crate) safe fn scale<int> as scale_ints where data.len() >= n, mask: Option;`
@@ -103,11 +98,10 @@ impl Items {
                 }
                 Ok(())
             }
-            [TokenTree::Ident(word), TokenTree::Group(block)] if word == "only" => {
-                self.select(SelectionKind::Only, word, block)
-            }
-            [TokenTree::Ident(word), TokenTree::Group(block)] if word == "skip" => {
-                self.select(SelectionKind::Skip, word, block)
+            [TokenTree::Ident(word), TokenTree::Group(block)]
+                if word == "only" || word == "skip" =>
+            {
+                self.select(word, block)
             }
             _ if item.iter().take(2).any(|token| is_word(token, "mod")) => {
                 let message = "an `include_syclbin!` generates a single module; use another `include_syclbin!` for \
@@ -127,7 +121,7 @@ impl Items {
         }
     }
 
-    fn select(&mut self, kind: SelectionKind, word: &Ident, block: &Group) -> syn::Result<()> {
+    fn select(&mut self, word: &Ident, block: &Group) -> syn::Result<()> {
         if self.selection.is_some() {
             let message = "only one `only` or `skip` block is allowed; merge or remove this one";
             return Err(syn::Error::new(word.span(), message));
@@ -139,7 +133,8 @@ impl Items {
             let message = format!("name kernels between the braces, or remove `{word}`");
             return Err(syn::Error::new(word.span(), message));
         }
-        self.selection = Some(Selection { kind, names });
+        let skips = word == "skip";
+        self.selection = Some(Selection { skips, names });
         Ok(())
     }
 }
@@ -152,9 +147,8 @@ impl TypeItem {
             let (cpp, rust) = (&tokens[..at], &tokens[at + 2..]);
             let cpp = CppName::parse(cpp, &tokens[at], "struct")?;
             let rust: TokenStream = rust.iter().cloned().collect();
-            let path = syn::Path::parse_mod_style
-                .parse2(rust.clone())
-                .map_err(|error| syn::Error::new(error.span(), FORM))?;
+            let path = syn::Path::parse_mod_style.parse2(rust.clone());
+            let path = path.map_err(|error| syn::Error::new(error.span(), FORM))?;
             let from_anywhere = path.leading_colon.is_some()
                 || path.segments.first().is_some_and(|s| s.ident == "crate");
             if !from_anywhere {
@@ -177,14 +171,10 @@ impl TypeItem {
 impl KernelItem {
     /// Returns whether the item is only a name and thus has no effect.
     pub(crate) fn is_idle(&self) -> bool {
-        let Self {
-            visibility,
-            vouched,
-            rename,
-            optional,
-            ..
-        } = self;
-        visibility.is_none() && vouched.is_none() && rename.is_none() && optional.is_empty()
+        self.visibility.is_none()
+            && self.vouched.is_none()
+            && self.rename.is_none()
+            && self.optional.is_empty()
     }
 
     fn parse(tokens: &[TokenTree], vouched: Option<Span>) -> syn::Result<Self> {

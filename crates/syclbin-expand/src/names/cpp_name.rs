@@ -7,7 +7,7 @@ use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::signature::KernelName;
 use syclbin::signature::KernelSignature;
 
-use crate::names::default_names::RustName;
+use crate::names::default_names::{RustName, around};
 
 /// A C++ name in an item.
 #[derive(Clone)]
@@ -73,10 +73,8 @@ impl CppName {
         }
         let ranked = all.filter_map(|(index, (kernel, name))| {
             let mut spellings = spellings(kernel, name.as_ref()).into_iter();
-            Some((
-                spellings.position(|text| text.is_some_and(|text| self.is(&text)))?,
-                index,
-            ))
+            let rank = spellings.position(|text| text.is_some_and(|text| self.is(&text)));
+            Some((rank?, index))
         });
         let ranked: Vec<(usize, usize)> = ranked.collect();
         let best = ranked.iter().map(|(rank, _)| *rank).min();
@@ -102,9 +100,9 @@ fn spellings(kernel: &KernelSignature, rust: Option<&RustName>) -> [Option<Strin
         rust.map(RustName::spelled),
         with_parameters,
         name.map(|name| {
-            let around = std::iter::successors(Some(name), |name| name.function.as_deref());
-            let around: Vec<String> = around.map(KernelName::qualified).collect();
-            around.into_iter().rev().collect::<Vec<_>>().join("::")
+            let mut names: Vec<String> = around(name).map(KernelName::qualified).collect();
+            names.reverse();
+            names.join("::")
         }),
         name.map(KernelName::qualified),
         name.map(|name| {

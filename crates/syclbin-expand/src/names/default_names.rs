@@ -53,16 +53,14 @@ impl RustName {
 
 /// Returns the Rust name of each kernel, or `None` if its symbol contains no valid name.
 pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>> {
-    let mut names: Vec<Option<Draft<'_>>> = kernels
-        .iter()
-        .map(|kernel| Some(Draft::new(kernel, kernel.name.as_ref()?)))
-        .collect();
+    let drafts = kernels.iter();
+    let drafts = drafts.map(|kernel| Some(Draft::new(kernel, kernel.name.as_ref()?)));
+    let mut names: Vec<Option<Draft<'_>>> = drafts.collect();
     for detail in 0..FUNCTIONS + PARAMETERS {
         for group in same(&names) {
-            let texts: Vec<Option<String>> = group
-                .iter()
-                .map(|index| names[*index].as_ref()?.detail(detail))
-                .collect();
+            let texts = group.iter();
+            let texts = texts.map(|index| names[*index].as_ref()?.detail(detail));
+            let texts: Vec<Option<String>> = texts.collect();
             if texts.iter().all(|text| *text == texts[0]) {
                 continue;
             }
@@ -80,11 +78,9 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
     for draft in names.iter_mut().flatten() {
         draft.name = rust(&draft.name);
     }
-    let mut taken: BTreeSet<(Vec<String>, String)> = names
-        .iter()
-        .flatten()
-        .map(|draft| (draft.path.clone(), draft.name.clone()))
-        .collect();
+    let taken = names.iter().flatten();
+    let taken = taken.map(|draft| (draft.path.clone(), draft.name.clone()));
+    let mut taken: BTreeSet<(Vec<String>, String)> = taken.collect();
     for mut group in same(&names) {
         group.sort_by_key(|index| place(&kernels[*index]));
         let mut numbers = 0usize..;
@@ -92,24 +88,17 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
             let Some(draft) = &mut names[index] else {
                 continue;
             };
-            let numbered = numbers.by_ref().map(|n| format!("{}_{n}", draft.name));
-            let free = numbered
-                .into_iter()
-                .find(|name| taken.insert((draft.path.clone(), name.clone())));
+            let mut numbered = numbers.by_ref().map(|n| format!("{}_{n}", draft.name));
+            let free = numbered.find(|name| taken.insert((draft.path.clone(), name.clone())));
             draft.name = free.unwrap_or_default();
         }
     }
-    names
-        .into_iter()
-        .map(|draft| {
-            draft.and_then(|Draft { path, name, .. }| {
-                Some(RustName {
-                    path,
-                    ident: identifier(&name)?,
-                })
-            })
-        })
-        .collect()
+    let named = names.into_iter().map(|draft| {
+        let Draft { path, name, .. } = draft?;
+        let ident = identifier(&name)?;
+        Some(RustName { path, ident })
+    });
+    named.collect()
 }
 
 /// Returns the name of a variable, with underscores appended until it is unique.
@@ -119,11 +108,8 @@ pub(crate) fn of_variable(
 ) -> Option<RustName> {
     let (path, mut text) = (path(name), rust(&name.base));
     loop {
-        let ident = identifier(&text)?;
-        let name = RustName {
-            path: path.clone(),
-            ident,
-        };
+        let (path, ident) = (path.clone(), identifier(&text)?);
+        let name = RustName { path, ident };
         if !OWN_METHODS.contains(&&*text) && !is_taken(&name) {
             return Some(name);
         }
@@ -146,11 +132,9 @@ impl<'k> Draft<'k> {
             path: path(cpp),
             name: base(cpp),
         };
-        for function in std::iter::successors(Some(cpp), |name| name.function.as_deref()) {
-            let of_lambdas = function
-                .lambdas
-                .iter()
-                .flat_map(|lambda| &lambda.template_arguments);
+        for function in around(cpp) {
+            let lambdas = function.lambdas.iter();
+            let of_lambdas = lambdas.flat_map(|lambda| &lambda.template_arguments);
             for argument in function.template_arguments.iter().chain(of_lambdas) {
                 let argument = argument.to_string();
                 let text = short(&argument, cpp);
@@ -170,9 +154,7 @@ impl<'k> Draft<'k> {
     /// Returns the `index`th detail that can distinguish this kernel from others with the same name: first the
     /// enclosing functions, innermost first, then the parameter types. Returns `None` if there is no such detail.
     fn detail(&self, index: usize) -> Option<String> {
-        let mut around = std::iter::successors(self.cpp.function.as_deref(), |name| {
-            name.function.as_deref()
-        });
+        let mut around = around(self.cpp).skip(1);
         let Some(parameter) = index.checked_sub(FUNCTIONS) else {
             return around.nth(index).map(base);
         };
@@ -181,11 +163,7 @@ impl<'k> Draft<'k> {
         } else {
             self.cpp
         };
-        let declared = self
-            .kernel
-            .declaration
-            .iter()
-            .flat_map(|declaration| &declaration.parameters);
+        let declared = self.kernel.declaration.iter().flat_map(|of| &of.parameters);
         let declared: Vec<String> = match &function.parameters {
             Some(types) => types.iter().map(ToString::to_string).collect(),
             None if self.cpp.lambdas.is_empty() => {
@@ -202,25 +180,22 @@ fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<(&[String], &str), Vec<usize>> = BTreeMap::new();
     for (index, draft) in names.iter().enumerate() {
         if let Some(draft) = draft {
-            groups
-                .entry((&draft.path, &draft.name))
-                .or_default()
-                .push(index);
+            let group = groups.entry((&draft.path, &draft.name)).or_default();
+            group.push(index);
         }
     }
-    groups
-        .into_values()
-        .filter(|group| group.len() > 1)
-        .collect()
+    let groups = groups.into_values();
+    groups.filter(|group| group.len() > 1).collect()
+}
+/// Returns a name, and the names of the functions around it, innermost first.
+pub(crate) fn around(name: &KernelName) -> impl Iterator<Item = &KernelName> {
+    std::iter::successors(Some(name), |name| name.function.as_deref())
 }
 
 /// Returns the modules for a C++ name. If several source files define the name, the first module is named after the
 /// source file. The modules of the enclosing function follow.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
-    let mut path: Vec<String> = match &name.function {
-        Some(function) => path(function),
-        None => Vec::new(),
-    };
+    let mut path: Vec<String> = name.function.as_deref().map_or_else(Vec::new, path);
     path.extend(name.path.iter().map(|part| rust(part)));
     if let Some(source) = &name.source {
         path.insert(0, source.clone());
@@ -266,9 +241,7 @@ fn is_of_launch(ty: &str) -> bool {
     // is not a handler.
     let own = ty.rsplit('}').next().filter(|own| !own.is_empty());
     let own = own.unwrap_or(ty);
-    ["sycl::queue", "sycl::handler"]
-        .iter()
-        .any(|name| own.contains(name))
+    own.contains("sycl::queue") || own.contains("sycl::handler")
 }
 
 /// Returns a template argument or a type in short form: `sycl::half` becomes `half`, and
@@ -279,11 +252,8 @@ fn short(text: &str, kernel: &KernelName) -> String {
     while let Some(start) = text.find(CONSTANT)
         && let Some(length) = text[start..].find('>')
     {
-        let value = text[start..start + length]
-            .rsplit(", ")
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+        let value = text[start..start + length].rsplit(", ").next();
+        let value = value.unwrap_or_default().to_owned();
         text.replace_range(start..=start + length, &value);
     }
     // A lambda as an argument: `scale(float *)::{lambda(int)#2}` becomes `scale_lambda_2`.
@@ -305,11 +275,11 @@ fn short(text: &str, kernel: &KernelName) -> String {
         let kind = is_name(first);
         let end = text.find(|c| is_name(c) != kind).unwrap_or(text.len());
         let rest = text.split_off(end);
-        if kind {
-            parts.push(unqualified(&text, kernel));
+        parts.push(if kind {
+            unqualified(&text, kernel)
         } else {
-            parts.push(text);
-        }
+            text
+        });
         text = rest;
     }
     words(&parts.concat())
@@ -319,11 +289,10 @@ fn unqualified(name: &str, kernel: &KernelName) -> String {
     let parts: Vec<&str> = name.split("::").collect();
     let own = match parts[..] {
         ["std" | "sycl", ..] => parts.len() - 1,
-        _ => parts
-            .iter()
-            .zip(&kernel.path)
-            .take_while(|(part, own)| **part == own.as_str())
-            .count(),
+        _ => {
+            let pairs = parts.iter().zip(&kernel.path);
+            pairs.take_while(|(part, own)| *part == own).count()
+        }
     };
     parts[own.min(parts.len() - 1)..].join("::")
 }

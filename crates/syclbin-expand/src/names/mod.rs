@@ -76,35 +76,21 @@ pub(crate) fn spelled_path(path: &syn::Path) -> String {
 pub(crate) fn words(text: &str) -> String {
     let text = text.replace('*', " ptr ").replace('-', " minus ");
     let parts = text.split(|c: char| c != '_' && !c.is_alphanumeric());
-    parts
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("_")
+    let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("_")
 }
 
 /// Keywords of the current edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// Names that a generated module must avoid: an item of that name would shadow the type, or the crate in programs
-/// that import `kernels::*`.
-const TYPES_AND_CRATES: [&str; 16] = [
-    "bool",
-    "i8",
-    "u8",
-    "i16",
-    "u16",
-    "i32",
-    "u32",
-    "i64",
-    "u64",
-    "usize",
-    "f32",
-    "f64",
-    "std",
-    "core",
-    "alloc",
-    "syclbin_rt",
+/// The items of a generated module.
+const OWN: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
+/// Types that a generated module uses. An item of that name would shadow the type.
+const TYPES: [&str; 12] = [
+    "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
+/// Crates that an item of that name would shadow in programs that import `kernels::*`.
+const CRATES: [&str; 4] = ["std", "core", "alloc", "syclbin_rt"];
 
 /// Constants and variants in scope. A parameter with one of these names would become a constant pattern.
 const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
@@ -112,14 +98,11 @@ const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
 /// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with a trailing underscore if the keyword
 /// cannot be raw. Returns `None` if `name` cannot become an identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
-    let plain = if KEYWORDS.contains(&name) {
-        Err(())
-    } else {
-        syn::parse_str::<Ident>(name).map_err(drop)
-    };
-    let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
-    let padded = || syn::parse_str::<Ident>(&format!("{name}_"));
-    let mut ident = plain.or_else(|_| raw()).or_else(|_| padded()).ok()?;
+    let parsed = |text: &str| syn::parse_str::<Ident>(text).ok();
+    let plain = parsed(name).filter(|_| !KEYWORDS.contains(&name));
+    let raw = || parsed(&format!("r#{name}"));
+    let padded = || parsed(&format!("{name}_"));
+    let mut ident = plain.or_else(raw).or_else(padded)?;
     ident.set_span(Span::call_site());
     Some(ident)
 }
@@ -151,15 +134,12 @@ pub(crate) struct Scope(BTreeSet<String>);
 
 impl Scope {
     /// Creates a scope in which `names` are taken.
-    pub(crate) fn reserving<const N: usize>(names: [&str; N]) -> Self {
-        Self(names.map(String::from).into())
+    pub(crate) fn reserving<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self(names.into_iter().map(String::from).collect())
     }
-
-    /// Creates the scope for the types and modules of a generated module, in which the names `own` are taken.
-    pub(crate) fn of_types<const N: usize>(own: [&str; N]) -> Self {
-        let mut scope = Self::reserving(TYPES_AND_CRATES);
-        scope.0.extend(own.map(String::from));
-        scope
+    /// Creates the scope for the types and modules of a generated module.
+    pub(crate) fn of_types() -> Self {
+        Self::reserving(OWN.into_iter().chain(TYPES).chain(CRATES))
     }
 
     pub(crate) fn take(&mut self, ident: &Ident) {
@@ -208,11 +188,8 @@ pub(crate) fn known<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> O
     let pairs = |text: &'n str| text.as_bytes().windows(2);
     names.sort_by_cached_key(|name| {
         let wanted = wanted.as_bytes().windows(2);
-        Reverse(
-            wanted
-                .filter(|pair| pairs(name).any(|own| own == *pair))
-                .count(),
-        )
+        let shared = wanted.filter(|pair| pairs(name).any(|own| own == *pair));
+        Reverse(shared.count())
     });
     let names = listed(names.iter().map(|name| format!("`{name}`")));
     (!names.is_empty()).then_some(names)

@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::input::items::KernelItem;
 use crate::names::default_names::{OWN_METHODS, RustName, default_names};
 use crate::names::{cpp_name, default_names, plain, qualified};
-use crate::plan::requests::{requests, selected};
+use crate::plan::requests::requests;
 use crate::stub::LeftOut;
 use crate::stub::Stub;
 use crate::types::Types;
@@ -38,8 +38,7 @@ impl<'f> Plan<'f> {
     pub(crate) fn new(input: &'f Input, file: &'f File, errors: &mut Vec<syn::Error>) -> Self {
         let kernels = &file.signatures.kernels;
         let names = default_names(kernels);
-        let requests = requests(input, file, &names, errors);
-        let selected = selected(input, file, &names, errors);
+        let mut requests = requests(input, file, &names, errors);
         let mut plan = Self {
             root: Namespace::default(),
             omitted: Vec::new(),
@@ -48,10 +47,10 @@ impl<'f> Plan<'f> {
             own: Vec::new(),
         };
         let mut taken = Taken::new();
-        let kernels = kernels.iter().zip(requests).zip(names).enumerate();
-        for (_, ((kernel, item), name)) in kernels.filter(|(index, _)| selected.contains(index)) {
-            if let Err(error) = plan.add(kernel, item, name, &input.items.kernels, &mut taken) {
-                errors.push(error);
+        for (index, (kernel, name)) in kernels.iter().zip(names).enumerate() {
+            if let Some(item) = requests.remove(&index) {
+                let added = plan.add(kernel, item, name, &input.items.kernels, &mut taken);
+                errors.extend(added.err());
             }
         }
         plan.add_globals(file, &mut taken);
@@ -153,16 +152,13 @@ impl<'f> Plan<'f> {
         });
         let Some(global) = pointers else { return };
         let called = qualified(global.name.as_ref(), &global.id);
-        let mut safe = Vec::new();
-        self.root.each_stub(&mut Vec::new(), &mut |_, stub| {
-            safe.extend(stub.contract().map(|(item, _)| &item.cpp));
-        });
-        errors.extend(safe.into_iter().map(|item| {
-            item.error(format!(
+        let stubs = self.root.all_stubs().into_iter();
+        for (item, _) in stubs.filter_map(|(_, stub)| stub.contract()) {
+            errors.push(item.cpp.error(format!(
                 "no kernel of this file can be safe: device global `{called}` contains device pointers, and nothing \
                  checks where they point"
-            ))
-        }));
+            )));
+        }
     }
 
     fn add_globals(&mut self, file: &'f File, taken: &mut Taken) {
@@ -191,8 +187,6 @@ impl<'f> Plan<'f> {
         }
     }
 }
-
-pub(crate) const OWN_TYPES: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
 
 /// A C++ namespace, or the whole file.
 #[derive(Default)]
@@ -233,42 +227,26 @@ impl<'f> Namespace<'f> {
             || inner.any(Self::has_kernels)
     }
 
-    /// Calls `look` with each stub and its path. `path` is the path of this namespace.
-    pub(crate) fn each_stub<'s>(
-        &'s self,
-        path: &mut Vec<String>,
-        look: &mut impl FnMut(String, &'s Stub<'f>),
-    ) {
-        for stub in &self.stubs {
-            look([&path[..], &[plain(&stub.ident)]].concat().join("::"), stub);
-        }
-        for (name, inner) in &self.inner {
-            path.push(name.clone());
-            inner.each_stub(path, look);
-            path.pop();
-        }
+    /// Returns all stubs, each with its path in this namespace.
+    pub(crate) fn all_stubs(&self) -> Vec<(String, &Stub<'f>)> {
+        let own = self.stubs.iter().map(|stub| (plain(&stub.ident), stub));
+        let inner = self.inner.iter().flat_map(|(name, inner)| {
+            let stubs = inner.all_stubs().into_iter();
+            stubs.map(move |(path, stub)| (format!("{name}::{path}"), stub))
+        });
+        own.chain(inner).collect()
     }
-
     pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
-        let parameters = self.stubs.iter().flat_map(|stub| stub.parameters);
-        in_use.extend(parameters.filter_map(|parameter| parameter_structure(&parameter.ty)));
-        let globals = self
-            .globals
-            .iter()
-            .filter_map(|global| global.global.ty.as_ref().ok());
+        let types = self.stubs.iter().flat_map(|stub| stub.parameters);
+        let types = types.map(|parameter| &parameter.ty);
+        // A launch passes only the size of local memory, so its type does not appear.
+        let types = types.filter(|ty| !matches!(ty, Type::LocalMemory { size: Some(_), .. }));
+        in_use.extend(types.filter_map(Type::structure));
+        let globals = self.globals.iter().flat_map(|global| &global.global.ty);
         in_use.extend(globals.filter_map(structure));
         for inner in self.inner.values() {
             inner.structs_in_use(in_use);
         }
-    }
-}
-
-/// Returns the struct that a stub's signature mentions for this parameter.
-fn parameter_structure(ty: &Type) -> Option<StructId> {
-    match ty {
-        // The launch passes only the size, so the type does not appear.
-        Type::LocalMemory { size: Some(_), .. } => None,
-        ty => ty.structure(),
     }
 }
 

@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds the kernels that the items refer to: kernels with a new name or a contract, and selected kernels.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file::File;
 use crate::input::Input;
-use crate::input::items::{KernelItem, SelectionKind};
+use crate::input::items::KernelItem;
 use crate::names::cpp_name::{self, CppName};
 use crate::names::default_names::RustName;
 use crate::names::known;
 
-/// Returns each kernel's item, if it has one.
+/// Returns the indices of the selected kernels, and each kernel's item, if it has one.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
     names: &[Option<RustName>],
     errors: &mut Vec<syn::Error>,
-) -> Vec<Option<&'i KernelItem>> {
+) -> BTreeMap<usize, Option<&'i KernelItem>> {
     let kernels = &file.signatures.kernels;
-    let mut requests: Vec<Option<&'i KernelItem>> = vec![None; kernels.len()];
+    let selection = input.items.selection.as_ref();
+    let mut named = BTreeSet::new();
+    for name in selection.iter().flat_map(|selection| &selection.names) {
+        let found = name.among(kernels, names);
+        if found.is_empty() {
+            errors.extend(unknown_kernel(name, file, names));
+        }
+        named.extend(found);
+    }
+    let is_selected =
+        |index: &usize| selection.is_none_or(|selection| named.contains(index) != selection.skips);
+    let selected = (0..kernels.len()).filter(is_selected);
+    let mut requests: BTreeMap<_, Option<&KernelItem>> = selected.map(|i| (i, None)).collect();
     for item in &input.items.kernels {
         match item.cpp.among(kernels, names).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
@@ -26,14 +38,13 @@ pub(crate) fn requests<'i>(
                 "this item has no effect: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
-            [index] => match &mut requests[*index] {
-                request if request.is_some() => {
-                    errors.push(item.cpp.error(
-                        "this kernel is already named in an item above; combine both items: `safe fn NAME as \
-                        NEW_NAME where CONDITIONS;`",
-                    ));
-                }
-                request => *request = Some(item),
+                                    [index] => match requests.get_mut(index) {
+                None => errors.push(item.cpp.error("`only` or `skip` excludes this kernel")),
+                Some(Some(_)) => errors.push(item.cpp.error(
+                    "this kernel is already named in an item above; combine both items: `safe fn NAME as \
+                    NEW_NAME where CONDITIONS;`",
+                )),
+                Some(request) => *request = Some(item),
             },
             several => {
                 let each = several
@@ -49,39 +60,6 @@ pub(crate) fn requests<'i>(
     requests
 }
 
-pub(crate) fn selected(
-    input: &Input,
-    file: &File,
-    names: &[Option<RustName>],
-    errors: &mut Vec<syn::Error>,
-) -> BTreeSet<usize> {
-    let kernels = &file.signatures.kernels;
-    let all = 0..kernels.len();
-    let Some(selection) = &input.items.selection else {
-        return all.collect();
-    };
-    let mut named = BTreeSet::new();
-    for name in &selection.names {
-        let found = name.among(kernels, names);
-        if found.is_empty() {
-            errors.extend(unknown_kernel(name, file, names));
-        }
-        named.extend(found);
-    }
-    let selected: BTreeSet<usize> = match selection.kind {
-        SelectionKind::Only => named,
-        SelectionKind::Skip => all.filter(|index| !named.contains(index)).collect(),
-    };
-    for item in &input.items.kernels {
-        if let [index] = item.cpp.among(kernels, names).as_slice()
-            && !selected.contains(index)
-        {
-            errors.push(item.cpp.error("`only` or `skip` excludes this kernel"));
-        }
-    }
-    selected
-}
-
 /// Returns the error for an unknown kernel, or `None` if the kernels in the file are unknown.
 fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Option<syn::Error> {
     file.path.as_ref()?;
@@ -89,17 +67,11 @@ fn unknown_kernel(name: &CppName, file: &File, names: &[Option<RustName>]) -> Op
     let kernels = kernels.filter(|(kernel, _)| !cpp_name::is_of_runtime(kernel));
     let names = kernels.map(|(kernel, name)| cpp_name::called(kernel, name.as_ref()));
     let names: Vec<String> = names.collect();
-    Some(name.error(match known(name.text(), names.iter().map(String::as_str)) {
-        None => format!(
-            "`{}` has no kernel `{}`; it contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a \
-             function",
-            file.name,
-            name.text()
-        ),
-        Some(known) => format!(
-            "`{}` has no kernel `{}`; it has {known}",
-            file.name,
-            name.text()
-        ),
-    }))
+    let kernels = match known(name.text(), names.iter().map(String::as_str)) {
+        None => "contains no kernels: in its C++ source, write SYCLBIN_KERNEL(1) before a function"
+            .into(),
+        Some(known) => format!("has {known}"),
+    };
+    let (file, wanted) = (&file.name, name.text());
+    Some(name.error(format!("`{file}` has no kernel `{wanted}`; it {kernels}")))
 }

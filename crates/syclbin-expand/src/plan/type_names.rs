@@ -12,7 +12,7 @@ use crate::input::items::RustType;
 use crate::names::known;
 use crate::names::{self, Scope};
 use crate::plan::Plan;
-use crate::plan::{Namespace, OWN_TYPES, structure};
+use crate::plan::{Namespace, structure};
 use crate::types::structs;
 use crate::types::{TypePath, Types};
 
@@ -27,9 +27,7 @@ impl<'f> Plan<'f> {
         let layouts = &file.signatures.layouts;
         let mut own: BTreeMap<StructId, &RustType> = BTreeMap::new();
         for item in &input.items.types {
-            let named = layouts
-                .iter()
-                .filter(|(_, layout)| item.cpp.is(&layout.name));
+            let named = layouts.iter().filter(|(_, of)| item.cpp.is(&of.name));
             let ids: Vec<StructId> = named.map(|(id, _)| id).collect();
             if ids.is_empty() && file.path.is_some() {
                 let names = layouts.iter().map(|(_, layout)| layout.name.as_str());
@@ -43,10 +41,8 @@ impl<'f> Plan<'f> {
             }
             for id in ids {
                 if own.insert(id, &item.rust).is_some() {
-                    errors.push(
-                        item.cpp
-                            .error("this struct was already assigned a type above"),
-                    );
+                    let message = "this struct was already assigned a type above";
+                    errors.push(item.cpp.error(message));
                 }
             }
         }
@@ -58,19 +54,10 @@ impl<'f> Plan<'f> {
         let mut all: Vec<StructId> = in_use.iter().copied().collect();
         while let Some(id) = all.pop() {
             let replaced = matches!(own.get(&id), Some(RustType::Own(_)));
-            let fields = layouts
-                .get(id)
-                .filter(|_| !replaced)
-                .map(|layout| &layout.fields);
-            for inner in fields
-                .into_iter()
-                .flatten()
-                .filter_map(|field| structure(&field.ty))
-            {
-                if in_use.insert(inner) {
-                    all.push(inner);
-                }
-            }
+            let layout = layouts.get(id).filter(|_| !replaced).into_iter();
+            let fields = layout.flat_map(|layout| &layout.fields);
+            let inner = fields.filter_map(|field| structure(&field.ty));
+            all.extend(inner.filter(|inner| in_use.insert(*inner)));
         }
         // Checks the layout of a user's struct even if no selected kernel takes it.
         for (id, rust) in &own {
@@ -83,13 +70,13 @@ impl<'f> Plan<'f> {
                 continue;
             };
             let (path, name) = structs::name(layout);
-            let renamed = match own.get(&id) {
+            let ident = match own.get(&id) {
                 Some(RustType::Own(path)) => {
                     self.types.paths.insert(id, TypePath::Own(path.clone()));
                     continue;
                 }
                 Some(RustType::Named(ident)) => {
-                    let free = Scope::of_types(OWN_TYPES).claim(&names::plain(ident));
+                    let free = Scope::of_types().claim(&names::plain(ident));
                     if free.as_ref() != Some(ident) {
                         let message = format!(
                             "the generated module uses the name `{ident}`; choose another name"
@@ -98,70 +85,56 @@ impl<'f> Plan<'f> {
                     }
                     Some(ident.clone())
                 }
-                None => None,
+                None => names::identifier(&name), // every C++ name yields a Rust name
             };
-            let Some(ident) = renamed.or_else(|| names::identifier(&name)) else {
-                continue; // every C++ name yields a Rust name
-            };
-            self.root.at(&path).structs.push((id, ident));
+            let structs = &mut self.root.at(&path).structs;
+            structs.extend(ident.map(|ident| (id, ident)));
         }
-        let chosen = input
-            .items
-            .types
-            .iter()
-            .filter_map(|item| match &item.rust {
-                RustType::Named(name) => Some(name),
-                RustType::Own(_) => None,
-            });
-        let mut naming = Naming {
-            chosen: chosen.collect(),
-            types: &mut self.types,
-            errors,
-        };
-        naming.name(&mut self.root, &[]);
+        let items = input.items.types.iter();
+        let chosen = items.filter_map(|item| match &item.rust {
+            RustType::Named(name) => Some(name),
+            RustType::Own(_) => None,
+        });
+        let chosen: Vec<&Ident> = chosen.collect();
+        name_in(&mut self.root, &[], &chosen, &mut self.types, errors);
     }
 }
-
-struct Naming<'n, 'f> {
-    /// The struct names that items choose.
-    chosen: Vec<&'n Ident>,
-    types: &'n mut Types<'f>,
-    errors: &'n mut Vec<syn::Error>,
-}
-
-impl<'f> Naming<'_, 'f> {
-    fn name(&mut self, namespace: &mut Namespace<'f>, path: &[Ident]) {
-        let mut scope = Scope::of_types(OWN_TYPES);
-        let mut first: BTreeMap<String, &'f Layout> = BTreeMap::new();
-        let layouts = self.types.layouts;
-        for (id, ident) in &mut namespace.structs {
-            let Some(layout) = layouts.get(*id) else {
-                continue;
-            };
-            // Only names from items cause errors. Default names are made unique with underscores.
-            if let Some(other) = first.get(&ident.to_string())
-                && layout.described
-                && other.described
-                && let Some(chosen) = self.chosen.iter().find(|name| **name == ident)
-            {
-                let message = format!(
-                    "the structs `{}` and `{}` would both be called `{ident}`; choose another name",
-                    other.name, layout.name
-                );
-                self.errors.push(syn::Error::new(chosen.span(), message));
-            }
-            first.entry(ident.to_string()).or_insert(layout);
-            if let Some(claimed) = scope.claim(&names::plain(ident)) {
-                *ident = claimed;
-            }
-            let path = [path, std::slice::from_ref(ident)].concat();
-            self.types.paths.insert(*id, TypePath::Generated(path));
+/// Names the structs and modules in `namespace`, whose module is `path`. `chosen` are the struct names in items.
+fn name_in<'f>(
+    namespace: &mut Namespace<'f>,
+    path: &[Ident],
+    chosen: &[&Ident],
+    types: &mut Types<'f>,
+    errors: &mut Vec<syn::Error>,
+) {
+    let mut scope = Scope::of_types();
+    let mut first: BTreeMap<String, &'f Layout> = BTreeMap::new();
+    for (id, ident) in &mut namespace.structs {
+        let Some(layout) = types.layouts.get(*id) else {
+            continue;
+        };
+        // Only names from items cause errors. Default names are made unique with underscores.
+        if let Some(other) = first.get(&ident.to_string())
+            && layout.described
+            && other.described
+            && let Some(chosen) = chosen.iter().find(|name| **name == ident)
+        {
+            let message = format!(
+                "the structs `{}` and `{}` would both be called `{ident}`; choose another name",
+                other.name, layout.name
+            );
+            errors.push(syn::Error::new(chosen.span(), message));
         }
-        for (name, inner) in &mut namespace.inner {
-            inner.module = scope.claim(name);
-            let module = inner.module.iter().cloned();
-            let path: Vec<Ident> = path.iter().cloned().chain(module).collect();
-            self.name(inner, &path);
+        first.entry(ident.to_string()).or_insert(layout);
+        if let Some(claimed) = scope.claim(&names::plain(ident)) {
+            *ident = claimed;
         }
+        let path = [path, std::slice::from_ref(ident)].concat();
+        types.paths.insert(*id, TypePath::Generated(path));
+    }
+    for (name, inner) in &mut namespace.inner {
+        inner.module = scope.claim(name);
+        let path = [path, inner.module.as_slice()].concat();
+        name_in(inner, &path, chosen, types, errors);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::input::items::KernelItem;
 use crate::names::{Scope, label};
 use crate::stub::parameter::Passing;
-use crate::types::Types;
+use crate::types::{Types, element_of};
 use crate::{contract, doc, names};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -203,12 +203,8 @@ impl<'f> Stub<'f> {
     }
 
     fn vectors_of_three(&self) -> String {
-        let is_three = |element: &Element| matches!(element, Element::Vector { count: 3, .. });
-        let three = |parameter: &Parameter| match parameter.ty.pointee() {
-            Some(Pointee::Element(element)) => is_three(element),
-            _ => parameter.ty.value().is_some_and(is_three),
-        };
-        if self.parameters.iter().any(three) {
+        let mut elements = self.parameters.iter().filter_map(|of| element_of(&of.ty));
+        if elements.any(|element| matches!(element, Element::Vector { count: 3, .. })) {
             "A vector of three elements is as large as one of four; the last element is unused."
                 .into()
         } else {
@@ -218,15 +214,18 @@ impl<'f> Stub<'f> {
 
     /// Returns `text` followed by the parameters for which `is` holds, if any.
     fn note(&self, is: impl Fn(&Parameter) -> bool, text: &str) -> String {
-        let numbered = self.parameters.iter().enumerate();
-        let names = numbered.filter(|(_, parameter)| is(parameter));
-        let names: Vec<String> = names
-            .map(|(index, parameter)| format!("`{}`", label(index, parameter)))
-            .collect();
-        match names.as_slice() {
+        match self.labels(is).as_slice() {
             [] => String::new(),
-            names => format!("{text}: {}.", names.join(", ")),
+            labels => format!("{text}: `{}`.", labels.join("`, `")),
         }
+    }
+    /// Returns the names of the parameters for which `is` holds.
+    fn labels(&self, is: impl Fn(&Parameter) -> bool) -> Vec<String> {
+        let numbered = self.parameters.iter().enumerate();
+        let found = numbered.filter(|(_, parameter)| is(parameter));
+        found
+            .map(|(index, parameter)| label(index, parameter))
+            .collect()
     }
 
     fn work_group(&self, constant: Option<&Ident>) -> String {
@@ -242,25 +241,15 @@ impl<'f> Stub<'f> {
     /// Returns the heading and the text of the section on safety.
     fn safety(&self, conditions: Option<&[String]>) -> [String; 2] {
         if let Some(conditions) = conditions {
-            let list = conditions.iter().map(|text| format!("- `{text}`"));
-            return match list.collect::<Vec<String>>().as_slice() {
-                [] => [
-                    "# Contract".into(),
-                    "No conditions: every launch is safe.".into(),
-                ],
-                conditions => [
-                    "# Contract".into(),
-                    format!("A launch fails unless\n\n{}", conditions.join("\n")),
-                ],
+            let text = match conditions {
+                [] => "No conditions: every launch is safe.".into(),
+                _ => format!("A launch fails unless\n\n- `{}`", conditions.join("`\n- `")),
             };
+            return ["# Contract".into(), text];
         }
-        let numbered = self.parameters.iter().enumerate();
-        let reached = numbered.filter(|(_, parameter)| {
+        let reached = self.labels(|parameter| {
             matches!(parameter.ty, Type::Image { .. }) || contract::memory(&parameter.ty).is_some()
         });
-        let reached: Vec<String> = reached
-            .map(|(index, parameter)| label(index, parameter))
-            .collect();
         let unchecked = match reached.as_slice() {
             [] => "the kernel's memory accesses".to_owned(),
             reached => format!("that the kernel stays within {}", doc::list(reached)),
@@ -296,21 +285,15 @@ impl LeftOut<'_> {
             "no Rust function is generated for kernel `{}`: {}",
             self.called, self.reason
         );
-        let declared = self.kernel.declaration.as_ref();
-        let names = declared.map(|declaration| {
-            let parameters = declaration.parameters.iter();
-            parameters
-                .map(|parameter| parameter.name.clone())
-                .collect::<Vec<String>>()
-        });
-        let names = names.filter(|names| !names.is_empty());
-        let names = names.unwrap_or_else(|| vec!["arguments".into()]);
-        let mut scope = Scope::of_variables();
-        let inputs = scope.claim_each(names.iter().map(String::as_str), "arg");
+        let declared = self.kernel.declaration.iter().flat_map(|of| &of.parameters);
+        let mut names: Vec<&str> = declared.map(|parameter| &*parameter.name).collect();
+        if names.is_empty() {
+            names.push("arguments");
+        }
+        let inputs = Scope::of_variables().claim_each(names.into_iter(), "arg");
         let inputs: Vec<Ident> = inputs.into_iter().flatten().collect();
-        let types: Vec<Ident> = (0..inputs.len())
-            .map(|index| format_ident!("T{index}"))
-            .collect();
+        let types = (0..inputs.len()).map(|index| format_ident!("T{index}"));
+        let types: Vec<Ident> = types.collect();
         let refusal = quote! {
             #[diagnostic::on_unimplemented(
                 message = #message,

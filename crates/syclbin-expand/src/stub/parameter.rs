@@ -26,20 +26,10 @@ impl Passing {
         depth: usize,
     ) -> Self {
         let rt = quote!(::syclbin_rt);
-        let given = |ty: TokenStream, value: TokenStream| Self {
-            ty: Some(ty),
-            value,
-            borrows: false,
-        };
-        let borrowed = |ty, value| Self {
-            borrows: true,
-            ..given(ty, value)
-        };
-        let hidden = |value| Self {
-            ty: None,
-            value,
-            borrows: false,
-        };
+        let passing = |ty, value, borrows| Self { ty, value, borrows };
+        let given = |ty, value| passing(Some(ty), value, false);
+        let borrowed = |ty, value| passing(Some(ty), value, true);
+        let hidden = |value| passing(None, value, false);
         let by_value = quote!(#rt::Arg::value(#name));
         // How the method borrows memory, and the start of the name of `Arg`'s constructor.
         let (reference, verb) = match ty.access() {

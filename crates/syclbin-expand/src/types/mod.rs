@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, quote};
-use syclbin::signature::{Element, Layout, Layouts, Pointee, Scalar, StructId};
+use syclbin::signature::{Element, Field, Layout, Layouts, Pointee, Scalar, StructId, Type};
 
 /// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
@@ -160,14 +160,12 @@ impl<'f> Types<'f> {
         }
     }
 
-    pub(crate) fn is_packed(&self, id: StructId) -> bool {
-        self.facts.get(&id).is_some_and(|facts| facts.packed)
-    }
-
-    /// Returns the alignment of the struct `id`, if `alignas` raises it above that of the members.
-    pub(crate) fn over_alignment(&self, id: StructId) -> Option<u64> {
-        let facts = self.facts.get(&id).filter(|facts| facts.over_aligned);
-        facts.map(|facts| facts.align)
+    /// Returns the modifier of `repr(C)` for the struct `id`, if it needs one.
+    pub(crate) fn modifier(&self, id: StructId) -> Option<TokenStream> {
+        let facts = self.facts.get(&id)?;
+        let align = Literal::u64_unsuffixed(facts.align);
+        let align = facts.over_aligned.then(|| quote!(, align(#align)));
+        align.or_else(|| facts.packed.then(|| quote!(, packed)))
     }
 
     /// Returns the facts about an element. The alignment is that of the Rust type; C++ aligns vectors more strictly.
@@ -195,22 +193,15 @@ impl<'f> Types<'f> {
     }
 
     fn measure(&self, layout: &Layout, over_align: bool) -> Facts {
-        let fields = layout.fields.iter();
-        let fields: Vec<(u64, Facts)> = fields
-            .map(|field| (field.offset, self.facts_of(&field.ty)))
-            .collect();
-        let align = fields
-            .iter()
-            .map(|(_, facts)| facts.align)
-            .max()
-            .unwrap_or(1);
+        let facts_of = |field: &Field| (field.offset, self.facts_of(&field.ty));
+        let fields: Vec<(u64, Facts)> = layout.fields.iter().map(facts_of).collect();
+        let aligns = fields.iter().map(|(_, facts)| facts.align);
+        let align = aligns.max().unwrap_or(1);
         let mut misplaced = fields.iter();
         let packed = misplaced.any(|(offset, facts)| !offset.is_multiple_of(facts.align))
             || !layout.size.is_multiple_of(align);
-        let in_cpp = layout
-            .fields
-            .iter()
-            .map(|field| self.layouts.align(&field.ty));
+        let in_cpp = layout.fields.iter();
+        let in_cpp = in_cpp.map(|field| self.layouts.align(&field.ty));
         let over_aligned = over_align
             && layout.described
             && !packed
@@ -233,6 +224,21 @@ impl<'f> Types<'f> {
     }
 }
 
+/// Returns the type of a number, or `None` for other elements.
+pub(crate) fn scalar(element: &Element) -> Option<Scalar> {
+    match element {
+        Element::Scalar(scalar) => Some(*scalar),
+        Element::Enum(of) => Some(of.of),
+        _ => None,
+    }
+}
+/// Returns the element that a parameter passes or points to, if it is known.
+pub(crate) fn element_of(ty: &Type) -> Option<&Element> {
+    match ty.pointee() {
+        Some(Pointee::Element(element)) => Some(element),
+        _ => ty.value(),
+    }
+}
 /// Returns the code for an optional value.
 pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     match value {

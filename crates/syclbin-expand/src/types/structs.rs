@@ -18,29 +18,25 @@ pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     (parts, base)
 }
 
-pub(crate) struct Member<'f> {
-    pub(crate) name: Ident,
-    pub(crate) field: &'f Field,
-}
-
-pub(crate) fn members<'f>(layout: &'f Layout) -> Vec<Member<'f>> {
+/// Returns the fields of a struct with their Rust names.
+pub(crate) fn members(layout: &Layout) -> Vec<(Ident, &Field)> {
     let fields = layout.fields.iter();
     let written = fields.map(|field| field.name.as_deref().unwrap_or_default());
     let names = Scope::default().claim_each(written, "field");
     let named = names.into_iter().zip(&layout.fields);
     named
-        .filter_map(|(name, field)| Some(Member { name: name?, field }))
+        .filter_map(|(name, field)| Some((name?, field)))
         .collect()
 }
 
 /// Returns the member with this C++ name, or an unnamed member with this Rust name.
 pub(crate) fn member<'f>(layout: &'f Layout, name: &str) -> Option<&'f Field> {
     let mut members = members(layout).into_iter();
-    let found = members.find(|member| match &member.field.name {
+    let found = members.find(|(own, field)| match &field.name {
         Some(written) => written == name,
-        None => names::plain(&member.name) == name,
+        None => names::plain(own) == name,
     });
-    found.map(|member| member.field)
+    found.map(|(_, field)| field)
 }
 
 /// Generates the definition of a struct, with compile-time checks of its layout.
@@ -54,13 +50,13 @@ pub(crate) fn definition(
         return TokenStream::new();
     };
     let rt = quote!(::syclbin_rt);
-    let (mut fields, mut offsets) = (TokenStream::new(), Vec::new());
-    let mut end = 0;
+    let (mut names, mut offsets) = (Vec::new(), Vec::new());
+    let (mut fields, mut end) = (TokenStream::new(), 0);
     let members = members(layout);
     let pad = |from: u64, to: u64| {
         let count = to.checked_sub(from).filter(|count| *count > 0)?;
         let mut name = format_ident!("_padding{from}");
-        while members.iter().any(|member| member.name == name) {
+        while members.iter().any(|(own, _)| *own == name) {
             name = format_ident!("{name}_");
         }
         let count = Literal::u64_unsuffixed(count);
@@ -69,7 +65,7 @@ pub(crate) fn definition(
             pub #name: #rt::Padding<#count>,
         })
     };
-    for Member { name, field } in &members {
+    for (name, field) in &members {
         fields.extend(pad(end, field.offset));
         let ty = types.of(&field.ty, depth);
         let doc = field_doc(field, types);
@@ -79,23 +75,23 @@ pub(crate) fn definition(
         });
         let size = types.layouts.size(&field.ty).unwrap_or(0);
         end = field.offset.saturating_add(size);
-        offsets.push((name, Literal::u64_unsuffixed(field.offset)));
+        names.push(name);
+        offsets.push(Literal::u64_unsuffixed(field.offset));
     }
     fields.extend(pad(end, layout.size));
-    let packed = types.is_packed(id).then(|| quote!(, packed));
-    let align = types.over_alignment(id).map(|align| {
-        let align = Literal::u64_unsuffixed(align);
-        quote!(, align(#align))
-    });
-    let doc = struct_doc(layout, id, types);
-    let size = Literal::u64_unsuffixed(layout.size);
-    let names = offsets.iter().map(|(name, _)| name);
-    let values = offsets.iter().map(|(_, value)| value);
+    let modifier = types.modifier(id);
+    let (size, align_in_cpp) = (layout.size, layout.align);
+    let doc = doc::paragraphs([
+        doc::cpp(&spelled(id, types)),
+        format!("{size} bytes, aligned to {align_in_cpp} on the device."),
+        unknown(layout).to_owned(),
+    ]);
+    let size = Literal::u64_unsuffixed(size);
     quote! {
         #doc
         #[derive(Clone, Copy, Debug, PartialEq, #rt::bytemuck::Pod, #rt::bytemuck::Zeroable)]
         #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-        #[repr(C #packed #align)]
+                #[repr(C #modifier)]
         pub struct #ident {
             #fields
         }
@@ -110,18 +106,9 @@ pub(crate) fn definition(
         const _: () = {
             const SIZE: usize = ::core::mem::size_of::<#ident>();
             ::core::assert!(SIZE == #size);
-            #(::core::assert!(::core::mem::offset_of!(#ident, #names) == #values);)*
+                        #(::core::assert!(::core::mem::offset_of!(#ident, #names) == #offsets);)*
         };
     }
-}
-
-fn struct_doc(layout: &Layout, id: StructId, types: &Types<'_>) -> TokenStream {
-    let (size, align) = (layout.size, layout.align);
-    doc::paragraphs([
-        doc::cpp(&spelled(id, types)),
-        format!("{size} bytes, aligned to {align} on the device."),
-        unknown(layout).to_owned(),
-    ])
 }
 
 /// Returns a note on properties of members that the file does not record.
@@ -205,10 +192,9 @@ pub(crate) fn proof(id: StructId, path: &syn::Path, types: &Types<'_>) -> TokenS
         layout.size,
         types.layouts.describe(id)
     ));
-    let fields = members(layout)
-        .into_iter()
-        .filter(|member| member.field.name.is_some());
-    let fields = fields.map(|Member { mut name, field }| {
+    let fields = members(layout).into_iter();
+    let fields = fields.filter(|(_, field)| field.name.is_some());
+    let fields = fields.map(|(mut name, field)| {
         name.set_span(span);
         let offset = Literal::u64_unsuffixed(field.offset);
         let size = types.layouts.size(&field.ty).unwrap_or(0);

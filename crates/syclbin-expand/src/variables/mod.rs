@@ -2,7 +2,7 @@
 //! Generates methods for specialization constants and device globals.
 
 use crate::names::{Scope, qualified};
-use crate::types::{MOST_BOOLS, Types};
+use crate::types::{MOST_BOOLS, Types, scalar};
 use crate::{doc, names};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
@@ -12,7 +12,6 @@ use syclbin::signature::{DeviceGlobal, Element, Scalar, SpecializationConstant};
 /// code can set.
 pub(crate) fn builder(
     constants: &[SpecializationConstant],
-    builder: &Ident,
     file: &str,
     types: &Types<'_>,
 ) -> TokenStream {
@@ -73,11 +72,11 @@ pub(crate) fn builder(
         #doc
         #[derive(Clone, Debug)]
         #[must_use = "nothing is loaded until `load` is called"]
-        pub struct #builder<'q> {
+                pub struct Builder<'q> {
             module: ::syclbin_rt::ModuleBuilder<'q>,
         }
 
-        impl<'q> #builder<'q> {
+                impl<'q> Builder<'q> {
             #methods
 
             #link
@@ -141,10 +140,8 @@ fn method(
             (types.of(element, 0), call)
         }
     };
-    let default = constant
-        .default
-        .as_deref()
-        .and_then(|bytes| shown(element, bytes));
+    let default = constant.default.as_deref();
+    let default = default.and_then(|bytes| shown(element, bytes));
     let doc = doc::paragraphs([
         match default {
             Some(default) => format!("Sets `{name}`, whose default is {default}."),
@@ -166,12 +163,7 @@ fn method(
 
 /// Formats a default value as users write it. Returns `None` if it is not a number.
 fn shown(element: &Element, bytes: &[u8]) -> Option<String> {
-    let scalar = match element {
-        Element::Scalar(scalar) => *scalar,
-        Element::Enum(of) => of.of,
-        _ => return None,
-    };
-    Some(match scalar {
+    Some(match scalar(element)? {
         Scalar::Bool => (*bytes.first()? != 0).to_string(),
         Scalar::I8 => i8::from_le_bytes(bytes.try_into().ok()?).to_string(),
         Scalar::U8 => u8::from_le_bytes(bytes.try_into().ok()?).to_string(),

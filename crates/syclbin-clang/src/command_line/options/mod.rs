@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use syclbin::State;
 use syclbin_build::depfile::escape;
 
-use crate::command_line::depfile::{Depfile, Kind};
+use crate::command_line::depfile::Depfile;
 use crate::command_line::states::{self, Dependencies};
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
 use crate::command_line::warnings::Warnings;
 use crate::describe;
-use crate::library::{BFLOAT16_PATH, include_arguments};
+use crate::library::{BFLOAT16_PATH, VERSION, include_arguments};
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, own};
 
@@ -21,17 +21,14 @@ use crate::{Failure, Result, own};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Make(Box<Options>),
-    /// Compiles a module to native code. This program runs itself with this request, so that a driver crash terminates
-    /// only the child process.
-    BuildForCpu {
-        spirv: PathBuf,
-        output: PathBuf,
-        /// The options for `clBuildProgram`.
-        options: String,
-    },
-    Version,
-    Help,
+    /// Compiles a module to native code: the SPIR-V file, the output, and the options for `clBuildProgram`. This program
+    /// runs itself with this request, so that a driver crash terminates only the child process.
+    BuildForCpu([String; 3]),
+    /// Prints this text to standard output.
+    Print(String),
 }
+/// The text that `--help` prints.
+const HELP: &str = include_str!("../help.txt");
 
 /// Whether the steps are printed, and whether they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +121,8 @@ struct Reader {
     /// All options, except those below.
     options: Options,
     state: Option<State>,
-    kind: Option<Kind>,
+    /// `-MD` or `-MMD`.
+    dependencies: Option<&'static str>,
     phony: bool,
     depfile: Option<PathBuf>,
     rule_targets: Vec<String>,
@@ -148,13 +146,9 @@ impl Reader {
             return Ok(None);
         };
         let name = known.name;
-        let value = match (known.value, known.next) {
-            (Some(value), _) => value.to_owned(),
-            (None, false) => String::new(),
-            (None, true) => match self.arguments.pop_front() {
-                Some(value) => value,
-                None => return own(format!("argument to '{name}' is missing")),
-            },
+        let value = match known.value {
+            None if known.next => self.next(name)?,
+            value => value.unwrap_or_default().to_owned(),
         };
         let spelled = if known.next {
             format!("{argument} {value}")
@@ -181,11 +175,25 @@ impl Reader {
         Ok(None)
     }
 
-    fn ours(&mut self, name: &str, value: String, spelled: String) -> Result<Option<Request>> {
+    /// Takes the next argument, which is the value of `option`.
+    fn next(&mut self, option: &str) -> Result<String> {
+        let value = self.arguments.pop_front();
+        value.ok_or_else(|| Failure::Own(format!("argument to '{option}' is missing")))
+    }
+    fn ours(
+        &mut self,
+        name: &'static str,
+        value: String,
+        spelled: String,
+    ) -> Result<Option<Request>> {
         let options = &mut self.options;
         match name {
-            "--version" => return Ok(Some(Request::Version)),
-            "--help" | "-help" | "-h" => return Ok(Some(Request::Help)),
+            "--version" => {
+                let own = env!("CARGO_PKG_VERSION");
+                let text = format!("syclbin-clang version {own} (DPC++ {VERSION})\n");
+                return Ok(Some(Request::Print(text)));
+            }
+            "--help" | "-help" | "-h" => return Ok(Some(Request::Print(HELP.to_owned()))),
             "--build-for-cpu" => return self.build_for_cpu().map(Some),
             "-fsyclbin" => self.state = Some(State::Executable),
             "-fsyclbin=" => {
@@ -214,10 +222,9 @@ impl Reader {
             "--offload-arch=" => options.targets.add(&value)?,
             "-Xs" | "-Xsycl-target-backend" => options.targets.add_backend(None, &value),
             "-Xsycl-target-backend=" => {
-                let Some(arguments) = self.arguments.pop_front() else {
-                    return own(format!("argument to '{spelled}' is missing"));
-                };
-                options.targets.add_backend(Some(&value), &arguments);
+                let arguments = self.next(&spelled)?;
+                let targets = &mut self.options.targets;
+                targets.add_backend(Some(&value), &arguments);
             }
             // All targets are compiled with the same clang options, so the value is parsed like any other argument.
             "-Xsycl-target-frontend" => self.arguments.push_front(value),
@@ -227,10 +234,9 @@ impl Reader {
                         "option '{spelled}' is not supported: no such target"
                     ));
                 }
-                // The value is the next argument, which is parsed like any other.
-                if self.arguments.is_empty() {
-                    return own(format!("argument to '{spelled}' is missing"));
-                }
+                // The value is parsed like any other argument.
+                let value = self.next(&spelled)?;
+                self.arguments.push_front(value);
             }
             "-v" | "--verbose" if options.show == Show::StepsOnly => {}
             "-v" | "--verbose" => options.show = Show::Steps,
@@ -240,8 +246,7 @@ impl Reader {
                 options.clang.push(name.to_owned());
             }
             "-o" | "--output" | "--output=" => options.output = PathBuf::from(value),
-            "-MD" => self.kind = Some(Kind::All),
-            "-MMD" => self.kind = Some(Kind::OfUser),
+            "-MD" | "-MMD" => self.dependencies = Some(name),
             "-MP" => self.phony = true,
             "-MF" => self.depfile = Some(PathBuf::from(value)),
             "-MT" => self.rule_targets.push(value),
@@ -279,15 +284,10 @@ impl Reader {
     }
 
     fn build_for_cpu(&mut self) -> Result<Request> {
-        let arguments: Vec<String> = self.arguments.drain(..).collect();
-        match <[String; 3]>::try_from(arguments) {
-            Ok([spirv, output, options]) => Ok(Request::BuildForCpu {
-                spirv: spirv.into(),
-                output: output.into(),
-                options,
-            }),
-            Err(_) => own("--build-for-cpu requires a SPIR-V file, an output and driver options"),
-        }
+        let arguments = Vec::from(std::mem::take(&mut self.arguments)).try_into();
+        arguments.map(Request::BuildForCpu).or_else(|_| {
+            own("--build-for-cpu requires a SPIR-V file, an output and driver options")
+        })
     }
 
     fn finish(self) -> Result<Options> {
@@ -299,8 +299,8 @@ impl Reader {
             (Some(State::Executable) | None, true) => State::Executable,
             (Some(state), true) => {
                 return own(format!(
-                    "-fsycl-link creates an executable, but -fsyclbin={} requests another state; remove one of them",
-                    states::name(state)
+                    "-fsycl-link creates an executable, but -fsyclbin={state} requests another state; remove one of \
+                     them"
                 ));
             }
             (Some(state), false) => state,
@@ -318,7 +318,7 @@ impl Reader {
         if options.output == Path::new("-") {
             return own("-o -: cannot write a SYCLBIN file to standard output; specify a file");
         }
-        if let Some(kind) = self.kind {
+        if let Some(option) = self.dependencies {
             options.depfile = Some(Depfile {
                 explicit: self.depfile.is_some(),
                 path: self
@@ -329,7 +329,7 @@ impl Reader {
                 } else {
                     self.rule_targets.join(" ")
                 },
-                kind,
+                option,
                 phony: self.phony,
             });
         } else {

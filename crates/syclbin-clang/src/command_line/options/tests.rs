@@ -68,7 +68,7 @@ fn inputs_keep_order_also_after_double_dash() {
 fn preprocessor_options_are_read_like_any_other() {
     let options = options("-fsyclbin -Wp,-MMD,k.d,-DX=1 -Xsycl-target-frontend -DY k.cpp");
     let depfile = options.depfile.unwrap();
-    assert_eq!((depfile.kind, depfile.path), (Kind::OfUser, "k.d".into()));
+    assert_eq!((depfile.option, depfile.path), ("-MMD", "k.d".into()));
     assert_eq!(options.clang, ["-DX=1", "-DY"]);
 }
 
@@ -191,7 +191,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         let text = said(line);
         assert!(text.contains(expected), "{line}: {text}");
     }
-    assert_eq!(parse("--version x"), Ok(Request::Version));
+    assert!(matches!(parse("--version x"), Ok(Request::Print(text)) if text.contains(VERSION)));
 }
 
 #[test]

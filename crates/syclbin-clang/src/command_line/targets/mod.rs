@@ -3,35 +3,27 @@
 
 mod named;
 
-use syclbin::State;
-
 use crate::command_line::response_file::words;
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
-use named::{architecture, first_part, names, nvidia_gpu, targets};
-
-pub(crate) use named::{processor, processors};
+use named::{architecture, names, nvidia_gpu, targets};
+pub(crate) use named::{first_part, processor, processors};
+use std::collections::BTreeSet;
+use syclbin::State;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// SPIR-V, which a driver compiles at run time.
     Spirv,
-    /// Native code for x86-64, compiled by Intel's CPU device.
-    Cpu {
-        /// The processor to compile for. The default is the processor of this machine.
-        processor: Option<&'static str>,
-    },
-    /// Native code for an Intel GPU, compiled by ocloc.
-    Gpu {
-        /// The GPU's name in ocloc, such as `pvc`. If `None`, the options for ocloc contain `-device`.
-        device: Option<&'static str>,
-    },
+    /// Native code for x86-64, compiled by Intel's CPU device for this processor. The default is the processor of this
+    /// machine.
+    Cpu(Option<&'static str>),
+    /// Native code for an Intel GPU, compiled by ocloc: the GPU's name in ocloc, such as `pvc`. If `None`, the options for
+    /// ocloc contain `-device`.
+    Gpu(Option<&'static str>),
     /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for that GPU, compiled by
-    /// ptxas.
-    Nvidia {
-        /// The GPU. If `None`, the options for this target may name GPUs.
-        gpu: Option<NvidiaGpu>,
-    },
+    /// ptxas. If `None`, the options for this target may name GPUs.
+    Nvidia(Option<NvidiaGpu>),
 }
 
 /// The code to generate for NVIDIA GPUs.
@@ -52,22 +44,22 @@ impl Target {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Spirv => "spir64",
-            Self::Cpu { .. } => "spir64_x86_64",
-            Self::Gpu { .. } => "spir64_gen",
-            Self::Nvidia { .. } => "nvptx64",
+            Self::Cpu(_) => "spir64_x86_64",
+            Self::Gpu(_) => "spir64_gen",
+            Self::Nvidia(_) => "nvptx64",
         }
     }
 
     pub(crate) fn triple(&self) -> String {
         match self {
-            Self::Nvidia { .. } => NVIDIA.to_owned(),
+            Self::Nvidia(_) => NVIDIA.to_owned(),
             _ => format!("{}-unknown-unknown", self.name()),
         }
     }
 
     /// Returns whether the target is native code compiled from SPIR-V.
     pub(crate) fn is_of_spirv(&self) -> bool {
-        matches!(self, Self::Cpu { .. } | Self::Gpu { .. })
+        matches!(self, Self::Cpu(_) | Self::Gpu(_))
     }
 
     /// Returns whether `name` in an option refers to this target: to its kind, to exactly this GPU, or to its family.
@@ -85,7 +77,7 @@ pub(crate) struct Targets {
     /// The targets of all `--offload-arch` options.
     added: Vec<Target>,
     /// Whether PTX may be omitted for sources that cannot be compiled to it: `--optional-target`.
-    ptx_is_optional: bool,
+    pub(crate) ptx_is_optional: bool,
     /// Options for backend compilers, in command-line order, each with the target that it names, if any.
     backend: Vec<(Option<String>, String)>,
 }
@@ -94,27 +86,20 @@ impl Targets {
     /// Handles the value of `-fsycl-targets`.
     pub(crate) fn list(&mut self, value: &str) -> Result<()> {
         let option = format!("-fsycl-targets={value}");
-        let mut listed = Vec::new();
-        for name in names(value, &option)? {
-            listed.extend(targets(name, &option)?);
-        }
-        self.listed = listed;
+        let listed = names(value, &option)?.map(|name| targets(name, &option));
+        self.listed = listed.collect::<Result<Vec<_>>>()?.concat();
         Ok(())
     }
 
     /// Handles the value of `--optional-target`.
     pub(crate) fn add_optional(&mut self, value: &str) -> Result<()> {
-        if targets(value, "") != Ok(vec![Target::Nvidia { gpu: None }]) {
+        if targets(value, "") != Ok(vec![Target::Nvidia(None)]) {
             return own(format!(
                 "--optional-target={value}: only {NVIDIA} can be optional; specify {value} in -fsycl-targets"
             ));
         }
         self.ptx_is_optional = true;
         Ok(())
-    }
-
-    pub(crate) fn ptx_is_optional(&self) -> bool {
-        self.ptx_is_optional
     }
 
     /// Handles the value of `--offload-arch`.
@@ -134,23 +119,16 @@ impl Targets {
 
     /// Returns all targets, sorted and without duplicates. The default is SPIR-V.
     pub(crate) fn all(&self) -> Vec<Target> {
-        let mut all = Vec::new();
-        for target in self.listed.iter().chain(&self.added) {
-            if !all.contains(target) {
-                all.push(target.clone());
-            }
-        }
+        // SPIR-V comes first, because it is not tied to a device.
+        let mut all: BTreeSet<Target> = self.listed.iter().chain(&self.added).cloned().collect();
         if all.is_empty() {
-            all.push(Target::Spirv);
+            all.insert(Target::Spirv);
         }
-        let has_ptx = all
-            .iter()
-            .any(|target| matches!(target, Target::Nvidia { .. }));
-        if self.ptx_is_optional && !has_ptx {
-            all.push(Target::Nvidia { gpu: None });
+        let is_ptx = |target: &Target| matches!(target, Target::Nvidia(_));
+        if self.ptx_is_optional && !all.iter().any(is_ptx) {
+            all.insert(Target::Nvidia(None));
         }
-        all.sort(); // SPIR-V first, because it is not tied to a device
-        all
+        all.into_iter().collect()
     }
 
     /// Returns whether sources must be compiled to SPIR-V, for the output or as input for native code.
@@ -165,38 +143,28 @@ impl Targets {
     ///
     /// Fails if an option names an unsupported GPU, or if there are ptxas options but no GPU.
     pub(crate) fn nvidia(&self) -> Result<Option<NvidiaCode>> {
-        let mut gpus = Vec::new();
-        let mut options = Vec::new();
-        let mut given = Vec::new();
-        let mut is_target = false;
+        let (mut gpus, mut options, mut is_target) = (BTreeSet::new(), Vec::new(), false);
         for target in self.all() {
-            let Target::Nvidia { gpu } = target else {
+            let Target::Nvidia(gpu) = target else {
                 continue;
             };
             is_target = true;
             gpus.extend(gpu);
             for option in self.backend(&target) {
-                if !given.contains(&option) {
-                    given.push(option);
+                let named = ["--offload-arch=", "--cuda-gpu-arch="];
+                if let Some(value) = named.iter().find_map(|name| option.strip_prefix(name)) {
+                    for name in names(value, &option)? {
+                        gpus.insert(nvidia_gpu(name, &option)?);
+                    }
+                } else if !options.contains(&option) {
+                    options.push(option);
                 }
             }
         }
         if !is_target {
             return Ok(None);
         }
-        for option in given {
-            let named = ["--offload-arch=", "--cuda-gpu-arch="];
-            match named.iter().find_map(|name| option.strip_prefix(name)) {
-                Some(value) => {
-                    for name in names(value, &option)? {
-                        gpus.push(nvidia_gpu(name, &option)?);
-                    }
-                }
-                None => options.push(option),
-            }
-        }
-        gpus.sort();
-        gpus.dedup();
+        let gpus: Vec<NvidiaGpu> = gpus.into_iter().collect();
         if let ([], [option, ..]) = (gpus.as_slice(), options.as_slice()) {
             return own(format!(
                 "'{option}' for {NVIDIA}: it is a ptxas option, but ptxas does not run because no GPU is specified; \
@@ -227,7 +195,7 @@ impl Targets {
         let nvidia = self.nvidia()?;
         let of_nvidia = nvidia.is_some_and(|code| !code.gpus.is_empty());
         let is_native = |target: &&Target| match target {
-            Target::Nvidia { .. } => of_nvidia,
+            Target::Nvidia(_) => of_nvidia,
             _ => true,
         };
         if state == State::Input
@@ -239,7 +207,7 @@ impl Targets {
                 target.name()
             ));
         }
-        let is_cpu = |target: &&Target| matches!(target, Target::Cpu { .. });
+        let is_cpu = |target: &&Target| matches!(target, Target::Cpu(_));
         if native.iter().filter(is_cpu).count() > 1 {
             return own(
                 "cannot compile native code for several processors: a program could not choose between their images; \
@@ -282,7 +250,7 @@ impl Targets {
         for target in &native {
             let options = self.backend(target);
             let device = |option: &String| option == "-device" || option.starts_with("-device=");
-            if *target == (Target::Gpu { device: None }) && !options.iter().any(device) {
+            if *target == (Target::Gpu(None)) && !options.iter().any(device) {
                 return own(
                     "-fsycl-targets=spir64_gen does not specify a GPU; add -Xsycl-target-backend=spir64_gen \
                     '-device NAME', or use a GPU target such as intel_gpu_pvc",

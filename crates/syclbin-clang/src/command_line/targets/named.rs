@@ -6,7 +6,7 @@ use syclbin::architecture::Family;
 
 use super::{NVIDIA, Target};
 use crate::nvidia::gpu::NvidiaGpu;
-use crate::{Result, own};
+use crate::{Failure, Result, own};
 
 /// Advice for unsupported targets: the variable that selects another compiler.
 const ELSEWHERE: &str = "for others, set SYCLBIN_CLANG to a DPC++ clang++";
@@ -22,7 +22,7 @@ pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<It
 }
 
 /// Returns the architecture of a triple.
-pub(super) fn first_part(triple: &str) -> &str {
+pub(crate) fn first_part(triple: &str) -> &str {
     triple.split('-').next().unwrap_or_default()
 }
 
@@ -31,13 +31,11 @@ pub(super) fn first_part(triple: &str) -> &str {
 pub(super) fn targets(name: &str, option: &str) -> Result<Vec<Target>> {
     let target = match first_part(name) {
         "spir64" => Some(Target::Spirv),
-        "spir64_x86_64" => Some(Target::Cpu { processor: None }),
-        "spir64_gen" => Some(Target::Gpu { device: None }),
-        "nvptx64" => Some(Target::Nvidia { gpu: None }),
+        "spir64_x86_64" => Some(Target::Cpu(None)),
+        "spir64_gen" => Some(Target::Gpu(None)),
+        "nvptx64" => Some(Target::Nvidia(None)),
         gpu => match gpu.strip_prefix("nvidia_gpu_") {
-            Some(gpu) => Some(Target::Nvidia {
-                gpu: Some(nvidia_gpu(gpu, option)?),
-            }),
+            Some(gpu) => Some(Target::Nvidia(Some(nvidia_gpu(gpu, option)?))),
             None => gpu_named(gpu).filter(|_| gpu.starts_with(INTEL_GPU)),
         },
     };
@@ -66,9 +64,7 @@ pub(super) fn targets(name: &str, option: &str) -> Result<Vec<Target>> {
 fn gpu_named(name: &str) -> Option<Target> {
     let known = Architecture::from_name(name).filter(|a| a.family() == Family::IntelGpu);
     let device = known?.name()?.strip_prefix(INTEL_GPU)?;
-    Some(Target::Gpu {
-        device: Some(device),
-    })
+    Some(Target::Gpu(Some(device)))
 }
 
 /// For each processor, its name in clang++ and opencl-aot, and its name in Intel's CPU device.
@@ -102,27 +98,23 @@ pub(crate) fn processors() -> String {
 pub(super) fn architecture(name: &str, option: &str) -> Result<Target> {
     if name.starts_with("sm_") {
         let gpu = Some(nvidia_gpu(name, option)?);
-        return Ok(Target::Nvidia { gpu });
+        return Ok(Target::Nvidia(gpu));
     }
-    let processor = processor(name).map(|processor| Target::Cpu {
-        processor: Some(processor),
-    });
-    let Some(target) = processor.or_else(|| gpu_named(name)) else {
-        return own(format!(
+    let processor = processor(name).map(|processor| Target::Cpu(Some(processor)));
+    processor.or_else(|| gpu_named(name)).ok_or_else(|| {
+        Failure::Own(format!(
             "'{option}': architecture '{name}' is not supported; supported architectures are GPUs (pvc, bmg_g21, \
              sm_80 ...) and processors ({}); {ELSEWHERE}",
             processors()
-        ));
-    };
-    Ok(target)
+        ))
+    })
 }
 
 pub(super) fn nvidia_gpu(name: &str, option: &str) -> Result<NvidiaGpu> {
-    match NvidiaGpu::named(name) {
-        Some(gpu) => Ok(gpu),
-        None => own(format!(
+    NvidiaGpu::named(name).ok_or_else(|| {
+        Failure::Own(format!(
             "'{option}': unknown NVIDIA GPU '{name}'; supported GPUs are {}",
             NvidiaGpu::all()
-        )),
-    }
+        ))
+    })
 }

@@ -16,10 +16,8 @@ fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
     }
 }
 
-const CPU: Target = Target::Cpu { processor: None };
-const PVC: Target = Target::Gpu {
-    device: Some("pvc"),
-};
+const CPU: Target = Target::Cpu(None);
+const PVC: Target = Target::Gpu(Some("pvc"));
 
 #[test]
 fn targets_are_listed_once_with_spirv_first() {
@@ -34,16 +32,14 @@ fn targets_are_listed_once_with_spirv_first() {
     let processor = Some("core-avx2");
     assert_eq!(
         targets.all(),
-        [Target::Spirv, Target::Cpu { processor }, PVC],
+        [Target::Spirv, Target::Cpu(processor), PVC],
         "the last list counts, and what is added to it"
     );
 }
 
 #[test]
 fn family_of_intel_gpus_stands_for_its_members() {
-    let bmg = ["bmg_g21", "bmg_g31"].map(|device| Target::Gpu {
-        device: Some(device),
-    });
+    let bmg = ["bmg_g21", "bmg_g31"].map(|device| Target::Gpu(Some(device)));
     assert_eq!(listed("intel_gpu_bmg"), Ok(bmg.to_vec()));
     assert!(bmg.iter().all(|gpu| gpu.is_named("intel_gpu_bmg")));
     assert!(!PVC.is_named("intel_gpu_bmg"));
@@ -55,12 +51,12 @@ fn optional_ptx_is_added_once() {
         ptx_is_optional: true,
         ..Targets::default()
     };
-    let any_gpu = Target::Nvidia { gpu: None };
+    let any_gpu = Target::Nvidia(None);
     assert_eq!(targets.all(), [Target::Spirv, any_gpu]);
     targets.list("spir64,nvidia_gpu_sm_80").unwrap();
     let all = targets.all();
     assert_eq!(all.len(), 2, "{all:?}");
-    assert_ne!(all[1], Target::Nvidia { gpu: None });
+    assert_ne!(all[1], Target::Nvidia(None));
 }
 
 #[test]
@@ -91,7 +87,7 @@ fn backend_options_need_a_matching_target() {
     assert!(said(targets.check(State::Executable)).contains("no target of this file"));
     targets.list("spir64,spir64_gen").unwrap();
     assert_eq!(targets.check(State::Executable), Ok(()));
-    let gen_target = Target::Gpu { device: None };
+    let gen_target = Target::Gpu(None);
     assert_eq!(targets.backend(&gen_target), ["-device", "pvc,dg2"]);
     targets.list("spir64_gen,spir64_x86_64").unwrap();
     assert!(
@@ -122,9 +118,7 @@ fn gpu_options_match_targets_by_alias() {
     targets.add_backend(Some("intel_gpu_12_60_7"), "-q");
     assert_eq!(targets.check(State::Executable), Ok(()));
     assert_eq!(targets.backend(&PVC), ["-q"]);
-    let other = Target::Gpu {
-        device: Some("bmg_g21"),
-    };
+    let other = Target::Gpu(Some("bmg_g21"));
     assert!(targets.backend(&other).is_empty());
     targets.add_backend(Some("intel_gpu_dg1"), "-q");
     assert!(

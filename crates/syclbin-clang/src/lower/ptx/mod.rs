@@ -26,7 +26,6 @@ use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 use syclbin::ptx::constant_variable;
 use syclbin_tools::__private::qualified;
 
-use super::calls::shown;
 use super::{Lowered, Refusal};
 use reader::Reader;
 use text::{Body, Text, Variable};
@@ -46,12 +45,9 @@ struct Constant<'t> {
 /// Fails if a constant cannot be lowered.
 pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
     let text = Text::parse(text);
-    let mut readers: BTreeMap<&str, Reader<'_>> = BTreeMap::new();
-    for declaration in &text.declarations {
-        if let Some(reader) = Reader::of(declaration) {
-            readers.insert(declaration.name, reader);
-        }
-    }
+    let declarations = text.declarations.iter();
+    let readers = declarations.filter_map(|declared| Some((declared.name, Reader::of(declared)?)));
+    let mut readers: BTreeMap<&str, Reader<'_>> = readers.collect();
     if readers.is_empty() {
         return Ok(None);
     }
@@ -61,13 +57,13 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
     for body in &text.bodies {
         for read in values::reads(&text, body, &readers) {
             unread = unread.saturating_sub(1);
-            let refused = |constant: Option<&str>, reason: &str| Refusal {
-                constant: constant.map(shown),
-                kernels: kernel(body).into_iter().collect(),
-                reason: reason.into(),
+            let refused = |constant: Option<&str>, reason: &str| {
+                Refusal::new(constant, kernel(body).into_iter().collect(), reason)
             };
             let read = read.map_err(|reason| refused(None, reason))?;
-            let key = key(&text, &read).map_err(|reason| refused(None, reason))?;
+            let key = key(&text, &read).ok_or_else(|| {
+                refused(None, "the kernel chooses the constant only when it runs")
+            })?;
             let refused = |reason: &str| refused(Some(&key), reason);
             let default = read
                 .default
@@ -76,10 +72,9 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
             let variable = variable.filter(|variable| variable.bytes.is_some());
             let variable =
                 variable.ok_or_else(|| refused("its default value is not in this source"))?;
-            let reader = readers.get_mut(read.function);
-            reader
-                .map_or(Ok(()), |reader| reader.read(variable))
-                .map_err(&refused)?;
+            if let Some(reader) = readers.get_mut(read.function) {
+                reader.read(variable).map_err(refused)?;
+            }
             match constants.iter().find(|known| known.key == key) {
                 None => constants.push(Constant { key, variable }),
                 Some(known) if known.variable.name == variable.name => {}
@@ -89,11 +84,8 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
     }
     if unread > 0 {
         // A read that was not traced would return the default value even if the constant is set.
-        return Err(Refusal {
-            constant: None,
-            kernels: Vec::new(),
-            reason: "the code reads it in an unsupported place".into(),
-        });
+        let reason = "the code reads it in an unsupported place";
+        return Err(Refusal::new(None, Vec::new(), reason));
     }
     Ok(Some(Lowered {
         code: write(&text, &readers, &constants).into_bytes(),
@@ -114,28 +106,21 @@ pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &Specialization
         let value = of.default_value(key).ok().flatten();
         value.map(<[u8]>::to_vec)
     };
-    let mut keys = of_ptx.constants.iter().map(|(key, _)| key);
+    let mut keys = of_ptx.constants.names();
     keys.all(|key| {
-        let (spirv, ptx) = (value(of_spirv, key), value(of_ptx, key));
-        spirv.is_some() && spirv == ptx
+        let spirv = value(of_spirv, key);
+        spirv.is_some() && spirv == value(of_ptx, key)
     })
 }
 
-/// Returns the constant's symbol on the host.
-fn key(text: &Text<'_>, read: &Read<'_>) -> Result<String, &'static str> {
-    const UNKNOWN: &str = "the kernel chooses the constant only when it runs";
-    let variable = read.symbol.and_then(|name| text.variables.get(name));
-    let bytes = variable.and_then(|variable| variable.bytes.as_deref());
-    let bytes = bytes.ok_or(UNKNOWN)?;
-    let symbol = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-    let symbol = String::from_utf8(symbol.to_vec()).map_err(|_| UNKNOWN)?;
-    if symbol.is_empty() {
-        Err(UNKNOWN)
-    } else {
-        Ok(symbol)
-    }
+/// Returns the constant's symbol on the host, if the source determines it.
+fn key(text: &Text<'_>, read: &Read<'_>) -> Option<String> {
+    let bytes = text.variables.get(read.symbol?)?.bytes.as_deref()?;
+    let symbol = bytes.split(|byte| *byte == 0).next()?.to_vec();
+    String::from_utf8(symbol)
+        .ok()
+        .filter(|symbol| !symbol.is_empty())
 }
-
 /// Returns the qualified C++ name of the kernel with this body, or `None` if the body does not belong to a kernel.
 fn kernel(body: &Body<'_>) -> Option<String> {
     let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
@@ -167,20 +152,15 @@ fn write(
     readers: &BTreeMap<&str, Reader<'_>>,
     constants: &[Constant<'_>],
 ) -> String {
-    let names: BTreeMap<&str, String> = constants
-        .iter()
-        .map(|constant| (constant.variable.name, constant_variable(&constant.key)))
-        .collect();
-    let variables: BTreeSet<usize> = constants
-        .iter()
-        .map(|constant| constant.variable.line)
-        .collect();
-    let mut declared = BTreeMap::new();
-    for declaration in &text.declarations {
-        if let Some(reader) = readers.get(declaration.name) {
-            declared.insert(declaration.lines.start, (declaration, reader));
-        }
-    }
+    let names = constants.iter();
+    let names = names.map(|of| (of.variable.name, constant_variable(&of.key)));
+    let names: BTreeMap<&str, String> = names.collect();
+    let variables: BTreeSet<usize> = constants.iter().map(|of| of.variable.line).collect();
+    let declared = text.declarations.iter().filter_map(|declaration| {
+        let reader = readers.get(declaration.name)?;
+        Some((declaration.lines.start, (declaration, reader)))
+    });
+    let declared: BTreeMap<usize, _> = declared.collect();
     let mut written = String::new();
     let mut at = 0;
     while let Some(line) = text.lines.get(at) {

@@ -79,17 +79,12 @@ impl<'t> Reader<'t> {
 
     /// Returns the definition of the function. A function without calls stays a declaration.
     pub(super) fn definition(&self) -> String {
-        let Declaration {
-            name,
-            result,
-            parameters,
-            ..
-        } = self.declaration;
-        let all: Vec<String> = parameters
+        let (name, result) = (self.declaration.name, self.declaration.result);
+        let parameters = &self.declaration.parameters;
+        let all = parameters
             .iter()
-            .map(|parameter| format!("\t.param .b64 {parameter}"))
-            .collect();
-        let all = all.join(",\n");
+            .map(|name| format!("\t.param .b64 {name}"));
+        let all = all.collect::<Vec<_>>().join(",\n");
         let (Some(size), [_, default, _]) = (self.size, parameters.as_slice()) else {
             return format!(".extern .func ({result}) {name}\n(\n{all}\n)\n;\n");
         };

@@ -149,10 +149,8 @@ impl<'t> Variable<'t> {
 /// Parses `{1, 2}` and pads it with zeros to `size`.
 fn plain_bytes(list: &str, size: usize) -> Option<Vec<u8>> {
     let list = list.trim().strip_prefix('{')?.strip_suffix('}')?;
-    let bytes: Option<Vec<u8>> = list
-        .split(',')
-        .map(|byte| byte.trim().parse().ok())
-        .collect();
+    let bytes = list.split(',').map(|byte| byte.trim().parse().ok());
+    let bytes: Option<Vec<u8>> = bytes.collect();
     let mut bytes = bytes.filter(|bytes| bytes.len() <= size)?;
     bytes.resize(size, 0);
     Some(bytes)

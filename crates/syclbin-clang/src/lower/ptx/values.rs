@@ -103,11 +103,8 @@ impl<'t> Known<'t> {
         let (Some(to), Some(from)) = (operands.next(), operands.next()) else {
             return self.forget_memory();
         };
-        let value = if text.variables.contains_key(from) {
-            Some(from)
-        } else {
-            self.values.get(from).copied()
-        };
+        let variable = text.variables.contains_key(from).then_some(from);
+        let value = variable.or_else(|| self.values.get(from).copied());
         let mut parts = name.split('.');
         let value = match (parts.next(), parts.next()) {
             (Some("mov"), Some("b64" | "u64")) | (Some("cvta"), Some("global")) => value,
@@ -135,10 +132,10 @@ impl<'t> Known<'t> {
 
 /// Returns the registers that an instruction may write: the first operand, or all operands in braces.
 fn targets(operands: &str) -> impl Iterator<Item = &str> {
-    let first = match operands
+    let group = operands
         .strip_prefix('{')
-        .and_then(|rest| rest.split_once('}'))
-    {
+        .and_then(|rest| rest.split_once('}'));
+    let first = match group {
         Some((all, _)) => all,
         None => operands.split(',').next().unwrap_or_default(),
     };

@@ -61,16 +61,13 @@ fn structure(mut item: ItemStruct, path: &str) -> String {
     };
     if let syn::Fields::Named(fields) = &mut item.fields {
         let shown = |field: &Field| !field.attrs.iter().any(is_hidden);
-        fields.named = fields
-            .named
-            .iter()
-            .filter(|field| shown(field))
-            .cloned()
-            .collect();
-        fields.named.iter_mut().for_each(|field| {
-            field.attrs.clear();
-            field.vis = Visibility::Inherited;
-        });
+        let fields_before = std::mem::take(&mut fields.named).into_iter();
+        let bare = |field: Field| Field {
+            attrs: Vec::new(),
+            vis: Visibility::Inherited,
+            ..field
+        };
+        fields.named = fields_before.filter(shown).map(bare).collect();
     }
     item.attrs.clear();
     item.vis = Visibility::Inherited;

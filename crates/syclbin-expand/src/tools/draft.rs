@@ -8,7 +8,7 @@ use syclbin::signature::{Access, Element, Enum, Parameter, Pointee, Scalar, Type
 use crate::names::{self, Scope};
 use crate::plan::Plan;
 use crate::stub::{Stub, written_name};
-use crate::types::structs::{self, Member};
+use crate::types::structs;
 use crate::types::{TypePath, Types, number};
 
 /// Returns a launch of each kernel, in a comment. The code assumes a variable `queue`, and a variable `kernels` that
@@ -19,14 +19,12 @@ pub(crate) fn launches(mut plan: Plan<'_>) -> Vec<String> {
             path.insert(0, format_ident!("kernels"));
         }
     }
-    let mut launches = Vec::new();
-    plan.root.each_stub(&mut Vec::new(), &mut |path, stub| {
-        launches.push(launch(&path, stub, &plan.types));
-    });
-    for (kernel, reason) in plan.omitted {
-        launches.push(format!("// No function for `{kernel}`: {reason}\n"));
-    }
-    launches
+    let stubs = plan.root.all_stubs().into_iter();
+    let launches = stubs.map(|(path, stub)| launch(&path, stub, &plan.types));
+    let omitted = plan.omitted.iter();
+    let omitted =
+        omitted.map(|(kernel, reason)| format!("// No function for `{kernel}`: {reason}\n"));
+    launches.chain(omitted).collect()
 }
 
 fn launch(path: &str, stub: &Stub<'_>, types: &Types<'_>) -> String {
@@ -73,15 +71,12 @@ fn launch(path: &str, stub: &Stub<'_>, types: &Types<'_>) -> String {
         }
     };
     let code = syn::parse2(function).map(|file| prettyplease::unparse(&file));
-    let code = code
-        .unwrap_or_default()
-        .replace("::syclbin_rt::", "syclbin_rt::");
+    let code = code.unwrap_or_default();
+    let code = code.replace("::syclbin_rt::", "syclbin_rt::");
     let place = kernel.location.as_deref().unwrap_or("C++");
     let signature = cpp.lines().filter(|line| !line.starts_with("//"));
-    let mut text: String = signature
-        .map(|line| format!("// {place}: {line}\n"))
-        .collect();
-    text += "/*\n";
+    let signature = signature.map(|line| format!("// {place}: {line}\n"));
+    let mut text = signature.collect::<String>() + "/*\n";
     for line in code.lines().filter_map(|line| line.strip_prefix("    ")) {
         text += &format!("{line}\n");
     }
@@ -135,12 +130,8 @@ fn value(element: &Element, types: &Types<'_>) -> TokenStream {
         }
         Element::Struct(id) => {
             let path = types.structure(*id, 0);
-            let members = types
-                .layouts
-                .get(*id)
-                .into_iter()
-                .flat_map(structs::members);
-            let fields = members.map(|Member { name, field }| {
+            let layout = types.layouts.get(*id).into_iter();
+            let fields = layout.flat_map(structs::members).map(|(name, field)| {
                 let value = value(&field.ty, types);
                 quote!(#name: #value,)
             });
