@@ -43,7 +43,7 @@ use syclbin::__private::spirv;
 use syclbin::Content;
 use syclbin::Error;
 use syclbin::cubin;
-use syclbin::offload::{ImageKind, Strings};
+use syclbin::offload::{ImageKind, SYMBOLS_KEY, Strings, listed_symbols};
 use syclbin::property::PropertySets;
 use syclbin::ptx;
 use syclbin::{AbstractModule, Image, Syclbin};
@@ -190,19 +190,15 @@ impl DeviceImage<'_> {
                 Some(module.kernels().map(String::from).collect())
             }
             Content::Ptx | Content::CudaFatbin => {
-                let text = cubin::ptx(&self.bytes)?;
-                let kernels = ptx::Module::read(text).0.kernels;
+                let kernels = ptx::Module::read(cubin::ptx(&self.bytes)?).0.kernels;
                 Some(kernels.into_iter().map(|kernel| kernel.name).collect())
             }
-            _ => {
-                let listed = self
-                    .string(syclbin::offload::SYMBOLS_KEY)
-                    .and_then(syclbin::offload::listed_symbols);
-                listed.or_else(|| match self.content {
-                    Content::Elf { machine: 224 } => modules::amd_kernels(&self.bytes),
-                    _ => None,
-                })
-            }
+            _ => match self.string(SYMBOLS_KEY).and_then(listed_symbols) {
+                None if self.content == (Content::Elf { machine: 224 }) => {
+                    modules::amd_kernels(&self.bytes)
+                }
+                listed => listed,
+            },
         }
     }
 }
