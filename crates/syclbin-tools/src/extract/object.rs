@@ -235,7 +235,7 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     let mut table = bytes_of_slice(&table).to_vec();
     table.extend_from_slice(&name.to_le_bytes());
     table.extend_from_slice(&SHT_LLVM_OFFLOADING.to_le_bytes());
-    let excluded = u64::from(elf::SHF_EXCLUDE.0);
+    let excluded = elf::SHF_EXCLUDE.0;
     // Flags, address, offset, size, link and info (two 32-bit fields), alignment, entry size.
     for field in [excluded, 0, data, binaries.len() as u64, 0, 8, 0] {
         table.extend_from_slice(&field.to_le_bytes());

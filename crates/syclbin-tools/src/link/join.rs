@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{LinkError, Object, too_large};
+use super::{LinkError, Object};
 use syclbin::__private::spirv::edit::Instruction;
 use syclbin::__private::spirv::grammar::{self, Unknown};
 use syclbin::__private::spirv::portable::{Version, without_debug_info};
@@ -51,9 +51,7 @@ pub(super) struct Joined<'o> {
 impl<'o> Joined<'o> {
     pub(super) fn new(objects: &[Object<'o>]) -> Result<Self, LinkError> {
         let mut joined = Self::default();
-        for object in objects {
-            joined.add(object)?;
-        }
+        objects.iter().try_for_each(|object| joined.add(object))?;
         Ok(joined)
     }
 
@@ -68,10 +66,7 @@ impl<'o> Joined<'o> {
     }
 
     fn add(&mut self, object: &Object<'o>) -> Result<(), LinkError> {
-        let damaged = |error| LinkError::Malformed {
-            module: object.name.into(),
-            error,
-        };
+        let damaged = |error| LinkError::Malformed(object.name.into(), error);
         let words = words::words(object.spirv).map_err(damaged)?;
         let words = without_debug_info(words).map_err(damaged)?;
         let (start, limit) = (self.bound, words[3]);
@@ -79,9 +74,8 @@ impl<'o> Joined<'o> {
         if !is_library {
             self.generator = words[2];
         }
-        self.bound = start
-            .checked_add(limit)
-            .ok_or_else(|| too_large(object.name))?;
+        let bound = start.checked_add(limit);
+        self.bound = bound.ok_or_else(|| LinkError::TooLarge(object.name.into()))?;
         self.version = self.version.max(Version::of_header(&words));
         self.names.push(object.name);
         self.starts.push(start);
@@ -94,16 +88,11 @@ impl<'o> Joined<'o> {
             let at = instruction.at;
             let malformed = |problem| damaged(words::error(at, problem));
             let opcode = instruction.opcode;
-            let has_wide_cases = |selector| {
-                let ty = types.get(&selector);
-                ty.is_some_and(|ty| wide.contains(ty))
-            };
+            let has_wide_cases =
+                |selector| (types.get(&selector)).is_some_and(|ty| wide.contains(ty));
             let ids = grammar::ids_with_cases(&instruction, has_wide_cases);
             let ids = ids.map_err(|why| match why {
-                Unknown::Opcode => LinkError::Instruction {
-                    module: object.name.into(),
-                    opcode,
-                },
+                Unknown::Opcode => LinkError::Instruction(object.name.into(), opcode),
                 Unknown::Operands => malformed("an instruction has the wrong operands"),
             })?;
             let mut operands = instruction.operands.to_vec();
@@ -143,9 +132,8 @@ impl<'o> Joined<'o> {
                     has_memory_model = true;
                     if is_library {
                         if operands != self.memory_model {
-                            return Err(LinkError::MemoryModel {
-                                modules: [self.names[0].into(), object.name.into()],
-                            });
+                            let modules = [self.names[0], object.name].map(String::from);
+                            return Err(LinkError::MemoryModel(modules));
                         }
                         continue;
                     }
@@ -208,13 +196,11 @@ impl<'o> Joined<'o> {
             weak: Option<u32>,
             imported: Option<u32>,
         }
-        let linked = || {
-            let links = self.links.iter();
-            links.filter(|(id, _)| {
-                let definition = self.definitions.get(id);
-                !matches!(definition, None | Some(Definition::Local(_)))
-            })
+        let is_linked = |(id, _): &(&u32, &Link)| {
+            let definition = self.definitions.get(id);
+            !matches!(definition, None | Some(Definition::Local(_)))
         };
+        let linked = || self.links.iter().filter(is_linked);
         let mut symbols: BTreeMap<&str, Symbol> = BTreeMap::new();
         for (id, link) in linked() {
             let symbol = symbols.entry(&link.symbol).or_default();
@@ -225,10 +211,8 @@ impl<'o> Joined<'o> {
             };
             let first = *place.get_or_insert(*id);
             if link.kind == LINKAGE_EXPORT && first != *id {
-                return Err(LinkError::Duplicate {
-                    symbol: link.symbol.clone(),
-                    modules: [first, *id].map(|id| self.name_of(id)),
-                });
+                let modules = [first, *id].map(|id| self.name_of(id));
+                return Err(LinkError::Duplicate(link.symbol.clone(), modules));
             }
         }
         let chosen = linked().filter_map(|(id, link)| {
