@@ -16,12 +16,13 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 
 use cargo_syclbin::error::{Error, Result};
-use cargo_syclbin::project::{init, new};
+use cargo_syclbin::project::{self, init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list};
 use cargo_syclbin::ui::{Terminal, answer, complain, one_of};
+use cargo_syclbin::workspace::Selection;
 use cargo_syclbin::{
     build, convert, doctor, expand, extract, guard, inspect, list as files, pack, verify, watch,
 };
@@ -54,7 +55,7 @@ enum Command {
     ///
     /// Adds the dependencies, kernels/saxpy.cpp, src/kernels.rs, and build.rs if there is none.
     /// Prints what to add to the code. Existing files are not overwritten.
-    Init(init::Options),
+    Init(project::Source),
     /// Write or check the compiled files that a workspace keeps beside its sources
     ///
     /// These are the files that build scripts name with `Build::prebuilt`. The scripts run in a separate
@@ -70,7 +71,7 @@ enum Command {
     /// Runs each package's build script once, as `cargo run` does. Then recompiles changed sources with the arguments
     /// from the build script, and replaces the compiled files in OUT_DIR. A running program can load the new files
     /// with syclbin-rt's `WatchedFile`. If compilation fails, the previous file remains. Stop with Ctrl-C.
-    Watch(watch::Options),
+    Watch(Selection),
     /// Run a command so that out-of-bounds accesses by kernels are errors: `cargo syclbin guard cargo test`
     ///
     /// Runs the command twice, on the CPU device unless SYCLBIN_DEVICE is set: first with an inaccessible page right
@@ -165,9 +166,8 @@ fn main() -> ExitCode {
 
 /// Returns the arguments without the extra word that Cargo passes.
 fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
-    all.enumerate()
-        .filter(|(index, word)| !(*index == 1 && word == "syclbin"))
-        .map(|(_, word)| word)
+    let words = all.enumerate();
+    words.filter_map(|(index, word)| (index != 1 || word != "syclbin").then_some(word))
 }
 
 /// Runs a command, and returns whether to exit with 0.
@@ -192,10 +192,10 @@ fn run(command: Command) -> Result<bool> {
             _ => return doctor::run(&options),
         },
         Command::New(options) => new::run(&options, &current()?)?.print()?,
-        Command::Init(options) => init::run(&options, &current()?)?.print()?,
+        Command::Init(source) => init::run(&source, &current()?)?.print()?,
         Command::Build(options) => return build::run(&options),
         Command::List(options) => return files::run(&options),
-        Command::Watch(options) => watch::run(&options)?,
+        Command::Watch(selection) => watch::run(&selection)?,
         Command::Guard(options) => return guard::run(&options),
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return verify::run(&options),

@@ -99,12 +99,8 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     command.args(["doctor", "--trial"]);
     let mut answer = None;
     let ended = child::run(command, file, limit, |line| {
-        let unknown = |_| {
-            Err(format!(
-                "unexpected output from the trial process: {line:?}"
-            ))
-        };
-        answer = Some(serde_json::from_str(line).unwrap_or_else(unknown));
+        let unknown = format!("unexpected output from the trial process: {line:?}");
+        answer = Some(serde_json::from_str(line).unwrap_or(Err(unknown)));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
     match answer {

@@ -10,15 +10,13 @@ use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
 use syclbin_toolchain::store::hex;
 
-use super::{Constant, Contents, Module, constants, cuda_parts, globals, printable};
+use super::{Contents, Module, constants, cuda_parts, globals, printable};
 use crate::input::sha256;
-use crate::ui::SCHEMA_VERSION;
 
 impl Serialize for Contents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let modules = self.file.modules.iter().zip(&self.modules);
         let report = json!({
-            "schema_version": SCHEMA_VERSION,
             "file": self.file(),
             "kernels": self.kernels,
             "modules": list(modules.map(|(module, known)| of_module(module, known))),
@@ -70,12 +68,21 @@ fn of_module(module: &AbstractModule<'_>, known: &Module) -> Value {
             "register_count": metadata.misc.grf_size,
             "specialized_with_defaults": metadata.misc.specialized_with_defaults.unwrap_or(false),
         },
-        "specialization_constants": list(constants(metadata).map(|constant| of_constant(&constant))),
-        "device_globals": list(globals(metadata).map(|global| json!({
-            "name": global.name,
-            "symbol": global.symbol,
-            "size": global.memory.size,
-            "image_scope": global.memory.image_scope,
+        "specialization_constants": list(constants(metadata).map(|(name, layout, default)| json!({
+            "name": name,
+            "size": layout.size,
+            "scalars": list(layout.leaves.iter().map(|leaf| json!({
+                "id": leaf.id,
+                "offset": leaf.start - layout.start,
+                "size": leaf.size,
+            }))),
+            "default": default.map(hex),
+        }))),
+        "device_globals": list(globals(metadata).map(|(name, symbol, memory)| json!({
+            "name": name,
+            "symbol": symbol,
+            "size": memory.size,
+            "image_scope": memory.image_scope,
         }))),
         "imports": list(module.metadata.keys(set::IMPORTED_SYMBOLS)),
         "exports": list(module.metadata.keys(set::EXPORTED_SYMBOLS)),
@@ -101,20 +108,6 @@ fn requirements(metadata: &ModuleMetadata) -> Value {
         "defined_virtual_functions": metadata.virtual_functions.defines.0,
         "host_pipes": list(metadata.host_pipes.names()),
         "sanitizer": metadata.misc.sanitizer.as_ref().map(ToString::to_string),
-    })
-}
-
-fn of_constant(constant: &Constant<'_>) -> Value {
-    let layout = &constant.layout;
-    json!({
-        "name": constant.name,
-        "size": layout.size,
-        "scalars": list(layout.leaves.iter().map(|leaf| json!({
-            "id": leaf.id,
-            "offset": leaf.start - layout.start,
-            "size": leaf.size,
-        }))),
-        "default": constant.default.map(hex),
     })
 }
 

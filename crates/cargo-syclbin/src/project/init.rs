@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Package, Target};
-use clap::Args;
 
 use super::{BUILD, CALL, CRATES, Change, KERNEL, MODULE, Source, Summary, VERSION, cargo};
 use crate::error::{Error, Result};
@@ -14,22 +13,14 @@ use crate::workspace::{Selection, Workspace};
 /// The name of the source file, without extension, and of the generated module.
 const NAME: &str = "saxpy";
 
-/// Options of `cargo syclbin init`.
-#[derive(Clone, Debug, Args)]
-pub struct Options {
-    /// Where the crates come from.
-    #[command(flatten)]
-    pub source: Source,
-}
-
 /// Adds a kernel to the crate in or above `current`, and returns the code that the user must add.
 ///
 /// # Errors
 ///
 /// Fails if the crate or the checkout does not exist, a file already exists, Cargo cannot add a dependency, or a file
 /// cannot be written. On failure, the crate is unchanged.
-pub fn run(options: &Options, current: &Path) -> Result<Summary> {
-    let checkout = options.source.checkout(current)?;
+pub fn run(crates: &Source, current: &Path) -> Result<Summary> {
+    let checkout = crates.checkout(current)?;
     let no_crate = || Error::NoCrate(current.into());
     let manifest = manifest_above(current).ok_or_else(no_crate)?;
     let workspace = Workspace::find(&Selection {
@@ -104,10 +95,8 @@ fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    Err(Error::Occupied(
-        names.join(", "),
-        "rename them and the `mod` item, or write the kernels yourself as README.md shows",
-    ))
+    let remedy = "rename them and the `mod` item, or write the kernels yourself as README.md shows";
+    Err(Error::Occupied(names.join(", "), remedy))
 }
 
 fn add(name: &str, kind: DependencyKind, checkout: Option<&str>, root: &Path) -> Result<()> {

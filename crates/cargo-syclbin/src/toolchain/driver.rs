@@ -34,10 +34,8 @@ impl Driver {
     ///
     /// Fails if the file does not exist. The error explains how to install it.
     pub fn path(&self) -> Result<&Path> {
-        if self.0.is_file() {
-            return Ok(&self.0);
-        }
-        Err(Error::NoDriver(self.0.clone()))
+        let driver = Some(self.0.as_path()).filter(|path| path.is_file());
+        driver.ok_or_else(|| Error::NoDriver(self.0.clone()))
     }
 
     /// Returns the size of the driver in bytes, or zero if the file does not exist.

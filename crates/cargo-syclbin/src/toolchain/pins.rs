@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::env::consts::{ARCH, OS};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, de};
@@ -161,18 +161,14 @@ impl WheelPin {
 /// Returns whether the member at `path` is a program.
 #[must_use]
 pub fn is_program(path: &str) -> bool {
-    path.strip_prefix(CUDA)
-        .is_some_and(|path| path.starts_with("bin/"))
+    (path.strip_prefix(CUDA)).is_some_and(|path| path.starts_with("bin/"))
 }
 
 /// Lists wheels with their hashes, one per line, for an error that asks the user to fetch them.
 #[must_use]
 pub fn listing(wheels: &[&WheelPin]) -> String {
-    wheels.iter().fold(String::new(), |mut text, wheel| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {}  {}", wheel.sha256, wheel.file);
-        text
-    })
+    let line = |wheel: &&WheelPin| format!("\n  {}  {}", wheel.sha256, wheel.file);
+    wheels.iter().map(line).collect()
 }
 
 #[cfg(test)]

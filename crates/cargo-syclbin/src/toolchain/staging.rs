@@ -94,8 +94,7 @@ impl<'a> Staging<'a> {
     ///
     /// Fails if a directory cannot be created.
     pub fn create_parent(&self, file: &Path) -> Result<()> {
-        file.parent()
-            .map_or(Ok(()), |parent| self.create_folder(parent))
+        self.create_folder(file.parent().unwrap_or(file))
     }
 
     /// Flushes a directory's entries to the disk, so that they survive a power failure.
@@ -148,8 +147,7 @@ impl Drop for Staging<'_> {
 }
 
 fn failed(home: &Path, file: &Path, cause: io::Error) -> Error {
-    let (file, home) = (file.to_owned(), home.to_owned());
-    Error::Home { file, home, cause }
+    Error::Home(file.into(), home.into(), cause)
 }
 
 fn lock(home: &Path, progress: &dyn Progress) -> Result<File> {

@@ -23,7 +23,7 @@ use super::child::{self, Ended};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::inspect::qualified;
-use crate::ui::{self, SCHEMA_VERSION};
+use crate::ui;
 
 /// Loads `file` in child processes, prints the report, and returns whether the device can use every kernel.
 pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
@@ -200,7 +200,6 @@ impl Trial {
         // A file without kernels passes if any of its modules is usable.
         let something = self.modules.is_empty() || modules().any(|one| one == Outcome::Usable);
         Report {
-            schema_version: SCHEMA_VERSION,
             passed: self.problem.is_none() && !has_crashed && usable == all && something,
             path,
             device: self.device,
