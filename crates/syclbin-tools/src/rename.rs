@@ -13,9 +13,8 @@ use syclbin::__private::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, instructions, literal, op, put,
     string,
 };
-use syclbin::Error;
 use syclbin::property::{PropertySets, Value};
-use syclbin::{AbstractModule, ImageKind, IrType};
+use syclbin::{AbstractModule, Error, ImageKind, IrType};
 
 /// The suffixes that DPC++ appends to kernel names in PTX.
 const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];

@@ -9,10 +9,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{DeviceImage, InSyclbin, archive, walk};
-use syclbin as model;
 use syclbin::__private::raw::Budget;
 use syclbin::property::PropertySets;
-use syclbin::{Error, ErrorKind, offload};
+use syclbin::{Error, ErrorKind, Syclbin, offload};
 
 /// Reads a member of a thin archive.
 pub(super) type Open<'r> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'r;
@@ -100,11 +99,11 @@ impl Found<'_, '_> {
 /// Makes the images owned, and sets the offset of each to `offset`.
 fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'static>> {
     // Images from the same SYCLBIN file share one copy of it.
-    let mut last: Option<(Arc<model::Syclbin<'b>>, Arc<model::Syclbin<'static>>)> = None;
-    let mut file = move |file: Arc<model::Syclbin<'b>>| match &last {
+    let mut last: Option<(Arc<Syclbin<'b>>, Arc<Syclbin<'static>>)> = None;
+    let mut file = move |file: Arc<Syclbin<'b>>| match &last {
         Some((from, to)) if Arc::ptr_eq(from, &file) => Arc::clone(to),
         _ => {
-            let to = Arc::new(model::Syclbin::clone(&file).into_owned());
+            let to = Arc::new(Syclbin::clone(&file).into_owned());
             last = Some((file, Arc::clone(&to)));
             to
         }

@@ -12,14 +12,10 @@ use super::found::{Found, InputSlice, Open};
 use super::object::{Role, Section, sections};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
-use syclbin as model;
 use syclbin::__private::offload::{allowance, unpack_frame, unpack_within};
 use syclbin::__private::raw::v2;
-use syclbin::Content;
-use syclbin::cubin;
 use syclbin::offload::{self, ImageKind};
-use syclbin::read;
-use syclbin::{Error, ErrorKind};
+use syclbin::{self as model, Content, Error, ErrorKind, cubin, read};
 
 pub(super) fn images<'a>(
     bytes: &'a [u8],

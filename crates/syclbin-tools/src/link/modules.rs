@@ -14,8 +14,7 @@ use syclbin::__private::failed_assert::VARIABLE;
 use syclbin::__private::spirv::{Import, Module};
 use syclbin::metadata::DeviceRequirements;
 use syclbin::property::{PropertySet, PropertySets, key, set};
-use syclbin::ptx;
-use syclbin::{AbstractModule, Image, ImageKind, IrType};
+use syclbin::{AbstractModule, Image, ImageKind, IrType, ptx};
 
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 

@@ -7,10 +7,9 @@ use alloc::vec::Vec;
 use super::sets::{Contents, Module};
 use super::{Findings, kernels, shown};
 use syclbin::__private::spirv;
-use syclbin::Content;
 use syclbin::property::{Value, key, set};
 use syclbin::read::{self, File, Owner};
-use syclbin::{Image, ImageKind, IrType, State};
+use syclbin::{Content, Image, ImageKind, IrType, State};
 
 pub(super) fn check(file: &File<'_>, contents: &Contents<'_>, findings: &mut Findings) {
     let state = check_state(file, contents, findings);

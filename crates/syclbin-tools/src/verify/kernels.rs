@@ -19,8 +19,6 @@ use syclbin::{Content, Error, State, cubin, ptx};
 
 #[derive(Default)]
 struct Code {
-    /// The kernels of all SPIR-V and PTX images, or `None` if there is no such image.
-    kernels: Option<BTreeSet<String>>,
     imports: BTreeSet<String>,
     /// The kernels of the SPIR-V image, if there is one.
     spirv: Option<BTreeSet<String>>,
@@ -55,15 +53,12 @@ fn read_code(module: &Module<'_>) -> Code {
                 let Ok(spirv) = spirv::Module::parse(image.bytes) else {
                     continue;
                 };
-                let names = || spirv.kernels().map(String::from);
-                code.spirv.get_or_insert_default().extend(names());
-                code.kernels.get_or_insert_default().extend(names());
+                let kernels = code.spirv.get_or_insert_default();
+                kernels.extend(spirv.kernels().map(String::from));
                 code.imports.extend(spirv.imports().map(String::from));
             }
             Content::Ptx => {
                 let ptx = ptx::Module::read(image.bytes).0;
-                let kernels = code.kernels.get_or_insert_default();
-                kernels.extend(ptx.kernels.iter().map(|kernel| kernel.name.clone()));
                 code.imports.extend(ptx.imports.iter().cloned());
                 code.ptx.push(ptx);
             }
@@ -77,10 +72,14 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     let mut place = module.place(findings);
     let metadata = &module.module.metadata;
     let named: BTreeSet<&str> = module.module.kernel_names().collect();
-    let Some(kernels) = &code.kernels else {
+    if code.spirv.is_none() && code.ptx.is_empty() {
         return;
-    };
-    for name in named.iter().filter(|name| !kernels.contains(**name)) {
+    }
+    let in_ptx = code.ptx.iter().flat_map(|ptx| &ptx.kernels);
+    let in_ptx = in_ptx.map(|kernel| &kernel.name);
+    let kernels = code.spirv.iter().flatten().chain(in_ptx);
+    let kernels: BTreeSet<&str> = kernels.map(String::as_str).collect();
+    for name in named.difference(&kernels) {
         let shown = shown(name);
         // Compilers list exported functions among the kernels.
         if metadata.get(set::EXPORTED_SYMBOLS, name).is_some() {
@@ -90,7 +89,7 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
             place.error(format!("no image contains kernel {shown}"));
         }
     }
-    for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
+    for kernel in kernels.difference(&named) {
         let kernel = shown(kernel);
         let reason = format!("kernel {kernel} is not listed, so runtimes cannot find it");
         place.warning(reason);
