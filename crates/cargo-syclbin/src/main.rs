@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::TypedValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use cargo_syclbin::error::{Error, Result};
 use cargo_syclbin::project::{self, init, new};
@@ -110,7 +110,18 @@ enum Toolchain {
     /// The wheels are pinned by SHA-256 and fetched with your own pip, so your index, proxy and
     /// certificates apply. Set SYCLBIN_PIP to use another pip: the path of a program, or a command such as
     /// `python3.12 -m pip`. Set SYCLBIN_HOME to choose the installation directory.
-    Install(Install),
+    Install {
+        /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia if there is an
+        /// NVIDIA GPU]
+        #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
+        components: Vec<Component>,
+        /// Use the wheels in this directory instead of fetching them
+        #[arg(long, value_name = "DIR")]
+        wheels: Option<PathBuf>,
+        /// Reinstall components that are already installed
+        #[arg(long)]
+        force: bool,
+    },
     /// Show what is installed, with versions, sizes and licences
     List,
     /// Print the home directory, or a component's directory
@@ -128,20 +139,6 @@ enum Toolchain {
         #[arg(long)]
         all: bool,
     },
-}
-
-#[derive(Args)]
-struct Install {
-    /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia if there is an NVIDIA
-    /// GPU]
-    #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
-    components: Vec<Component>,
-    /// Use the wheels in this directory instead of fetching them
-    #[arg(long, value_name = "DIR")]
-    wheels: Option<PathBuf>,
-    /// Reinstall components that are already installed
-    #[arg(long)]
-    force: bool,
 }
 
 fn component() -> impl TypedValueParser<Value = Component> {
@@ -173,7 +170,11 @@ fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsStri
 /// Runs a command, and returns whether to exit with 0.
 fn run(command: Command) -> Result<bool> {
     match command {
-        Command::Toolchain(Toolchain::Install(options)) => install(options)?,
+        Command::Toolchain(Toolchain::Install {
+            components,
+            wheels,
+            force,
+        }) => install(&components, wheels, force)?,
         Command::Toolchain(Toolchain::List) => {
             let home = home()?;
             answer(&list::render(&home, &list::rows(&home)))?;
@@ -208,16 +209,13 @@ fn run(command: Command) -> Result<bool> {
     Ok(true)
 }
 
-fn install(options: Install) -> Result<()> {
-    let chosen = toolchain::pins_of(&options.components)?;
+fn install(components: &[Component], wheels: Option<PathBuf>, force: bool) -> Result<()> {
+    let chosen = toolchain::pins_of(components)?;
     let installer = Installer {
         home: &home()?,
-        source: &match options.wheels {
-            Some(folder) => Source::Folder(folder),
-            None => Source::Pip(Search::from_env()),
-        },
+        source: &wheels.map_or_else(|| Source::Pip(Search::from_env()), Source::Folder),
         driver: &Driver::beside(&std::env::current_exe().map_err(Error::NoProgram)?),
-        force: options.force,
+        force,
         progress: &Terminal::default(),
     };
     installer.run(&chosen)?;

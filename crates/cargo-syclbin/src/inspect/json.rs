@@ -5,7 +5,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use syclbin::metadata::{Dimensions, ModuleMetadata};
-use syclbin::offload::{self, Strings};
+use syclbin::offload::Strings;
 use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
 use syclbin_toolchain::store::hex;
@@ -16,8 +16,23 @@ use crate::input::sha256;
 impl Serialize for Contents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let modules = self.file.modules.iter().zip(&self.modules);
+        let state = self.file.state();
         let report = json!({
-            "file": self.file(),
+            "file": {
+                "path": self.input.name(),
+                "size": self.input.bytes.len(),
+                "container": self.container.name(),
+                "state": state.and_then(state_name),
+                "state_number": state.map(State::number),
+                "strings": strings(&self.file.strings),
+                "foreign_entries": list(self.file.foreign.iter().map(|entry| json!({
+                    "image_kind": entry.image_kind.0,
+                    "offload_kind": entry.offload_kind.0,
+                    "strings": strings(&entry.strings),
+                    "size": entry.image.len(),
+                }))),
+                "property_sets": sets(&self.file.global),
+            },
             "kernels": self.kernels,
             "modules": list(modules.map(|(module, known)| of_module(module, known))),
         });
@@ -25,34 +40,9 @@ impl Serialize for Contents<'_> {
     }
 }
 
-impl Contents<'_> {
-    fn file(&self) -> Value {
-        let state = self.file.state();
-        json!({
-            "path": self.input.name(),
-            "size": self.input.bytes.len(),
-            "container": self.container.name(),
-            "state": state.and_then(state_name),
-            "state_number": state.map(State::number),
-            "strings": strings(&self.file.strings),
-            "foreign_entries": list(self.file.foreign.iter().map(foreign_entry)),
-            "property_sets": sets(&self.file.global),
-        })
-    }
-}
-
 /// Returns the name of a state, unless its number is unknown.
 pub fn state_name(state: State) -> Option<String> {
     (!matches!(state, State::Other(_))).then(|| state.to_string())
-}
-
-fn foreign_entry(entry: &offload::Entry<'_>) -> Value {
-    json!({
-        "image_kind": entry.image_kind.0,
-        "offload_kind": entry.offload_kind.0,
-        "strings": strings(&entry.strings),
-        "size": entry.image.len(),
-    })
 }
 
 fn of_module(module: &AbstractModule<'_>, known: &Module) -> Value {

@@ -214,11 +214,10 @@ impl Installer<'_> {
     }
 
     fn put_in_place(&self, pin: &ComponentPin, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        let name = pin.component.name();
-        let parent = self.home.path().join(name);
+        let parent = self.home.versions(pin.component);
         let target = self.folder(pin);
         staging.create_folder(&parent)?;
-        let old = staging.path().join(format!("old-{name}"));
+        let old = staging.path().join(format!("old-{}", pin.component.name()));
         let replaces = target.symlink_metadata().is_ok();
         if replaces {
             staging.rename(&target, &old)?;

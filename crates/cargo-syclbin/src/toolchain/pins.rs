@@ -95,7 +95,8 @@ impl ComponentPin {
     /// `<syclbin/...>` and the manifest.
     #[must_use]
     pub fn unpacked_size(&self) -> u64 {
-        self.wheels.iter().map(WheelPin::unpacked_size).sum()
+        let members = self.wheels.iter().flat_map(|wheel| &wheel.members);
+        members.map(|(_, size)| size).sum()
     }
 
     /// Returns whether the component contains files of this wheel.
@@ -112,12 +113,6 @@ impl fmt::Display for ComponentPin {
 }
 
 impl WheelPin {
-    /// Returns the total unpacked size of the members in bytes.
-    #[must_use]
-    pub fn unpacked_size(&self) -> u64 {
-        self.members.values().sum()
-    }
-
     /// Returns the directory of its licence texts, relative to the component's directory.
     #[must_use]
     pub fn licence_folder(&self) -> String {
