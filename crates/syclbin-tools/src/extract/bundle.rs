@@ -19,10 +19,8 @@ const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
 const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
 const RECORD: &str = "offload bundle";
 
-pub(super) struct Entry<'a> {
-    pub(super) id: Cow<'a, str>,
-    pub(super) bytes: &'a [u8],
-}
+/// The identifier and the bytes of an entry.
+pub(super) type Entry<'a> = (Cow<'a, str>, &'a [u8]);
 
 /// Returns the entries of a binary bundle. The magic is followed by the number of entries, then the offset, size
 /// and identifier of each entry. All numbers are 64-bit.
@@ -38,10 +36,8 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         let place = at as u64;
         let id = slice(bytes, (place + 24, id_size), "file", record, place)?;
         images.spend(size, record, place)?;
-        found.push(Entry {
-            id: String::from_utf8_lossy(id),
-            bytes: slice(bytes, (offset, size), "file", record, place)?,
-        });
+        let bytes = slice(bytes, (offset, size), "file", record, place)?;
+        found.push((String::from_utf8_lossy(id), bytes));
         at += 24 + id.len();
     }
     Ok(found)
@@ -194,11 +190,11 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
             open = Some((id, at, next));
         } else if let Some(id) = marker(line, END) {
             match open.take() {
-                Some((started, _, start)) if started == id => found.push(Entry {
-                    id: String::from_utf8_lossy(id),
+                Some((started, _, start)) if started == id => {
                     // If the end marker follows the start marker immediately, the range is invalid: the entry is empty.
-                    bytes: bytes.get(start..at - 1).unwrap_or_default(),
-                }),
+                    let content = bytes.get(start..at - 1).unwrap_or_default();
+                    found.push((String::from_utf8_lossy(id), content));
+                }
                 Some(_) => return Err(fail(at, "an entry ends with a different name")),
                 None => return Err(fail(at, "an entry ends without having started")),
             }
@@ -213,8 +209,8 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
 
 /// Returns the identifier after `mark`, if `line` is a comment that starts with `mark`.
 fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
-    let comment = COMMENTS.iter().find(|comment| line.starts_with(comment))?;
-    let id = line.strip_prefix(*comment)?.strip_prefix(mark)?;
+    let mut comments = COMMENTS.iter();
+    let id = comments.find_map(|comment| line.strip_prefix(*comment)?.strip_prefix(mark))?;
     Some(id.trim_ascii_end())
 }
 

@@ -91,10 +91,9 @@ fn entries<'a>(
     entries: Result<Vec<bundle::Entry<'a>>, Error>,
     found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
-    for entry in slice.located(entries)? {
-        let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
-        let part = slice.part(entry.bytes, &name);
-        image(&part, bundle::declared(&entry.id), found)?;
+    for (id, bytes) in slice.located(entries)? {
+        let name = format!("bundle entry {}", super::shown(id.as_bytes()));
+        image(&slice.part(bytes, &name), bundle::declared(&id), found)?;
     }
     Ok(())
 }

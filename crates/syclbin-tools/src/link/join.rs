@@ -30,9 +30,8 @@ pub(super) struct Link {
 /// Modules with distinct ids. The program is the first module, and its ids are unchanged.
 #[derive(Default)]
 pub(super) struct Joined<'o> {
-    names: Vec<&'o str>,
-    /// The first id of each module.
-    starts: Vec<u32>,
+    /// The first id and the name of each module.
+    modules: Vec<(u32, &'o str)>,
     /// The id bound: greater than every id.
     pub(super) bound: u32,
     pub(super) generator: u32,
@@ -57,12 +56,12 @@ impl<'o> Joined<'o> {
 
     /// Returns the name of the module that an id comes from.
     pub(super) fn name_of(&self, id: u32) -> String {
-        let module = self.starts.partition_point(|start| *start <= id);
-        self.names[module.saturating_sub(1)].into()
+        let module = self.modules.partition_point(|(start, _)| *start <= id);
+        self.modules[module.saturating_sub(1)].1.into()
     }
 
     pub(super) fn is_of_program(&self, id: u32) -> bool {
-        self.starts.get(1).is_none_or(|start| id < *start)
+        (self.modules.get(1)).is_none_or(|(start, _)| id < *start)
     }
 
     fn add(&mut self, object: &Object<'o>) -> Result<(), LinkError> {
@@ -70,15 +69,14 @@ impl<'o> Joined<'o> {
         let words = words::words(object.spirv).map_err(damaged)?;
         let words = without_debug_info(words).map_err(damaged)?;
         let (start, limit) = (self.bound, words[3]);
-        let is_library = !self.names.is_empty();
+        let is_library = !self.modules.is_empty();
         if !is_library {
             self.generator = words[2];
         }
         let bound = start.checked_add(limit);
         self.bound = bound.ok_or_else(|| LinkError::TooLarge(object.name.into()))?;
         self.version = self.version.max(Version::of_header(&words));
-        self.names.push(object.name);
-        self.starts.push(start);
+        self.modules.push((start, object.name));
         let mut types = BTreeMap::new();
         let mut wide = BTreeSet::new();
         let mut has_memory_model = false;
@@ -132,7 +130,7 @@ impl<'o> Joined<'o> {
                     has_memory_model = true;
                     if is_library {
                         if operands != self.memory_model {
-                            let modules = [self.names[0], object.name].map(String::from);
+                            let modules = [self.modules[0].1, object.name].map(String::from);
                             return Err(LinkError::MemoryModel(modules));
                         }
                         continue;

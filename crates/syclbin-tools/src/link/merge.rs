@@ -342,13 +342,6 @@ impl<'j> Merger<'j> {
         Some(self.map(ty?))
     }
 
-    fn declared(&self, id: u32) -> Option<&'j Instruction> {
-        match self.joined.definitions.get(&id)? {
-            Definition::Declaration(place) => self.joined.declarations.get(*place),
-            _ => None,
-        }
-    }
-
     /// Returns how calls to `import` must be adapted to `definition`, or `None` if the types differ in more than
     /// their pointee types.
     fn adapter(&mut self, import: u32, definition: u32) -> Option<Adapter> {
@@ -364,15 +357,15 @@ impl<'j> Merger<'j> {
     }
 
     fn new_adapter(&self, types: [u32; 2]) -> Option<Adapter> {
-        let [ours, theirs] = types.map(|ty| {
-            let ty = self.declared(ty)?;
-            (ty.opcode == op::TYPE_FUNCTION).then_some(&ty.operands[1..])
-        });
-        let (ours, theirs) = (ours?, theirs?);
-        let storage = |ty: u32| {
-            let ty = self.declared(ty)?;
-            (ty.opcode == op::TYPE_POINTER).then(|| ty.operand(1))
+        let declared = |id: u32, opcode: u16| match self.joined.definitions.get(&id)? {
+            Definition::Declaration(place) => {
+                (self.joined.declarations.get(*place)).filter(|ty| ty.opcode == opcode)
+            }
+            _ => None,
         };
+        let [ours, theirs] = types.map(|ty| Some(&declared(ty, op::TYPE_FUNCTION)?.operands[1..]));
+        let (ours, theirs) = (ours?, theirs?);
+        let storage = |ty: u32| Some(declared(ty, op::TYPE_POINTER)?.operand(1));
         if ours.len() != theirs.len() {
             return None;
         }
