@@ -66,14 +66,12 @@ pub struct FileReport {
 /// Fails if standard output cannot be written to.
 pub fn run(options: &Options) -> Result<bool> {
     let files = options.files.iter().map(|path| {
-        let (unreadable, findings) = match Input::read(path) {
-            Ok(input) => (None, verify::verify(&input.bytes)),
-            Err(error) => (Some(error.to_string()), Vec::new()),
-        };
+        let input = Input::read(path);
+        let findings = input.as_ref().map(|input| verify::verify(&input.bytes));
         FileReport {
             path: path.to_string_lossy().into_owned(),
-            unreadable,
-            findings,
+            findings: findings.unwrap_or_default(),
+            unreadable: input.err().map(|error| error.to_string()),
         }
     });
     let files: Vec<_> = files.collect();

@@ -111,9 +111,7 @@ impl Installer<'_> {
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
         self.driver.write(folder, &mut manifest, staging)?;
-        manifest.write(staging.path(), staging)?;
-        let name = syclbin_toolchain::MANIFEST;
-        staging.rename(&staging.path().join(name), &folder.join(name))?;
+        manifest.write(folder, staging)?;
         staging.sync_folder(folder)
     }
 

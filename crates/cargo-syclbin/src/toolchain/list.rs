@@ -8,7 +8,7 @@ use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
 use super::manifest::Manifest;
 use super::staging::Staging;
 use crate::error::{Error, Result};
-use crate::ui::{Progress, Size};
+use crate::ui::{Page, Progress, Size};
 
 /// One version of one component in the home directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,14 +80,13 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
         widths.max().unwrap_or(0)
     };
     let widths: [usize; 5] = std::array::from_fn(width);
-    let mut text = String::new();
+    let mut page = Page::default();
     for cells in &table {
         let cells = cells.iter().zip(widths);
         let cells = cells.map(|(cell, width)| format!("{cell:width$}"));
-        text += cells.collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
+        page.line(cells.collect::<Vec<_>>().join("  ").trim_end());
     }
-    text
+    page.text
 }
 
 /// Returns the home directory, or the directory of a component's newest version.

@@ -21,8 +21,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 
 use syclbin_toolchain::MANIFEST;
@@ -86,18 +84,16 @@ impl Manifest {
         damage.map_or(Ok(manifest), Err)
     }
 
-    /// Writes the manifest into a directory and flushes it to the disk.
+    /// Writes the manifest into a directory with a rename, and flushes it to the disk.
     ///
     /// # Errors
     ///
     /// Fails if the manifest cannot be written.
     pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        let path = folder.join(MANIFEST);
-        let written = File::create(&path).and_then(|mut file| {
-            file.write_all(self.text().as_bytes())?;
-            file.sync_all()
-        });
-        written.map_err(|cause| staging.failed(&path, cause))
+        staging.replace(&folder.join(MANIFEST), |new| {
+            std::fs::write(new, self.text())
+        })?;
+        Ok(())
     }
 
     /// Returns the total size of the files in bytes.
