@@ -10,8 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use syclbin::__private::spirv::words::{
-    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, instructions, literal, op, put,
-    string,
+    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, instructions, literal, op, put, string,
 };
 use syclbin::property::{PropertySets, Value};
 use syclbin::{AbstractModule, Error, ImageKind, IrType};
@@ -76,11 +75,8 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
     let words = words::words(bytes)?;
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for instruction in instructions(&words) {
-        let Instruction {
-            at,
-            opcode,
-            operands,
-        } = instruction?;
+        let instruction = instruction?;
+        let (at, opcode, operands) = (instruction.at, instruction.opcode, instruction.operands);
         let before = match (opcode, operands) {
             (op::NAME, _) => 1,
             (op::ENTRY_POINT, _) => 2,

@@ -96,12 +96,8 @@ fn coff_sections<Header: CoffHeader>(bytes: &[u8]) -> Sections<'_> {
     let mut offset = 0;
     let header = Header::parse(bytes, &mut offset)?;
     let sections = header.sections(bytes, offset)?;
-    table(
-        bytes,
-        header,
-        sections,
-        pe::ImageSectionHeader::coff_file_range,
-    )
+    let range = pe::ImageSectionHeader::coff_file_range;
+    table(bytes, header, sections, range)
 }
 
 fn pe_sections<Headers: ImageNtHeaders>(bytes: &[u8]) -> Sections<'_> {
@@ -210,10 +206,8 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
         return Err(Error::new(RECORD, 58, ErrorKind::Record(problem.into())));
     }
     let part = |start, size| slice(host, (start, size), "file", || RECORD.into(), 40);
-    let table = part(
-        header.e_shoff.get(LE),
-        u64::from(count) * section_size as u64,
-    )?;
+    let table_size = u64::from(count) * section_size as u64;
+    let table = part(header.e_shoff.get(LE), table_size)?;
     let table = slice_from_all_bytes::<elf::SectionHeader64<LE>>(table);
     let mut table = table.unwrap_or_default().to_vec();
     let section = &mut table[usize::from(names)];

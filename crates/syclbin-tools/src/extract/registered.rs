@@ -27,21 +27,14 @@ const SYCL: u8 = 4;
 /// The maximum length of a name or an option list, in bytes.
 const TEXT_LIMIT: u64 = 1 << 16;
 
-pub(super) struct Registered<'a> {
-    /// The offset in the file.
-    pub(super) start: usize,
-    pub(super) bytes: &'a [u8],
-    /// The kind, triple, options and property sets. The options for the device compiler and linker have OffloadBinary's
-    /// keys.
-    pub(super) image: DeviceImage<'static>,
-}
+/// The offset of an image in the file, its bytes, and its kind, triple, options and property sets. The options for the
+/// device compiler and linker have OffloadBinary's keys.
+pub(super) type Registered<'a> = (usize, &'a [u8], DeviceImage<'static>);
 
-/// Returns the images that a linked 64-bit program registers, ordered by position. `sections` contain the images.
-/// Images with damaged structs are skipped.
-pub(super) fn registered<'a>(bytes: &'a [u8], sections: &[&[u8]]) -> Vec<Registered<'a>> {
-    let Some(memory) = Memory::of(bytes) else {
-        return Vec::new();
-    };
+/// Returns the images that a linked 64-bit program registers, ordered by position, or `None` for other files. `sections`
+/// contain the images. Images with damaged structs are skipped.
+pub(super) fn registered<'a>(bytes: &'a [u8], sections: &[&[u8]]) -> Option<Vec<Registered<'a>>> {
+    let memory = Memory::of(bytes)?;
     let mut ranges: Vec<(u64, u64)> = (sections.iter())
         .filter(|section| !section.is_empty())
         .filter_map(|section| {
@@ -56,26 +49,24 @@ pub(super) fn registered<'a>(bytes: &'a [u8], sections: &[&[u8]]) -> Vec<Registe
         let (_, end) = *ranges.get(after.checked_sub(1)?)?;
         (address < end).then_some(end)
     };
-    let mut reader = Reader {
-        memory: &memory,
-        left: bytes.len() as u64,
-    };
+    let (memory, left) = (&memory, bytes.len() as u64);
+    let mut reader = Reader { memory, left };
     let mut found = BTreeMap::new();
     for place in memory.pointers(|target| range(target).is_some()) {
         if let Some(image) = reader.image(place, range) {
-            found.entry(image.start).or_insert(image);
+            found.entry(image.0).or_insert(image);
         }
     }
     // Drop images that overlap others, because their bytes would be read more than once.
     let mut end = 0;
-    let apart = found.into_values().filter(|image| {
-        let is_apart = image.start >= end;
+    let apart = found.into_values().filter(|(start, bytes, _)| {
+        let is_apart = *start >= end;
         if is_apart {
-            end = image.start + image.bytes.len();
+            end = start + bytes.len();
         }
         is_apart
     });
-    apart.collect()
+    Some(apart.collect())
 }
 
 struct Segment {
@@ -232,11 +223,7 @@ impl<'a> Reader<'_, 'a> {
             properties,
             ..DeviceImage::default()
         };
-        Some(Registered {
-            start,
-            bytes,
-            image,
-        })
+        Some((start, bytes, image))
     }
 
     fn sets(&mut self, mut set: u64, end: u64) -> Option<PropertySets<'static>> {

@@ -119,7 +119,7 @@ fn object<'a>(
     }
     let mut images_of_program = match with_images[..] {
         [] => Vec::new(),
-        _ => registered(slice.bytes, &with_images),
+        _ => registered(slice.bytes, &with_images).unwrap_or_default(),
     };
     for section in sections {
         let part = slice.part(section.data, &format!("section {}", section.name));
@@ -153,13 +153,10 @@ fn registered_images<'a>(
     let start = section.offset.saturating_sub(program.offset);
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let range = start..start.saturating_add(section.bytes.len());
-    let of_section = registered.extract_if(.., |one| range.contains(&one.start));
-    let (bytes, images): (Vec<_>, Vec<_>) = of_section.map(|one| (one.bytes, one.image)).unzip();
-    for (part, of_program) in parts(section, &bytes).iter().zip(images) {
-        let mut declared = DeviceImage {
-            arch: bundle::declared(id).arch,
-            ..of_program
-        };
+    let of_section = registered.extract_if(.., |(start, ..)| range.contains(start));
+    let (bytes, images): (Vec<_>, Vec<_>) = of_section.map(|one| (one.1, one.2)).unzip();
+    for (part, mut declared) in parts(section, &bytes).iter().zip(images) {
+        declared.arch = bundle::declared(id).arch;
         if declared.triple.is_empty() {
             declared.triple = bundle::declared(id).triple;
         }

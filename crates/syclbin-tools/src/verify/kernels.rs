@@ -158,11 +158,10 @@ pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>
 
 /// Checks that native code for NVIDIA GPUs targets `arch`.
 pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner>) {
-    let elf = Content::Elf {
-        machine: cubin::MACHINE,
-    };
     let content = Content::of(bytes);
-    if arch.is_empty() || ![Content::Ptx, Content::CudaFatbin, elf].contains(&content) {
+    let is_elf = matches!(content, Content::Elf { machine } if machine == cubin::MACHINE);
+    let is_cuda = is_elf || matches!(content, Content::Ptx | Content::CudaFatbin);
+    if arch.is_empty() || !is_cuda {
         return;
     }
     let Some(named) = Target::parse(arch) else {

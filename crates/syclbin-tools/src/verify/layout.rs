@@ -76,13 +76,8 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     // Iterate over the image table instead of the modules' claims, which may overlap.
     for image in file.all_images() {
         if let Some(image) = findings.ok(image) {
-            let Metadata {
-                owner,
-                offset,
-                text,
-                ..
-            } = image.metadata;
-            claim(format!("{owner}: metadata"), offset, text);
+            let (owner, metadata) = (image.metadata.owner, image.metadata);
+            claim(format!("{owner}: metadata"), metadata.offset, metadata.text);
             claim(owner.to_string(), image.offset, image.bytes);
         }
     }
@@ -173,10 +168,8 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
         spans.push((entry.image_offset, entry.image_size, what));
         let version_1 = container != Container::Version2 && index == 0;
         if version_1 && entry.image_offset % 8 != 0 {
-            let reason = format!(
-                "its image starts at {:#x}, not at a multiple of 8",
-                entry.image_offset
-            );
+            let start = entry.image_offset;
+            let reason = format!("its image starts at {start:#x}, not at a multiple of 8");
             findings.at(at + 24, &record).error(reason);
         }
         let foreign = ImageKind(entry.image_kind) != ImageKind::SYCLBIN;
@@ -187,11 +180,8 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
             let reason = "it is not part of the SYCLBIN file, so readers ignore it";
             findings.at(at, &record).warning(reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
-            let reason = format!(
-                "offload kind {} is not {}, the SYCL kind",
-                entry.offload_kind,
-                OffloadKind::SYCL.0
-            );
+            let (kind, sycl) = (entry.offload_kind, OffloadKind::SYCL.0);
+            let reason = format!("offload kind {kind} is not {sycl}, the SYCL kind");
             findings.at(at + 2, &record).note(reason);
         }
     }
@@ -220,10 +210,8 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         ];
         for (name, _) in &entry.strings {
             if !known.contains(&name.as_ref()) {
-                let reason = format!(
-                    "version {VERSION} does not define string {}",
-                    super::shown(name)
-                );
+                let name = super::shown(name);
+                let reason = format!("version {VERSION} does not define string {name}");
                 findings.at(at, &record).note(reason);
             }
         }

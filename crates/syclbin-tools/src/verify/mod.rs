@@ -64,12 +64,8 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            severity,
-            offset,
-            record,
-            reason,
-        } = self;
+        let (severity, record, reason) = (self.severity, &self.record, &self.reason);
+        let offset = self.offset;
         write!(f, "{severity}: {record}: {reason} (at offset {offset:#x})")
     }
 }
