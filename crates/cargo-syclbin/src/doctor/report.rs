@@ -179,18 +179,15 @@ fn run(facts: &Facts) -> Vec<Item> {
             good("trial", format!("ran a kernel {source} on {}", run.device))
         }
         Ok(run) => {
-            let text = format!(
-                "a kernel {source} produced a wrong result on {}",
-                run.device
-            );
+            let device = &run.device;
+            let text = format!("a kernel {source} produced a wrong result on {device}");
             let remedy = "update the device's driver, or set SYCLBIN_DEVICE to another device";
             bad("trial", text).with_remedy(remedy)
         }
-        Err(problem) => bad(
-            "trial",
-            format!("running a kernel {source} failed: {problem}"),
-        )
-        .with_remedy(&remedy),
+        Err(problem) => {
+            let text = format!("running a kernel {source} failed: {problem}");
+            bad("trial", text).with_remedy(&remedy)
+        }
     });
     items
 }

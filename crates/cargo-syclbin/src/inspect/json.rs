@@ -4,7 +4,7 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use syclbin::metadata::{Dimensions, ModuleMetadata};
+use syclbin::metadata::Dimensions;
 use syclbin::offload::Strings;
 use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
@@ -46,12 +46,27 @@ pub fn state_name(state: State) -> Option<String> {
 }
 
 fn of_module(module: &AbstractModule<'_>, known: &Module) -> Value {
-    let metadata = &known.metadata;
+    let (metadata, needs) = (&known.metadata, &known.metadata.requirements);
     let images = module.images.iter().zip(&known.offsets);
     json!({
         "kernels": list(module.kernel_names()),
         "images": list(images.map(|(image, offset)| of_image(image, *offset))),
-        "requirements": requirements(metadata),
+        "requirements": {
+            "aspects": list(needs.aspects.iter().map(
+                |aspect| json!({ "number": aspect.number(), "name": aspect.name() }),
+            )),
+            "required_work_group_size": needs.work_group_sycl(),
+            "required_sub_group_size": needs.sub_group,
+            "fixed_targets": needs.fixed_targets,
+            "compile_target": needs.compile_target,
+            "matrices": needs.matrices.0,
+            "matrix_products": needs.matrix_products.0,
+            "dimensions": needs.dimensions.map(Dimensions::get),
+            "virtual_functions": metadata.virtual_functions.uses.0,
+            "defined_virtual_functions": metadata.virtual_functions.defines.0,
+            "host_pipes": list(metadata.host_pipes.names()),
+            "sanitizer": metadata.misc.sanitizer.as_ref().map(ToString::to_string),
+        },
         "build": {
             "optimization_level": metadata.misc.opt_level,
             "esimd": metadata.misc.esimd.unwrap_or(false),
@@ -79,25 +94,6 @@ fn of_module(module: &AbstractModule<'_>, known: &Module) -> Value {
         "problems": list(known.problems.iter().map(ToString::to_string)),
         "strings": strings(&module.strings),
         "property_sets": sets(&module.metadata),
-    })
-}
-
-fn requirements(metadata: &ModuleMetadata) -> Value {
-    let needs = &metadata.requirements;
-    let aspects = needs.aspects.iter();
-    json!({
-        "aspects": list(aspects.map(|aspect| json!({ "number": aspect.number(), "name": aspect.name() }))),
-        "required_work_group_size": needs.work_group_sycl(),
-        "required_sub_group_size": needs.sub_group,
-        "fixed_targets": needs.fixed_targets,
-        "compile_target": needs.compile_target,
-        "matrices": needs.matrices.0,
-        "matrix_products": needs.matrix_products.0,
-        "dimensions": needs.dimensions.map(Dimensions::get),
-        "virtual_functions": metadata.virtual_functions.uses.0,
-        "defined_virtual_functions": metadata.virtual_functions.defines.0,
-        "host_pipes": list(metadata.host_pipes.names()),
-        "sanitizer": metadata.misc.sanitizer.as_ref().map(ToString::to_string),
     })
 }
 

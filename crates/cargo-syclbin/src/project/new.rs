@@ -76,9 +76,8 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let mut note = |text: String| summary.notes.push(text);
     if checkout.is_some() {
         let effect = format!("{CI} fails on machines without that checkout");
-        note(format!(
-            "Cargo.toml refers to the checkout by its path, so {effect}"
-        ));
+        let reason = "Cargo.toml refers to the checkout by its path";
+        note(format!("{reason}, so {effect}"));
     }
     if repository().is_none() {
         let advice = "with the GitHub account that hosts the syclbin repository";

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ui::{Escaped, Page};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Report {
     /// Whether the command exits with 0: every kernel is usable, the driver neither crashed nor hung, and there was no
     /// other problem.
