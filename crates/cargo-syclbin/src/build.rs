@@ -52,12 +52,11 @@ pub fn run(options: &Options) -> Result<bool> {
     let folder = tempfile::tempdir().map_err(failed)?;
     orders.write(folder.path()).map_err(failed)?;
     let mut command = workspace.check(&packages);
-    command
-        .arg("--target-dir")
-        // A check produces no kernels, so keep the scripts' output out of the regular target directory.
-        .arg(workspace.metadata.target_directory.join("syclbin"))
-        .env(VARIABLE, folder.path());
+    // A check produces no kernels, so keep the scripts' output out of the regular target directory.
+    let target = workspace.metadata.target_directory.join("syclbin");
+    command.arg("--target-dir").arg(target);
     command.args(&options.selection.cargo);
+    command.env(VARIABLE, folder.path());
     if options.check {
         // Code that uses kernels from a missing file does not compile. Capture rustc's errors, because they would
         // hide the reports.
@@ -81,9 +80,10 @@ pub fn run(options: &Options) -> Result<bool> {
         return Ok(false);
     }
     if reports.is_empty() {
-        ui::complain(
-            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")",
-        );
+        let remedy = "add one with .prebuilt(\"kernels/NAME.syclbin\")";
+        ui::complain(format_args!(
+            "no build script uses a committed file; {remedy}"
+        ));
     }
     if !all_fresh {
         ui::complain("error: files are stale; run `cargo syclbin build --commit` and commit them");

@@ -40,8 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(state) = options.state {
         model.global.insert(set::GLOBAL, key::STATE, state.number());
     }
-    let bytes = to_vec(&model, options.container)
-        .map_err(|cause| Error::Format(options.file.clone(), cause.into()))?;
+    let bytes = to_vec(&model, options.container).map_err(Error::format(&options.file))?;
     save(&options.output, &bytes)
 }
 

@@ -3,7 +3,7 @@
 
 use std::env::consts::{ARCH, OS};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use syclbin::__private::lines;
 use syclbin_toolchain::{
@@ -12,6 +12,8 @@ use syclbin_toolchain::{
 
 /// A result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The error of a `cargo syclbin` command. The first path of a variant is the affected file or directory.
 #[allow(missing_docs, reason = "the names of fields explain themselves")]
@@ -26,9 +28,8 @@ pub enum Error {
     Unsuitable(#[from] UnsuitableDirectory),
 
     #[error(
-        "cannot execute programs in {}, probably because its file system is mounted noexec; set SYCLBIN_HOME to a \
-         directory on another file system",
-        .0.display()
+        "cannot execute programs in {0}, probably because its file system is mounted noexec; set SYCLBIN_HOME to a \
+         directory on another file system"
     )]
     NotExecutable(PathBuf),
 
@@ -37,9 +38,8 @@ pub enum Error {
     Platform(Option<Component>),
 
     #[error(
-        "cannot find {}, which the compiler component needs; `cargo install cargo-syclbin` installs it beside \
-         cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` builds both",
-        .0.display()
+        "cannot find {0}, which the compiler component needs; `cargo install cargo-syclbin` installs it beside \
+         cargo-syclbin, and in a checkout of the repository `cargo build -p cargo-syclbin` builds both"
     )]
     NoDriver(PathBuf),
 
@@ -49,35 +49,32 @@ pub enum Error {
     #[error("cannot start this program again for a trial: {0}; free memory or end other processes")]
     Child(io::Error),
 
-    #[error("cannot lock {}: {}; set SYCLBIN_HOME to a directory on a local disk", .0.display(), .1)]
+    #[error("cannot lock {0}: {1}; set SYCLBIN_HOME to a directory on a local disk")]
     Lock(PathBuf, io::Error),
 
-    /// No pip was found to fetch wheels with. `tried` lists the rejected commands, each with the reason.
+    /// No pip was found to fetch wheels with. The strings list the rejected commands, each with the reason, and the
+    /// wheels.
     #[error(
-        "found no pip to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
-         command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
+        "found no pip to fetch the wheels with (tried {0}); install pip or uv, set SYCLBIN_PIP to your pip \
+         command, or copy the wheels into a directory and pass --wheels DIR:{1}"
     )]
-    NoPip { tried: String, wheels: String },
+    NoPip(String, String),
 
-    /// pip could not be started, or failed and printed its own error.
+    /// pip could not be started, or failed and printed its own error. The strings are the command with its status, and
+    /// the wheels.
     #[error(
-        "`{command}` failed ({status}); check the network, your pip settings (PIP_INDEX_URL) and the free disk \
-         space, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
+        "{0}; check the network, your pip settings (PIP_INDEX_URL) and the free disk space, or copy the wheels into a \
+         directory and pass --wheels DIR:{1}"
     )]
-    PipFailed {
-        command: String,
-        status: String,
-        wheels: String,
-    },
+    PipFailed(String, String),
 
     /// A directory lacks wheels. The string lists them, one per line.
-    #[error("{} lacks these wheels; copy them there:{}", .0.display(), .1)]
+    #[error("{0} lacks these wheels; copy them there:{1}")]
     MissingWheels(PathBuf, String),
 
     #[error(
-        "{} contains {found}, but the pinned wheel contains {expected}; the file is truncated or from another build: \
-         delete it and fetch it again; if it is still wrong, do not trust its source",
-        file.display()
+        "{file} contains {found}, but the pinned wheel contains {expected}; the file is truncated or from another build: \
+         delete it and fetch it again; if it is still wrong, do not trust its source"
     )]
     WrongWheel {
         file: PathBuf,
@@ -85,23 +82,18 @@ pub enum Error {
         found: String,
     },
 
-    #[error("{}: {}; the pin for this wheel is wrong; please report this", .0.display(), .1)]
+    #[error("{0}: {1}; the pin for this wheel is wrong; please report this")]
     WheelContent(PathBuf, String),
 
-    #[error("cannot read {}: {}", .0.display(), .1)]
+    #[error("cannot read {0}: {1}")]
     Read(PathBuf, io::Error),
 
     /// A file in the home directory cannot be written or removed.
     #[error(
-        "cannot write or remove {}: {cause}; free space in {} and make it writable, or set SYCLBIN_HOME to another \
-         directory",
-        file.display(), home.display()
+        "cannot write or remove {0}: {2}; free space in {1} and make it writable, or set SYCLBIN_HOME to another \
+         directory"
     )]
-    Home {
-        file: PathBuf,
-        home: PathBuf,
-        cause: io::Error,
-    },
+    Home(PathBuf, PathBuf, io::Error),
 
     #[error(
         "{} is not installed in {}; run `{INSTALL_COMMAND} --component {}`",
@@ -109,20 +101,16 @@ pub enum Error {
     )]
     NotInstalled(PathBuf, Component),
 
-    /// `remedy` describes the apparent format of the file, or suggests a command for it.
-    #[error("{}: {cause}; {remedy}", file.display())]
-    NotSyclbin {
-        file: PathBuf,
-        cause: Box<syclbin::Error>,
-        remedy: String,
-    },
+    /// The string describes the apparent format of the file, or suggests a command for it.
+    #[error("{0}: {1}; {2}")]
+    NotSyclbin(PathBuf, Box<syclbin::Error>, String),
 
     /// A file cannot be read or written in the requested format.
-    #[error("{}: {}", .0.display(), .1)]
-    Format(PathBuf, Box<dyn std::error::Error + Send + Sync>),
+    #[error("{0}: {1}")]
+    Format(PathBuf, AnyError),
 
     /// The string explains why the images cannot be packaged, in one or more lines.
-    #[error("cannot package the images of {} as SYCLBIN:\n  {}", .0.display(), .1)]
+    #[error("cannot package the images of {0} as SYCLBIN:\n  {1}")]
     LeftOut(PathBuf, String),
 
     /// This option of `pack` cannot be combined with SYCLBIN output.
@@ -131,10 +119,10 @@ pub enum Error {
     )]
     PackSyclbin(&'static str),
 
-    #[error("{} already exists, so nothing was written; use --force to overwrite it", .0.display())]
+    #[error("{0} already exists, so nothing was written; use --force to overwrite it")]
     Exists(PathBuf),
 
-    #[error("cannot write {}: {}", .0.display(), .1)]
+    #[error("cannot write {0}: {1}")]
     Save(PathBuf, io::Error),
 
     /// `include_syclbin!` would reject the file or the items, for these reasons.
@@ -160,24 +148,19 @@ pub enum Error {
     #[error(transparent)]
     Build(syclbin_build::Error),
 
-    #[error("cannot start {}: {}", .0.display(), .1)]
+    #[error("cannot start {0}: {1}")]
     Start(PathBuf, io::Error),
 
-    #[error("cannot run {}: {}; set CARGO to the path of Cargo", .0.display(), .1)]
+    #[error("cannot run {0}: {1}; set CARGO to the path of Cargo")]
     Cargo(PathBuf, io::Error),
 
-    /// `said` is Cargo's error message.
-    #[error("`cargo {command}` failed: {said}\n{remedy}; nothing was written")]
-    CargoFailed {
-        command: String,
-        said: String,
-        remedy: &'static str,
-    },
+    /// The strings are the command, Cargo's error message and the remedy.
+    #[error("`cargo {0}` failed: {1}\n{2}; nothing was written")]
+    CargoFailed(String, String, &'static str),
 
     #[error(
-        "{} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; pass the \
-         top-level directory of a checkout",
-        .0.display()
+        "{0} is not a checkout of syclbin: it lacks syclbin-rt/Cargo.toml or syclbin-build/Cargo.toml; pass the \
+         top-level directory of a checkout"
     )]
     NotCheckout(PathBuf),
 
@@ -189,8 +172,7 @@ pub enum Error {
     Occupied(String, &'static str),
 
     #[error(
-        "{} is not in a crate; change to a crate's directory, or create a crate with `cargo syclbin new NAME`",
-        .0.display()
+        "{0} is not in a crate; change to a crate's directory, or create a crate with `cargo syclbin new NAME`"
     )]
     NoCrate(PathBuf),
 
@@ -201,18 +183,24 @@ pub enum Error {
     Output(#[from] io::Error),
 }
 
+impl Error {
+    /// Returns the function that adds the path to the error of a reader or writer.
+    pub(crate) fn format<E: Into<AnyError>>(path: &Path) -> impl FnOnce(E) -> Self {
+        |cause| Self::Format(path.into(), cause.into())
+    }
+}
+
 /// Formats the message of [`Error::Platform`].
 fn unavailable(component: Option<Component>) -> String {
     let compile = format!(
         "{COMPILE_ON_LINUX}, or set SYCLBIN_CLANG to a DPC++ clang++ that supports -fsyclbin"
     );
-    let (what, remedy) = match component {
-        Some(Component::CpuDevice) => ("cpu-device is not".to_owned(), GET_CPU_DRIVER.to_owned()),
-        Some(component) => (format!("{} is not", component.name()), compile),
-        None => (
-            "no component is".to_owned(),
-            format!("{GET_CPU_DRIVER}; {compile}"),
-        ),
+    let remedy = match component {
+        Some(Component::CpuDevice) => GET_CPU_DRIVER.to_owned(),
+        Some(_) => compile,
+        None => format!("{GET_CPU_DRIVER}; {compile}"),
     };
+    let what = component.map(|component| format!("{} is not", component.name()));
+    let what = what.as_deref().unwrap_or("no component is");
     format!("{what} available for {ARCH} {OS}; {remedy}")
 }

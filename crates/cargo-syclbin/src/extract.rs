@@ -2,7 +2,6 @@
 //! `cargo syclbin extract`: extracts device images from the files that compilers and linkers write.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -12,14 +11,14 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::Serialize;
 use syclbin::__private::{lines, listed, ranges};
 use syclbin::write::to_vec;
-use syclbin::{Container, Content};
+use syclbin::{Container, Content, cubin};
 use syclbin_toolchain::file;
 use syclbin_tools::extract::{DeviceImage, Note, OffloadKind, images_with, package};
 
 use crate::error::{Error, Result};
 use crate::input::{Input, sha256};
 use crate::inspect::{qualified, state_name};
-use crate::ui::{self, ATTENTION, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size, counted};
+use crate::ui::{self, ATTENTION, Escaped, Format, Page, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
 
@@ -49,8 +48,6 @@ pub struct Options {
 /// The report on the images of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// See [`SCHEMA_VERSION`].
-    pub schema_version: u32,
     /// The path of the file as given.
     pub path: String,
     /// The images, in file order.
@@ -145,18 +142,15 @@ pub fn run(options: &Options) -> Result<bool> {
     let folder = options.file.parent().unwrap_or(Path::new(""));
     let mut open =
         |member: &str| file::read(&folder.join(member)).map_err(|cause| cause.to_string());
-    let images = images_with(&input.bytes, &mut open)
-        .map_err(|cause| Error::Format(options.file.clone(), cause.into()))?;
+    let images = images_with(&input.bytes, &mut open).map_err(Error::format(&options.file))?;
     let mut report = Report {
-        schema_version: SCHEMA_VERSION,
         path: input.name(),
         images: images.iter().map(ExtractedImage::of).collect(),
         syclbin: None,
     };
     let mut outputs = Vec::new();
-    let writes_images = !options.list && (options.output.is_some() || options.syclbin.is_none());
-    let folder = options.output.as_deref().unwrap_or(Path::new("."));
-    let folder = writes_images.then_some(folder);
+    let current = (options.syclbin.is_none() && !options.list).then_some(Path::new("."));
+    let folder = options.output.as_deref().or(current);
     if let Some(folder) = folder {
         let stem = stem(&options.file);
         for (index, (image, found)) in images.iter().zip(&mut report.images).enumerate() {
@@ -187,8 +181,7 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
     if made.modules.is_empty() {
         return Err(Error::LeftOut(file.into(), grouped(&notes)));
     }
-    let bytes = to_vec(&made, Container::default())
-        .map_err(|cause| Error::Format(file.into(), cause.into()))?;
+    let bytes = to_vec(&made, Container::default()).map_err(Error::format(file))?;
     let made = Package {
         path: path.to_string_lossy().into_owned(),
         module_count: made.modules.len(),
@@ -239,39 +232,29 @@ fn stem(input: &Path) -> String {
 
 /// Returns a file name such as `saxpy.0.spir64-unknown-unknown.spv`. The index makes the name unique.
 fn name(stem: &str, index: usize, image: &DeviceImage<'_>) -> String {
-    let mut name = format!("{stem}.{index}");
-    for part in [&image.triple, &image.arch] {
-        let part = clean(part);
-        if !part.is_empty() {
-            let _ = write!(name, ".{part}");
-        }
-    }
-    name.push_str(extension(image.content));
-    name
+    let mut parts = vec![stem.to_owned(), index.to_string()];
+    parts.extend([&image.triple, &image.arch].map(|part| clean(part)));
+    parts.retain(|part| !part.is_empty());
+    parts.join(".") + extension(image.content)
 }
 
 /// Replaces characters that are special to a file system or a shell, and truncates long text.
 fn clean(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
-    let text: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if plain(c) { c } else { '_' })
-        .collect();
+    let text = text.chars().take(LONGEST);
+    let text: String = text.map(|c| if plain(c) { c } else { '_' }).collect();
     // Prevent `..`, hidden files, and names that look like options.
-    text.replace("..", "__")
-        .trim_start_matches(['.', '-'])
-        .trim_end_matches('.')
-        .to_owned()
+    let text = text.replace("..", "__");
+    let text = text.trim_start_matches(['.', '-']).trim_end_matches('.');
+    text.to_owned()
 }
 
 fn extension(content: Content) -> &'static str {
-    const EM_CUDA: u16 = 190;
     match content {
         Content::SpirV => ".spv",
         Content::Ptx => ".ptx",
         Content::LlvmBitcode => ".bc",
-        Content::Elf { machine: EM_CUDA } => ".cubin",
+        Content::Elf { machine } if machine == cubin::MACHINE => ".cubin",
         Content::Elf { .. } => ".o",
         Content::CudaFatbin => ".fatbin",
         Content::Syclbin => ".syclbin",
@@ -294,9 +277,8 @@ fn render(report: &Report) -> String {
             page.line(format_args!("    kernels {kernels}"));
         }
         if let Some(reason) = image.skipped {
-            page.line(format_args!(
-                "    {ATTENTION}not written: {reason}{ATTENTION:#}"
-            ));
+            let reason = format_args!("{ATTENTION}not written: {reason}{ATTENTION:#}");
+            page.line(format_args!("    {reason}"));
         }
     }
     if let Some(package) = &report.syclbin {
@@ -320,11 +302,8 @@ pub(crate) fn grouped(notes: &[Note]) -> String {
     lines(images.into_iter().map(|((packaged, note), images)| {
         let left_out = if packaged { "" } else { "left out: " };
         let plural = if images.len() == 1 { "" } else { "s" };
-        format!(
-            "image{plural} {}: {left_out}{}",
-            ranges(images),
-            Escaped(note)
-        )
+        let (images, note) = (ranges(images), Escaped(note));
+        format!("image{plural} {images}: {left_out}{note}")
     }))
 }
 
@@ -333,10 +312,8 @@ fn line(image: &ExtractedImage) -> String {
         "" => String::new(),
         name => format!(" {word} {}", Shown(name)),
     };
-    let (target, arch) = (
-        named("for", &image.target),
-        named("with architecture", &image.arch),
-    );
+    let target = named("for", &image.target);
+    let arch = named("with architecture", &image.arch);
     let (content, kind) = (&image.content, Shown(&image.offload_kind));
     let (size, offset) = (Size(image.size), image.offset);
     format!("{content}{target}{arch}, {kind}, {size} at {offset:#x}")

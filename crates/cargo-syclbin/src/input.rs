@@ -36,8 +36,7 @@ impl Input {
     /// Fails if the file cannot be read or decompressed.
     pub fn read(path: &Path) -> Result<Self> {
         let mut input = Self::container(path)?;
-        let unpacked = offload::unpack(&input.bytes)
-            .map_err(|cause| Error::Format(path.into(), cause.into()))?;
+        let unpacked = offload::unpack(&input.bytes).map_err(Error::format(path))?;
         if let Cow::Owned(unpacked) = unpacked {
             input.bytes = unpacked;
         }
@@ -64,18 +63,15 @@ impl Input {
     }
 
     fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self> {
-        let bytes = if path == Path::new(STDIN) {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            read.map(|_| bytes)
+        let mut bytes = Vec::new();
+        let read = if path == Path::new(STDIN) {
+            std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
         } else {
-            file::read_if(path, wanted)
+            file::read_if(path, wanted).map(|read| bytes = read)
         };
-        let bytes = bytes.map_err(|cause| Error::Read(path.into(), cause))?;
-        Ok(Self {
-            path: path.to_owned(),
-            bytes,
-        })
+        read.map_err(|cause| Error::Read(path.into(), cause))?;
+        let path = path.to_owned();
+        Ok(Self { path, bytes })
     }
 
     /// Returns the path as text. Invalid Unicode is replaced.
@@ -90,21 +86,17 @@ impl Input {
     ///
     /// Fails if the file is damaged or in a different format. The error suggests a remedy.
     pub fn syclbin(&self) -> Result<(File<'_>, Syclbin<'_>)> {
-        let read = File::parse(&self.bytes).and_then(|file| {
-            let model = file.to_model()?;
-            Ok((file, model))
-        });
-        read.map_err(|cause| self.not_syclbin(cause))
+        let refused = |cause| self.not_syclbin(cause);
+        let file = File::parse(&self.bytes).map_err(refused)?;
+        let model = file.to_model().map_err(refused)?;
+        Ok((file, model))
     }
 
     /// Returns the error for a file that does not parse as SYCLBIN.
     #[must_use]
     pub fn not_syclbin(&self, cause: syclbin::Error) -> Error {
-        Error::NotSyclbin {
-            file: self.path.clone(),
-            remedy: self.remedy(cause.kind()),
-            cause: Box::new(cause),
-        }
+        let remedy = self.remedy(cause.kind());
+        Error::NotSyclbin(self.path.clone(), cause.into(), remedy)
     }
 
     /// Suggests what to do with a file that does not parse as SYCLBIN.

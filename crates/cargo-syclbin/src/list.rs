@@ -16,7 +16,7 @@ use syclbin_build::{listing, manifest};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::inspect;
-use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, Shown, Size, relative};
+use crate::ui::{self, Escaped, Format, Page, Shown, Size, relative};
 use crate::workspace::{Selection, Workspace};
 
 /// Options of `cargo syclbin list`.
@@ -33,8 +33,6 @@ pub struct Options {
 /// The list of files. It serializes to the JSON that `schema/list.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// See [`SCHEMA_VERSION`].
-    pub schema_version: u32,
     /// Whether Cargo succeeded and every build script ran. If not, the list may be incomplete.
     pub complete: bool,
     /// The files, sorted by package and name.
@@ -90,21 +88,18 @@ pub fn run(options: &Options) -> Result<bool> {
     let (folders, finished) = workspace.run_build_scripts(&packages, &options.selection.cargo)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
-        let folder = folders.get(&package.id);
         let entries = described.into_iter().flatten();
-        let described = entries.map(|entry| (entry.name, entry.sources)).collect();
-        files.extend(of_package(package, described, folder)?);
+        let sources = entries.map(|entry| (entry.name, entry.sources)).collect();
+        files.extend(of_package(package, sources, folders.get(&package.id))?);
     }
     let report = Report {
-        schema_version: SCHEMA_VERSION,
         complete: finished && packages.iter().all(|one| folders.contains_key(&one.id)),
         files,
     };
     ui::show(options.format, &report, |report| render(report, root))?;
     if !report.complete {
-        ui::complain(
-            "error: Cargo failed; see above. Files of packages that were not built may be missing",
-        );
+        let effect = "Files of packages that were not built may be missing";
+        ui::complain(format_args!("error: Cargo failed; see above. {effect}"));
     }
     Ok(report.complete && report.files.iter().all(|file| file.path.is_some()))
 }
@@ -112,10 +107,9 @@ pub fn run(options: &Options) -> Result<bool> {
 /// Lists the files that Cargo.toml describes, and the files in the package's output directory.
 fn of_package(
     package: &Package,
-    described: BTreeMap<String, Vec<PathBuf>>,
+    mut sources: BTreeMap<String, Vec<PathBuf>>,
     folder: Option<&PathBuf>,
 ) -> Result<Vec<Listed>> {
-    let mut sources = described;
     if let Some(folder) = folder {
         let noted = listing::read(folder).map_err(|cause| Error::Read(folder.clone(), cause))?;
         sources.extend(noted);
@@ -175,11 +169,10 @@ fn render(report: &Report, root: &Path) -> String {
     for file in &report.files {
         let size = (file.size).map_or(String::new(), |size| format!("  {}", Size(size)));
         let (state, sources) = (file.state, file.sources.join(" "));
+        let title = format!("{:package$}  {:name$}", file.package, file.name);
         page.line(format_args!(
-            "{:package$}  {:name$}  {state}{size}  {}",
-            file.package,
-            file.name,
-            Escaped(&sources),
+            "{title}  {state}{size}  {}",
+            Escaped(&sources)
         ));
         if !file.kernels.is_empty() {
             let kernels = listed(file.kernels.iter().map(|kernel| Shown(kernel)));

@@ -13,15 +13,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::TypedValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use cargo_syclbin::error::{Error, Result};
-use cargo_syclbin::project::{init, new};
+use cargo_syclbin::project::{self, init, new};
 use cargo_syclbin::toolchain::driver::Driver;
 use cargo_syclbin::toolchain::install::{Installer, Source};
 use cargo_syclbin::toolchain::pip::Search;
 use cargo_syclbin::toolchain::{self, list};
 use cargo_syclbin::ui::{Terminal, answer, complain, one_of};
+use cargo_syclbin::workspace::Selection;
 use cargo_syclbin::{
     build, convert, doctor, expand, extract, guard, inspect, list as files, pack, verify, watch,
 };
@@ -54,7 +55,7 @@ enum Command {
     ///
     /// Adds the dependencies, kernels/saxpy.cpp, src/kernels.rs, and build.rs if there is none.
     /// Prints what to add to the code. Existing files are not overwritten.
-    Init(init::Options),
+    Init(project::Source),
     /// Write or check the compiled files that a workspace keeps beside its sources
     ///
     /// These are the files that build scripts name with `Build::prebuilt`. The scripts run in a separate
@@ -70,7 +71,7 @@ enum Command {
     /// Runs each package's build script once, as `cargo run` does. Then recompiles changed sources with the arguments
     /// from the build script, and replaces the compiled files in OUT_DIR. A running program can load the new files
     /// with syclbin-rt's `WatchedFile`. If compilation fails, the previous file remains. Stop with Ctrl-C.
-    Watch(watch::Options),
+    Watch(Selection),
     /// Run a command so that out-of-bounds accesses by kernels are errors: `cargo syclbin guard cargo test`
     ///
     /// Runs the command twice, on the CPU device unless SYCLBIN_DEVICE is set: first with an inaccessible page right
@@ -109,7 +110,18 @@ enum Toolchain {
     /// The wheels are pinned by SHA-256 and fetched with your own pip, so your index, proxy and
     /// certificates apply. Set SYCLBIN_PIP to use another pip: the path of a program, or a command such as
     /// `python3.12 -m pip`. Set SYCLBIN_HOME to choose the installation directory.
-    Install(Install),
+    Install {
+        /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia if there is an
+        /// NVIDIA GPU]
+        #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
+        components: Vec<Component>,
+        /// Use the wheels in this directory instead of fetching them
+        #[arg(long, value_name = "DIR")]
+        wheels: Option<PathBuf>,
+        /// Reinstall components that are already installed
+        #[arg(long)]
+        force: bool,
+    },
     /// Show what is installed, with versions, sizes and licences
     List,
     /// Print the home directory, or a component's directory
@@ -127,20 +139,6 @@ enum Toolchain {
         #[arg(long)]
         all: bool,
     },
-}
-
-#[derive(Args)]
-struct Install {
-    /// Install only this component; may be repeated [default: compiler, cpu-device, and nvidia if there is an NVIDIA
-    /// GPU]
-    #[arg(long = "component", value_name = "COMPONENT", value_parser = component())]
-    components: Vec<Component>,
-    /// Use the wheels in this directory instead of fetching them
-    #[arg(long, value_name = "DIR")]
-    wheels: Option<PathBuf>,
-    /// Reinstall components that are already installed
-    #[arg(long)]
-    force: bool,
 }
 
 fn component() -> impl TypedValueParser<Value = Component> {
@@ -165,15 +163,18 @@ fn main() -> ExitCode {
 
 /// Returns the arguments without the extra word that Cargo passes.
 fn arguments(all: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
-    all.enumerate()
-        .filter(|(index, word)| !(*index == 1 && word == "syclbin"))
-        .map(|(_, word)| word)
+    let words = all.enumerate();
+    words.filter_map(|(index, word)| (index != 1 || word != "syclbin").then_some(word))
 }
 
 /// Runs a command, and returns whether to exit with 0.
 fn run(command: Command) -> Result<bool> {
     match command {
-        Command::Toolchain(Toolchain::Install(options)) => install(options)?,
+        Command::Toolchain(Toolchain::Install {
+            components,
+            wheels,
+            force,
+        }) => install(&components, wheels, force)?,
         Command::Toolchain(Toolchain::List) => {
             let home = home()?;
             answer(&list::render(&home, &list::rows(&home)))?;
@@ -192,10 +193,10 @@ fn run(command: Command) -> Result<bool> {
             _ => return doctor::run(&options),
         },
         Command::New(options) => new::run(&options, &current()?)?.print()?,
-        Command::Init(options) => init::run(&options, &current()?)?.print()?,
+        Command::Init(source) => init::run(&source, &current()?)?.print()?,
         Command::Build(options) => return build::run(&options),
         Command::List(options) => return files::run(&options),
-        Command::Watch(options) => watch::run(&options)?,
+        Command::Watch(selection) => watch::run(&selection)?,
         Command::Guard(options) => return guard::run(&options),
         Command::Inspect(options) => inspect::run(&options)?,
         Command::Verify(options) => return verify::run(&options),
@@ -208,16 +209,13 @@ fn run(command: Command) -> Result<bool> {
     Ok(true)
 }
 
-fn install(options: Install) -> Result<()> {
-    let chosen = toolchain::pins_of(&options.components)?;
+fn install(components: &[Component], wheels: Option<PathBuf>, force: bool) -> Result<()> {
+    let chosen = toolchain::pins_of(components)?;
     let installer = Installer {
         home: &home()?,
-        source: &match options.wheels {
-            Some(folder) => Source::Folder(folder),
-            None => Source::Pip(Search::from_env()),
-        },
+        source: &wheels.map_or_else(|| Source::Pip(Search::from_env()), Source::Folder),
         driver: &Driver::beside(&std::env::current_exe().map_err(Error::NoProgram)?),
-        force: options.force,
+        force,
         progress: &Terminal::default(),
     };
     installer.run(&chosen)?;

@@ -59,15 +59,11 @@ impl std::str::FromStr for Image {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let mut strings: Vec<(String, String)> = Vec::new();
         for part in text.split(',') {
-            let (key, value) = part
-                .split_once('=')
-                .filter(|(key, _)| !key.is_empty())
-                .ok_or_else(|| format!("expected KEY=VALUE, found `{part}`"))?;
+            let pair = part.split_once('=').filter(|(key, _)| !key.is_empty());
+            let unpaired = || format!("expected KEY=VALUE, found `{part}`");
+            let (key, value) = pair.ok_or_else(unpaired)?;
             match strings.iter_mut().find(|(known, _)| known == key) {
-                Some((_, values)) => {
-                    values.push(',');
-                    values.push_str(value);
-                }
+                Some((_, values)) => values.extend([",", value]),
                 None => strings.push((key.to_owned(), value.to_owned())),
             }
         }
@@ -77,16 +73,12 @@ impl std::str::FromStr for Image {
         };
         let file = take("file").filter(|file| !file.is_empty());
         let file = file.ok_or("`file=FILE` is missing; it names the file with the code")?;
-        let kind = match take("kind") {
-            None => OffloadKind::SYCL,
-            Some(name) => OffloadKind::from_name(&name).ok_or_else(|| {
-                format!("unknown kind `{name}`; use sycl, openmp, cuda, hip or none")
-            })?,
-        };
+        let kind = take("kind").unwrap_or_else(|| "sycl".to_owned());
+        let unknown = || format!("unknown kind `{kind}`; use sycl, openmp, cuda, hip or none");
+        let kind = OffloadKind::from_name(&kind).ok_or_else(unknown)?;
         if !strings.iter().any(|(key, _)| key == "triple") {
-            return Err(
-                "`triple=TRIPLE` is missing; for example, triple=spir64-unknown-unknown".into(),
-            );
+            let problem = "`triple=TRIPLE` is missing; for example, triple=spir64-unknown-unknown";
+            return Err(problem.to_owned());
         }
         Ok(Self {
             file: file.into(),
@@ -132,22 +124,19 @@ pub fn run(options: &Options) -> Result<()> {
     let pairs = options.images.iter().zip(&inputs);
     let entries = pairs.map(|(image, input)| image.entry(&input.bytes));
     let entries: Vec<_> = entries.collect();
-    let packed = if options.bundle {
-        bundle(&entries, options.compress)
-            .map_err(|cause| Error::Format(options.output.clone(), cause.into()))?
-    } else {
-        match options.compress {
-            Some(method) => offload::write_compressed(&entries, method),
-            None => offload::write_each(&entries),
+    let output = &options.output;
+    let packed = match options.compress {
+        method if options.bundle => bundle(&entries, method).map_err(Error::format(output))?,
+        Some(method) => {
+            offload::write_compressed(&entries, method).map_err(Error::format(output))?
         }
-        .map_err(|cause| Error::Format(options.output.clone(), cause.into()))?
+        None => offload::write_each(&entries).map_err(Error::format(output))?,
     };
     let result = if is_syclbin {
-        syclbin(&options.output, &packed)?
+        syclbin(output, &packed)?
     } else if let Some(host) = &options.into {
-        let host = Input::any(host)?;
-        embed(&host.bytes, &packed)
-            .map_err(|cause| Error::Format(host.path.clone(), cause.into()))?
+        let object = Input::any(host)?;
+        embed(&object.bytes, &packed).map_err(Error::format(host))?
     } else {
         packed
     };
@@ -156,7 +145,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Packages the images of an OffloadBinary as SYCLBIN, and prints the notes.
 fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
-    let found = images(packed).map_err(|cause| Error::Format(output.into(), cause.into()))?;
+    let found = images(packed).map_err(Error::format(output))?;
     let (file, notes) = package(found);
     // The user named every image, so leaving out any of them is an error.
     if notes.iter().any(|note| !note.packaged) {
@@ -165,5 +154,5 @@ fn syclbin(output: &Path, packed: &[u8]) -> Result<Vec<u8>> {
     if !notes.is_empty() {
         complain(format_args!("notes:\n  {}", grouped(&notes)));
     }
-    to_vec(&file, Container::default()).map_err(|cause| Error::Format(output.into(), cause.into()))
+    to_vec(&file, Container::default()).map_err(Error::format(output))
 }

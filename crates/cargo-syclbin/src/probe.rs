@@ -21,11 +21,9 @@ use syclbin_rt::{Arg, Device, ImageChoice, Module, Queue};
 pub(crate) fn run(module: usize, kernel: usize) -> io::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
-    match probe(&bytes, module, kernel) {
-        Ok(()) => say(&Step::Done),
-        // If writing to standard output failed, this call fails too.
-        Err(error) => say(&Step::Failed(error.to_string())),
-    }
+    let failed = probe(&bytes, module, kernel).err();
+    // If writing to standard output failed, this call fails too.
+    say(&failed.map_or(Step::Done, |error| Step::Failed(error.to_string())))
 }
 
 fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>> {
@@ -53,13 +51,14 @@ fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>
         let written = |model| syclbin::write::to_vec(&model, container);
         let (module, others) = divided(&model, index);
         say(&Step::Module(index))?;
-        let refused = |error| say(&Step::Refused(reason(&error, index)));
-        match load(&queue, &written(module)?, &written(others)?) {
-            Ok(module) => match module.build() {
-                Err(error) if image(&module, index).is_none() => refused(error)?,
-                _ => kernels(&module, index, behind)?,
-            },
-            Err(error) => refused(error)?,
+        let loaded = load(&queue, &written(module)?, &written(others)?);
+        let usable = loaded.and_then(|module| match module.build() {
+            Err(error) if image(&module, index).is_none() => Err(error),
+            _ => Ok(module),
+        });
+        match usable {
+            Ok(module) => kernels(&module, index, behind)?,
+            Err(error) => say(&Step::Refused(reason(&error, index)))?,
         }
     }
     Ok(())
@@ -99,10 +98,8 @@ fn kernels(module: &Module, index: usize, behind: usize) -> io::Result<()> {
     say(&Step::Built(images.collect()))?;
     for symbol in module.kernel_names().skip(behind) {
         say(&Step::Kernel(symbol.to_owned()))?;
-        say(&match attributes(module, symbol) {
-            Ok(attributes) => Step::Created(attributes),
-            Err(error) => Step::Refused(error.to_string()),
-        })?;
+        let refused = |error: syclbin_rt::Error| Step::Refused(error.to_string());
+        say(&attributes(module, symbol).map_or_else(refused, Step::Created))?;
     }
     Ok(())
 }

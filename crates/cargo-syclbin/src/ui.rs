@@ -12,6 +12,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 /// The style of text that needs the user's attention.
 pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
@@ -57,8 +58,16 @@ pub fn pass_on(diagnostics: &str) {
     let _ = write!(anstream::stderr().lock(), "{diagnostics}");
 }
 
+/// A report in its JSON format.
+#[derive(Serialize)]
+struct Versioned<'r, R> {
+    schema_version: u32,
+    #[serde(flatten)]
+    report: &'r R,
+}
+
 /// Formats an answer as indented JSON, and escapes characters that could control a terminal.
-fn json(answer: &impl serde::Serialize) -> io::Result<String> {
+fn json(answer: &impl Serialize) -> io::Result<String> {
     let json = serde_json::to_string_pretty(answer)?;
     let mut text = String::with_capacity(json.len() + 1);
     for c in json.chars() {
@@ -81,14 +90,17 @@ fn json(answer: &impl serde::Serialize) -> io::Result<String> {
 /// # Errors
 ///
 /// Fails if standard output cannot be written to.
-pub fn show<R: serde::Serialize>(
+pub fn show<R: Serialize>(
     format: Format,
     report: &R,
     render: impl FnOnce(&R) -> String,
 ) -> io::Result<()> {
     answer(&match format {
         Format::Text => render(report),
-        Format::Json => json(report)?,
+        Format::Json => json(&Versioned {
+            schema_version: SCHEMA_VERSION,
+            report,
+        })?,
     })
 }
 
@@ -146,7 +158,7 @@ pub fn one_of<T: Clone + Send + Sync + 'static>(
 
 /// The version of every JSON format. Adding a field does not change the version. Removing, renaming or redefining a
 /// field increments it.
-pub const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 1;
 
 /// Receives progress updates from a long-running operation.
 pub trait Progress {
@@ -225,14 +237,10 @@ pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            if is_plain(c) {
-                f.write_char(c)?;
-            } else {
-                write!(f, "{}", c.escape_unicode())?;
-            }
-        }
-        Ok(())
+        self.0.chars().try_for_each(|c| match c {
+            _ if is_plain(c) => f.write_char(c),
+            _ => c.escape_unicode().fmt(f),
+        })
     }
 }
 
@@ -246,13 +254,11 @@ const SHOWN: usize = 200;
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = *self;
-        match text.char_indices().nth(SHOWN) {
-            None => Escaped(text).fmt(f),
-            Some((end, _)) => {
-                Escaped(&text[..end]).fmt(f)?;
-                write!(f, "... ({})", Size(text.len() as u64))
-            }
-        }
+        let Some((end, _)) = text.char_indices().nth(SHOWN) else {
+            return Escaped(text).fmt(f);
+        };
+        let (start, size) = (Escaped(&text[..end]), Size(text.len() as u64));
+        write!(f, "{start}... ({size})")
     }
 }
 

@@ -10,7 +10,7 @@ use syclbin_tools::verify::{self, Finding, Severity};
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::ui::{self, Escaped, Format, Page, SCHEMA_VERSION, counted};
+use crate::ui::{self, Escaped, Format, Page, counted};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -41,8 +41,6 @@ pub enum Deny {
 /// The findings for all files. Serializes to the JSON that `schema/verify.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// See [`SCHEMA_VERSION`].
-    pub schema_version: u32,
     /// Whether the program exits with status 0.
     pub passed: bool,
     /// The reports, one per file.
@@ -68,14 +66,12 @@ pub struct FileReport {
 /// Fails if standard output cannot be written to.
 pub fn run(options: &Options) -> Result<bool> {
     let files = options.files.iter().map(|path| {
-        let (unreadable, findings) = match Input::read(path) {
-            Ok(input) => (None, verify::verify(&input.bytes)),
-            Err(error) => (Some(error.to_string()), Vec::new()),
-        };
+        let input = Input::read(path);
+        let findings = input.as_ref().map(|input| verify::verify(&input.bytes));
         FileReport {
             path: path.to_string_lossy().into_owned(),
-            unreadable,
-            findings,
+            findings: findings.unwrap_or_default(),
+            unreadable: input.err().map(|error| error.to_string()),
         }
     });
     let files: Vec<_> = files.collect();
@@ -88,17 +84,12 @@ pub fn run(options: &Options) -> Result<bool> {
         file.unreadable.is_none() && findings.all(|finding| finding.severity < denied)
     };
     let report = Report {
-        schema_version: SCHEMA_VERSION,
         passed: files.iter().all(good),
         files,
     };
     ui::show(options.format, &report, render)?;
     if options.format == Format::Text {
-        for reason in report
-            .files
-            .iter()
-            .filter_map(|file| file.unreadable.as_ref())
-        {
+        for reason in report.files.iter().flat_map(|file| &file.unreadable) {
             ui::complain(format_args!("error: {reason}"));
         }
     }
@@ -118,9 +109,8 @@ fn render(report: &Report) -> String {
             };
             let (severity, offset) = (finding.severity, finding.offset);
             let (record, reason) = (Escaped(&finding.record), Escaped(&finding.reason));
-            page.line(format_args!(
-                "{path}:{offset:#x}: {style}{severity}{style:#}: {record}: {reason}"
-            ));
+            let place = format!("{path}:{offset:#x}: {style}{severity}{style:#}");
+            page.line(format_args!("{place}: {record}: {reason}"));
         }
         let count = |severity| {
             let findings = file.findings.iter();

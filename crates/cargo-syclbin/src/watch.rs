@@ -8,7 +8,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use syclbin_build::{Watch, listing};
 
 use crate::error::{Error, Result};
@@ -17,14 +16,6 @@ use crate::workspace::{Selection, Workspace};
 
 /// The pause between two polls.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Options of `cargo syclbin watch`.
-#[derive(Clone, Debug, Args)]
-pub struct Options {
-    /// The packages to watch.
-    #[command(flatten)]
-    pub selection: Selection,
-}
 
 struct Watched {
     name: String,
@@ -39,10 +30,10 @@ struct Watched {
 ///
 /// Fails if the workspace is missing, none of its packages builds kernels, Cargo cannot be run, or no build script has
 /// built a file.
-pub fn run(options: &Options) -> Result<()> {
-    let workspace = Workspace::find(&options.selection)?;
+pub fn run(selection: &Selection) -> Result<()> {
+    let workspace = Workspace::find(selection)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let mut files = built(&workspace, &options.selection.cargo)?;
+    let mut files = built(&workspace, &selection.cargo)?;
     if files.is_empty() {
         return Err(Error::NothingToWatch);
     }
@@ -101,10 +92,8 @@ impl Watched {
             Err(error) => {
                 ui::pass_on(error.diagnostics());
                 ui::complain(format_args!("error: {error}"));
-                ui::answer(&format!(
-                    "failed    {} after {seconds:.2} s; the previous file remains\n",
-                    self.label()
-                ))?;
+                let failed = format!("failed    {} after {seconds:.2} s", self.label());
+                ui::answer(&format!("{failed}; the previous file remains\n"))?;
             }
         }
         Ok(())

@@ -69,9 +69,8 @@ impl Workspace {
         let is_chosen =
             |package: &&Package| self.names.is_empty() || self.names.contains(&package.name);
         let uses = |package: &&Package| {
-            package.dependencies.iter().any(|dependency| {
-                dependency.name == "syclbin-build" && dependency.kind == DependencyKind::Build
-            })
+            let mut dependencies = package.dependencies.iter();
+            dependencies.any(|one| one.name == "syclbin-build" && one.kind == DependencyKind::Build)
         };
         let packages = self.metadata.workspace_packages().into_iter();
         let packages: Vec<_> = packages.filter(is_chosen).filter(uses).collect();
@@ -100,13 +99,10 @@ impl Workspace {
         arguments: &[OsString],
     ) -> Result<(BTreeMap<PackageId, PathBuf>, bool)> {
         let failed = |cause| Error::Cargo(cargo().into(), cause);
-        let output = self
-            .check(packages)
-            .arg("--message-format=json")
-            .args(arguments)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(failed)?;
+        let mut command = self.check(packages);
+        command.arg("--message-format=json").args(arguments);
+        let output = command.stderr(Stdio::inherit()).output();
+        let output = output.map_err(failed)?;
         let mut folders = BTreeMap::new();
         for message in Message::parse_stream(&*output.stdout) {
             match message.map_err(failed)? {
@@ -114,7 +110,7 @@ impl Workspace {
                     folders.insert(script.package_id, script.out_dir.into());
                 }
                 Message::CompilerMessage(message) if !output.status.success() => {
-                    complain(format_args!("{}", message.message));
+                    complain(message.message);
                 }
                 _ => {}
             }

@@ -56,14 +56,8 @@ pub const VARIABLES: [&str; 3] = [HOME_VARIABLE, "XDG_CACHE_HOME", "HOME"];
 /// The installer creates it last, so a directory without it is not a complete installation.
 pub const MANIFEST: &str = "MANIFEST";
 
-macro_rules! install_command {
-    () => {
-        "cargo syclbin toolchain install"
-    };
-}
-
 /// The command that installs the toolchain, for error messages.
-pub const INSTALL_COMMAND: &str = install_command!();
+pub const INSTALL_COMMAND: &str = "cargo syclbin toolchain install";
 
 /// Whether [`INSTALL_COMMAND`] can install any component on this system.
 pub const HAS_COMPONENTS: bool = cfg!(all(
@@ -73,22 +67,14 @@ pub const HAS_COMPONENTS: bool = cfg!(all(
 
 /// How to get a driver that runs kernels on this system's CPU, for error messages.
 pub const GET_CPU_DRIVER: &str = if HAS_COMPONENTS {
-    concat!(
-        "run `",
-        install_command!(),
-        "` to install a driver that runs kernels on the CPU"
-    )
+    "run `cargo syclbin toolchain install` to install a driver that runs kernels on the CPU"
 } else {
     "install an OpenCL driver that accepts SPIR-V, such as PoCL for CPUs (Debian's package pocl-opencl-icd)"
 };
 
 /// How to get a compiler, or compiled kernels where none is available, for error messages.
 pub const GET_COMPILER: &str = if HAS_COMPONENTS {
-    concat!(
-        "install one with `",
-        install_command!(),
-        "` (from the crate cargo-syclbin)"
-    )
+    "install one with `cargo syclbin toolchain install` (from the crate cargo-syclbin)"
 } else {
     COMPILE_ON_LINUX
 };
@@ -135,9 +121,8 @@ impl Component {
     /// Returns the component called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|component| component.name() == name)
+        let mut all = Self::ALL.into_iter();
+        all.find(|component| component.name() == name)
     }
 
     /// Returns the file or directory that the rest of the project uses, relative to the directory of the installed
@@ -196,19 +181,15 @@ impl Home {
     /// Returns an error if `explicit` is relative, or if it is not set and the platform has no known cache directory
     /// (no `HOME`).
     pub fn locate(explicit: Option<&OsStr>) -> Result<Self, NoHome> {
-        match explicit {
-            Some(folder) if !folder.is_empty() => {
-                let folder = PathBuf::from(folder);
-                if folder.is_absolute() {
-                    Ok(Self(folder))
-                } else {
-                    Err(NoHome::Relative(folder))
-                }
-            }
-            _ => dirs::cache_dir()
-                .map(|cache| Self(cache.join("syclbin")))
-                .ok_or(NoHome::Unknown),
+        let Some(folder) = explicit.filter(|folder| !folder.is_empty()) else {
+            let cache = dirs::cache_dir().ok_or(NoHome::Unknown)?;
+            return Ok(Self(cache.join("syclbin")));
+        };
+        let folder = PathBuf::from(folder);
+        if !folder.is_absolute() {
+            return Err(NoHome::Relative(folder));
         }
+        Ok(Self(folder))
     }
 
     /// Returns the path of the home directory.
@@ -234,20 +215,15 @@ impl Home {
     /// An unreadable directory counts as empty.
     #[must_use]
     pub fn installed(&self, component: Component) -> Vec<Installed> {
-        let mut found: Vec<Installed> = std::fs::read_dir(self.versions(component))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| {
-                let version = entry.file_name().into_string().ok()?;
-                let installed = Installed {
-                    component,
-                    version,
-                    folder: entry.path(),
-                };
-                installed.is_whole().then_some(installed)
+        let entries = std::fs::read_dir(self.versions(component));
+        let installed = entries.into_iter().flatten().flatten().filter_map(|entry| {
+            Some(Installed {
+                component,
+                version: entry.file_name().into_string().ok()?,
+                folder: entry.path(),
             })
-            .collect();
+        });
+        let mut found: Vec<_> = installed.filter(Installed::is_whole).collect();
         found.sort_by_key(|installed| std::cmp::Reverse(version_order(&installed.version)));
         found
     }
@@ -296,10 +272,8 @@ impl Installed {
 
 /// Returns a key that orders versions number by number: 2026.10 is newer than 2026.9.
 fn version_order(version: &str) -> Vec<u64> {
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|part| part.parse().ok())
-        .collect()
+    let parts = version.split(|c: char| !c.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Store {
     /// Returns the total size of all entries in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.entries().iter().map(|entry| entry.size).sum()
+        self.entries().iter().map(|(_, size, _)| size).sum()
     }
 
     /// Returns the content of the entry `name`, and marks it as used. `name` consists of 64 hexadecimal digits, a dot
@@ -192,40 +192,31 @@ impl Store {
     /// the size of the remaining entries.
     fn evict(&self) -> u64 {
         let mut entries = self.entries();
-        let mut size = entries.iter().map(|entry| entry.size).sum();
-        if size > self.limit {
-            entries.sort_by_key(|entry| entry.used);
-            for entry in entries {
-                if size <= self.limit / 10 * 9 {
+        let mut total = entries.iter().map(|(_, size, _)| size).sum();
+        if total > self.limit {
+            entries.sort_by_key(|(_, _, used)| *used);
+            for (path, size, _) in entries {
+                if total <= self.limit / 10 * 9 {
                     break;
                 }
-                if fs::remove_file(&entry.path).is_ok() {
-                    size -= entry.size;
+                if fs::remove_file(path).is_ok() {
+                    total -= size;
                 }
             }
         }
-        size
+        total
     }
 
-    fn entries(&self) -> Vec<Entry> {
+    /// Returns the path, size and last use of each entry.
+    fn entries(&self) -> Vec<(PathBuf, u64, SystemTime)> {
         let files = fs::read_dir(&self.directory).into_iter().flatten();
         let entries = files.flatten().filter(|file| is_name(&file.file_name()));
         let entries = entries.filter_map(|file| {
             let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some(Entry {
-                path: file.path(),
-                size: metadata.len(),
-                used: metadata.modified().ok()?,
-            })
+            Some((file.path(), metadata.len(), metadata.modified().ok()?))
         });
         entries.collect()
     }
-}
-
-struct Entry {
-    path: PathBuf,
-    size: u64,
-    used: SystemTime,
 }
 
 /// Formats bytes in lowercase hexadecimal. Entry names begin with a hash in this form.

@@ -46,9 +46,7 @@ impl Component {
     /// Returns an error if the component does not work there.
     pub fn check_directory(self, directory: &Path) -> Result<(), UnsuitableDirectory> {
         let (path, fits) = if cfg!(windows) {
-            let path = directory.to_owned();
-            let fits = path.as_os_str().is_ascii();
-            (path, fits)
+            (directory.to_owned(), directory.as_os_str().is_ascii())
         } else {
             let path = resolved(directory);
             let bytes = path.as_os_str().as_encoded_bytes();
@@ -59,10 +57,8 @@ impl Component {
         if fits || self != Self::CpuDevice {
             return Ok(());
         }
-        Err(UnsuitableDirectory {
-            component: self,
-            path,
-        })
+        let component = self;
+        Err(UnsuitableDirectory { component, path })
     }
 }
 

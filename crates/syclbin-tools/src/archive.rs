@@ -4,7 +4,6 @@
 //! This module does not use the `object` crate, which searches the rest of the long-name table for the end of each
 //! member's name. On a hostile table, that takes quadratic time.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -48,15 +47,13 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
         let is_table = header[0] == b'/' && !header[1].is_ascii_digit();
         let stored = if thin && !is_table { 0 } else { size };
         let start = at + HEADER_SIZE;
-        let content = start
-            .checked_add(stored)
-            .and_then(|end| bytes.get(start..end));
+        let end = start.checked_add(stored);
+        let content = end.and_then(|end| bytes.get(start..end));
         let mut content = content.ok_or_else(|| fail("a member extends beyond the archive"))?;
         // Members start at even offsets.
         next = (start + stored).next_multiple_of(2);
 
-        let name = header[..16].trim_ascii_end();
-        let name: Cow<'_, [u8]> = match name {
+        let name: &[u8] = match header[..16].trim_ascii_end() {
             // GNU and Microsoft symbol tables.
             b"/" | b"/SYM64/" | b"/<ECSYMBOLS>/" | b"/<XFGHASHMAP>/" => continue,
             b"//" => {
@@ -64,27 +61,26 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
                 continue;
             }
             [b'/', digits @ ..] => {
-                let place = number(digits).and_then(|place| long_names.get(place..));
-                let name =
-                    place.ok_or_else(|| fail("a member's name is not in the long-name table"))?;
+                let name = number(digits).and_then(|place| long_names.get(place..));
+                let lacking = || fail("a member's name is not in the long-name table");
+                let name = name.ok_or_else(lacking)?;
                 let limit = if thin { PATH_LIMIT } else { NAME_LIMIT };
-                let name = &name[..name.len().min(limit)];
-                let end = name.iter().position(|byte| matches!(byte, 0 | b'\n'));
-                Cow::Borrowed(&name[..end.unwrap_or(name.len())])
+                let mut parts =
+                    name[..name.len().min(limit)].split(|byte| [0, b'\n'].contains(byte));
+                parts.next().unwrap_or_default()
             }
             [b'#', b'1', b'/', digits @ ..] => {
                 let name = number(digits).and_then(|size| content.split_at_checked(size));
                 let (name, rest) = name.ok_or_else(|| fail("a member is shorter than its name"))?;
                 content = rest;
-                let end = name.iter().position(|byte| *byte == 0);
-                Cow::Borrowed(&name[..end.unwrap_or(name.len())])
+                name.split(|byte| *byte == 0).next().unwrap_or_default()
             }
-            short => Cow::Borrowed(short),
+            short => short,
         };
         if name.starts_with(b"__.SYMDEF") {
             continue;
         }
-        let name = name.strip_suffix(b"/").unwrap_or(&name);
+        let name = name.strip_suffix(b"/").unwrap_or(name);
         let name = match core::str::from_utf8(name) {
             Ok(path) if thin => String::from(path),
             Err(_) if thin => return Err(fail("a member's path is not UTF-8")),
@@ -113,7 +109,6 @@ pub(crate) fn shown(name: &[u8]) -> String {
 /// Parses a decimal number with trailing spaces.
 fn number(digits: &[u8]) -> Option<usize> {
     let digits = core::str::from_utf8(digits.trim_ascii_end()).ok()?;
-    // `parse` would accept a sign.
-    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| digits.parse().ok()).flatten()
+    // `parse` would accept a plus sign.
+    digits.parse().ok().filter(|_| !digits.starts_with('+'))
 }

@@ -10,12 +10,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use syclbin::__private::spirv::words::{
-    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, instructions, literal, op, put,
-    string,
+    self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, instructions, literal, op, put, string,
 };
-use syclbin::Error;
 use syclbin::property::{PropertySets, Value};
-use syclbin::{AbstractModule, ImageKind, IrType};
+use syclbin::{AbstractModule, Error, ImageKind, IrType};
 
 /// The suffixes that DPC++ appends to kernel names in PTX.
 const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];
@@ -40,19 +38,12 @@ pub fn rename_kernels(
     module: &mut AbstractModule<'_>,
     names: &BTreeMap<String, String>,
 ) -> Result<(), Unrenamed> {
-    let mut renamed = Vec::new();
-    for image in &module.images {
-        renamed.push(if image.spirv().is_some() {
-            in_spirv(&image.bytes, names)?
-        } else if let ImageKind::Ir {
-            ty: IrType::Ptx, ..
-        } = image.kind()
-        {
-            in_ptx(&image.bytes, names)
-        } else {
-            return Err(Unrenamed::Native);
-        });
-    }
+    let renamed = module.images.iter().map(|image| match image.kind() {
+        _ if image.spirv().is_some() => Ok(in_spirv(&image.bytes, names)?),
+        ImageKind::Ir { ty, .. } if ty == IrType::Ptx => Ok(in_ptx(&image.bytes, names)),
+        _ => Err(Unrenamed::Native),
+    });
+    let renamed = renamed.collect::<Result<Vec<_>, _>>()?;
     for (image, bytes) in module.images.iter_mut().zip(renamed) {
         image.bytes = Cow::Owned(bytes);
     }
@@ -66,14 +57,9 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
         renamed.insert_set(set.name().to_string());
         for (key, value) in set.iter() {
             // A kernel's size properties have keys such as `SYMBOL@reqd_work_group_size`.
-            let (symbol, size) = match key.rsplit_once('@') {
-                Some((symbol, _)) => (symbol, &key[symbol.len()..]),
-                None => (key, ""),
-            };
-            let key = match names.get(symbol) {
-                Some(name) => [name, size].concat(),
-                None => key.to_string(),
-            };
+            let symbol = key.rsplit_once('@').map_or(key, |(symbol, _)| symbol);
+            let name = names.get(symbol).map_or(symbol, String::as_str);
+            let key = [name, &key[symbol.len()..]].concat();
             // For a kernel that is registered under a source name, the value is its symbol.
             let value = match value.as_str().and_then(|text| names.get(text)) {
                 Some(name) => Value::from(name.as_str()),
@@ -89,11 +75,8 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
     let words = words::words(bytes)?;
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for instruction in instructions(&words) {
-        let Instruction {
-            at,
-            opcode,
-            operands,
-        } = instruction?;
+        let instruction = instruction?;
+        let (at, opcode, operands) = (instruction.at, instruction.opcode, instruction.operands);
         let before = match (opcode, operands) {
             (op::NAME, _) => 1,
             (op::ENTRY_POINT, _) => 2,
@@ -124,24 +107,23 @@ fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
         let kind = is_word(first);
         let end = rest.iter().position(|byte| is_word(byte) != kind);
         let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-        match kind.then(|| in_word(word, names)).flatten() {
-            Some((name, suffix)) => {
-                out.extend(name.as_bytes());
-                out.extend(suffix);
-            }
-            None => out.extend(word),
-        }
+        let (name, suffix) = in_word(word, names).unwrap_or((word, &[]));
+        out.extend(name);
+        out.extend(suffix);
         rest = after;
     }
     out
 }
 
 /// Returns the new name of the kernel in a PTX word, and the rest of the word.
-fn in_word<'a>(word: &'a [u8], names: &'a BTreeMap<String, String>) -> Option<(&'a str, &'a [u8])> {
+fn in_word<'a>(
+    word: &'a [u8],
+    names: &'a BTreeMap<String, String>,
+) -> Option<(&'a [u8], &'a [u8])> {
     names.iter().find_map(|(symbol, name)| {
         let rest = word.strip_prefix(symbol.as_bytes())?;
-        let is_of_kernel = |suffix: &&str| rest.starts_with(suffix.as_bytes());
-        let is_its = rest.is_empty() || SUFFIXES_IN_PTX.iter().any(is_of_kernel);
-        is_its.then_some((name.as_str(), rest))
+        let mut suffixes = SUFFIXES_IN_PTX.iter();
+        let is_its = rest.is_empty() || suffixes.any(|end| rest.starts_with(end.as_bytes()));
+        is_its.then_some((name.as_bytes(), rest))
     })
 }

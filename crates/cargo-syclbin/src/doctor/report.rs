@@ -72,9 +72,7 @@ impl fmt::Display for Report {
 
 fn toolchain(facts: &Facts) -> Vec<Item> {
     let mut items = vec![note("home", &facts.home)];
-    if let Some(reason) = &facts.unsupported {
-        items.push(note("platform", reason));
-    }
+    items.extend((facts.unsupported.as_ref()).map(|reason| note("platform", reason)));
     if ALL.is_empty() {
         // Nothing can be installed, so a missing pip does not matter.
         return items;
@@ -110,11 +108,12 @@ fn compile(facts: &Facts) -> Vec<Item> {
         items.extend(facts.compiler.as_ref().map(|compiler| {
             let library = compiler.folder.join(COMPILER_LIBRARY);
             let library = library.display();
-            let outcome = match &compiler.state {
-                Ok(_) => Ok(library),
-                Err(problem) => Err(format!("{library}, damaged: {problem}")),
-            };
-            verdict("library", outcome, &remedy)
+            match &compiler.state {
+                Ok(_) => good("library", library),
+                Err(problem) => {
+                    bad("library", format!("{library}, damaged: {problem}")).with_remedy(&remedy)
+                }
+            }
         }));
         // Most users do not need the component `nvidia`, so it does not affect the verdict.
         items.push(match &facts.nvidia {
@@ -140,12 +139,11 @@ fn compile(facts: &Facts) -> Vec<Item> {
         }
         (true, _) => "run `cargo syclbin toolchain install --force`",
     };
-    items.extend(facts.trial.as_ref().map(|trial| {
-        let outcome = match trial {
-            Ok(compiled) => Ok(format!("compiled a kernel in {:.1?}", compiled.time)),
-            Err(problem) => Err(format!("compiling a kernel failed: {problem}")),
-        };
-        verdict("trial", outcome, remedy)
+    items.extend(facts.trial.as_ref().map(|trial| match trial {
+        Ok((time, _)) => good("trial", format!("compiled a kernel in {time:.1?}")),
+        Err(problem) => {
+            bad("trial", format!("compiling a kernel failed: {problem}")).with_remedy(remedy)
+        }
     }));
     items
 }
@@ -176,23 +174,21 @@ fn run(facts: &Facts) -> Vec<Item> {
         Some(Ok(_)) => "that was compiled here",
         _ => "that is shipped with this program",
     };
-    let (outcome, remedy) = match &facts.run {
+    items.push(match &facts.run {
         Ok(run) if run.is_right => {
-            let text = format!("ran a kernel {source} on {}", run.device);
-            (Ok(text), remedy.as_str())
+            good("trial", format!("ran a kernel {source} on {}", run.device))
         }
         Ok(run) => {
             let device = &run.device;
             let text = format!("a kernel {source} produced a wrong result on {device}");
             let remedy = "update the device's driver, or set SYCLBIN_DEVICE to another device";
-            (Err(text), remedy)
+            bad("trial", text).with_remedy(remedy)
         }
         Err(problem) => {
             let text = format!("running a kernel {source} failed: {problem}");
-            (Err(text), remedy.as_str())
+            bad("trial", text).with_remedy(&remedy)
         }
-    };
-    items.push(verdict("trial", outcome, remedy));
+    });
     items
 }
 
@@ -223,18 +219,6 @@ pub(super) fn component(label: &'static str, installed: &Row) -> Item {
         Ok(_) => note(label, text),
         Err(problem) => note(label, format!("{text}, damaged: {problem}"))
             .with_remedy(&format!("run `{INSTALL_COMMAND} --component {name}`")),
-    }
-}
-
-/// Reports a requirement, with a remedy if it is not met.
-pub(super) fn verdict(
-    label: &'static str,
-    outcome: Result<impl ToString, String>,
-    remedy: &str,
-) -> Item {
-    match outcome {
-        Ok(text) => good(label, text),
-        Err(problem) => bad(label, problem).with_remedy(remedy),
     }
 }
 

@@ -27,12 +27,8 @@ pub const VALUE: i32 = 42;
 /// The time limit for a run. It is generous, because a driver's first compilation can take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Compiled {
-    pub(super) time: Duration,
-    /// The bytes of the SYCLBIN file.
-    pub(super) file: Vec<u8>,
-}
+/// The time that a compilation took, and the bytes of the SYCLBIN file.
+pub(super) type Compiled = (Duration, Vec<u8>);
 
 /// A completed run of the trial kernel. The trial process writes a `Result<Ran, String>` as a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,10 +73,7 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     if file.kernel_names().next().is_none() {
         return Err("the compiler found no kernel in a source that contains one".to_owned());
     }
-    Ok(Compiled {
-        time: start.elapsed(),
-        file: bytes,
-    })
+    Ok((start.elapsed(), bytes))
 }
 
 /// Runs the kernel of `compiled`, or else the shipped kernel, in a separate process.
@@ -90,7 +83,7 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
 /// Fails if the process cannot be started, crashes, hangs or reports an error.
 pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let file = compiled.map_or(SHIPPED, |compiled| &compiled.file);
+    let file = compiled.map_or(SHIPPED, |(_, file)| file);
     run_by(&program, file, LIMIT)
 }
 
@@ -99,12 +92,8 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
     command.args(["doctor", "--trial"]);
     let mut answer = None;
     let ended = child::run(command, file, limit, |line| {
-        let unknown = |_| {
-            Err(format!(
-                "unexpected output from the trial process: {line:?}"
-            ))
-        };
-        answer = Some(serde_json::from_str(line).unwrap_or_else(unknown));
+        let unknown = format!("unexpected output from the trial process: {line:?}");
+        answer = Some(serde_json::from_str(line).unwrap_or(Err(unknown)));
     });
     let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
     match answer {

@@ -4,42 +4,39 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use syclbin::metadata::{Dimensions, ModuleMetadata};
-use syclbin::offload::{self, Strings};
+use syclbin::metadata::Dimensions;
+use syclbin::offload::Strings;
 use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
 use syclbin_toolchain::store::hex;
 
-use super::{Constant, Contents, Module, constants, cuda_parts, globals, printable};
+use super::{Contents, Module, constants, cuda_parts, globals, printable};
 use crate::input::sha256;
-use crate::ui::SCHEMA_VERSION;
 
 impl Serialize for Contents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let modules = self.file.modules.iter().zip(&self.modules);
+        let state = self.file.state();
         let report = json!({
-            "schema_version": SCHEMA_VERSION,
-            "file": self.file(),
+            "file": {
+                "path": self.input.name(),
+                "size": self.input.bytes.len(),
+                "container": self.container.name(),
+                "state": state.and_then(state_name),
+                "state_number": state.map(State::number),
+                "strings": strings(&self.file.strings),
+                "foreign_entries": list(self.file.foreign.iter().map(|entry| json!({
+                    "image_kind": entry.image_kind.0,
+                    "offload_kind": entry.offload_kind.0,
+                    "strings": strings(&entry.strings),
+                    "size": entry.image.len(),
+                }))),
+                "property_sets": sets(&self.file.global),
+            },
             "kernels": self.kernels,
             "modules": list(modules.map(|(module, known)| of_module(module, known))),
         });
         report.serialize(serializer)
-    }
-}
-
-impl Contents<'_> {
-    fn file(&self) -> Value {
-        let state = self.file.state();
-        json!({
-            "path": self.input.name(),
-            "size": self.input.bytes.len(),
-            "container": self.container.name(),
-            "state": state.and_then(state_name),
-            "state_number": state.map(State::number),
-            "strings": strings(&self.file.strings),
-            "foreign_entries": list(self.file.foreign.iter().map(foreign_entry)),
-            "property_sets": sets(&self.file.global),
-        })
     }
 }
 
@@ -48,73 +45,55 @@ pub fn state_name(state: State) -> Option<String> {
     (!matches!(state, State::Other(_))).then(|| state.to_string())
 }
 
-fn foreign_entry(entry: &offload::Entry<'_>) -> Value {
-    json!({
-        "image_kind": entry.image_kind.0,
-        "offload_kind": entry.offload_kind.0,
-        "strings": strings(&entry.strings),
-        "size": entry.image.len(),
-    })
-}
-
 fn of_module(module: &AbstractModule<'_>, known: &Module) -> Value {
-    let metadata = &known.metadata;
+    let (metadata, needs) = (&known.metadata, &known.metadata.requirements);
     let images = module.images.iter().zip(&known.offsets);
     json!({
         "kernels": list(module.kernel_names()),
         "images": list(images.map(|(image, offset)| of_image(image, *offset))),
-        "requirements": requirements(metadata),
+        "requirements": {
+            "aspects": list(needs.aspects.iter().map(
+                |aspect| json!({ "number": aspect.number(), "name": aspect.name() }),
+            )),
+            "required_work_group_size": needs.work_group_sycl(),
+            "required_sub_group_size": needs.sub_group,
+            "fixed_targets": needs.fixed_targets,
+            "compile_target": needs.compile_target,
+            "matrices": needs.matrices.0,
+            "matrix_products": needs.matrix_products.0,
+            "dimensions": needs.dimensions.map(Dimensions::get),
+            "virtual_functions": metadata.virtual_functions.uses.0,
+            "defined_virtual_functions": metadata.virtual_functions.defines.0,
+            "host_pipes": list(metadata.host_pipes.names()),
+            "sanitizer": metadata.misc.sanitizer.as_ref().map(ToString::to_string),
+        },
         "build": {
             "optimization_level": metadata.misc.opt_level,
             "esimd": metadata.misc.esimd.unwrap_or(false),
             "register_count": metadata.misc.grf_size,
             "specialized_with_defaults": metadata.misc.specialized_with_defaults.unwrap_or(false),
         },
-        "specialization_constants": list(constants(metadata).map(|constant| of_constant(&constant))),
-        "device_globals": list(globals(metadata).map(|global| json!({
-            "name": global.name,
-            "symbol": global.symbol,
-            "size": global.memory.size,
-            "image_scope": global.memory.image_scope,
+        "specialization_constants": list(constants(metadata).map(|(name, layout, default)| json!({
+            "name": name,
+            "size": layout.size,
+            "scalars": list(layout.leaves.iter().map(|leaf| json!({
+                "id": leaf.id,
+                "offset": leaf.start - layout.start,
+                "size": leaf.size,
+            }))),
+            "default": default.map(hex),
+        }))),
+        "device_globals": list(globals(metadata).map(|(name, symbol, memory)| json!({
+            "name": name,
+            "symbol": symbol,
+            "size": memory.size,
+            "image_scope": memory.image_scope,
         }))),
         "imports": list(module.metadata.keys(set::IMPORTED_SYMBOLS)),
         "exports": list(module.metadata.keys(set::EXPORTED_SYMBOLS)),
         "problems": list(known.problems.iter().map(ToString::to_string)),
         "strings": strings(&module.strings),
         "property_sets": sets(&module.metadata),
-    })
-}
-
-fn requirements(metadata: &ModuleMetadata) -> Value {
-    let needs = &metadata.requirements;
-    let aspects = needs.aspects.iter();
-    json!({
-        "aspects": list(aspects.map(|aspect| json!({ "number": aspect.number(), "name": aspect.name() }))),
-        "required_work_group_size": needs.work_group_sycl(),
-        "required_sub_group_size": needs.sub_group,
-        "fixed_targets": needs.fixed_targets,
-        "compile_target": needs.compile_target,
-        "matrices": needs.matrices.0,
-        "matrix_products": needs.matrix_products.0,
-        "dimensions": needs.dimensions.map(Dimensions::get),
-        "virtual_functions": metadata.virtual_functions.uses.0,
-        "defined_virtual_functions": metadata.virtual_functions.defines.0,
-        "host_pipes": list(metadata.host_pipes.names()),
-        "sanitizer": metadata.misc.sanitizer.as_ref().map(ToString::to_string),
-    })
-}
-
-fn of_constant(constant: &Constant<'_>) -> Value {
-    let layout = &constant.layout;
-    json!({
-        "name": constant.name,
-        "size": layout.size,
-        "scalars": list(layout.leaves.iter().map(|leaf| json!({
-            "id": leaf.id,
-            "offset": leaf.start - layout.start,
-            "size": leaf.size,
-        }))),
-        "default": constant.default.map(hex),
     })
 }
 

@@ -89,10 +89,8 @@ pub fn kernels(file: &Syclbin<'_>, bytes: &[u8]) -> Vec<Kernel> {
         }
     }
     // Ignore errors: the `reason` of each kernel already reports an unreadable file.
-    let stubs = syclbin_expand::stubs(bytes).unwrap_or_default();
-    let mut stubs: BTreeMap<_, _> = (stubs.into_iter())
-        .map(|stub| (stub.symbol, stub.function))
-        .collect();
+    let stubs = syclbin_expand::stubs(bytes).unwrap_or_default().into_iter();
+    let mut stubs: BTreeMap<_, _> = stubs.map(|stub| (stub.symbol, stub.function)).collect();
     for kernel in &mut kernels {
         match stubs.remove(&kernel.symbol) {
             Some(Ok(path)) => kernel.stub = Some(path),

@@ -77,13 +77,14 @@ impl<'a> Contents<'a> {
         // The view and the model contain the same modules and images in the same order.
         for (module, model) in frame.modules().zip(&file.modules) {
             let module = module.map_err(damaged)?;
-            let images: std::result::Result<Vec<_>, _> = module.images().collect();
-            let images = images.map_err(damaged)?;
+            let offsets = module
+                .images()
+                .map(|image| Ok(image.map_err(damaged)?.offset));
             let (metadata, problems) = ModuleMetadata::read_valid(&model.metadata);
             modules.push(Module {
                 metadata,
                 problems,
-                offsets: images.iter().map(|image| image.offset).collect(),
+                offsets: offsets.collect::<Result<_>>()?,
             });
         }
         let mut kernels = kernels(&file, &input.bytes);
@@ -103,44 +104,30 @@ impl<'a> Contents<'a> {
     }
 }
 
-struct Constant<'a> {
-    name: String,
-    layout: SpecConstantLayout,
-    default: Option<&'a [u8]>,
-}
-
-/// Returns the specialization constants of a module, in the order of their defaults.
-fn constants(metadata: &ModuleMetadata) -> impl Iterator<Item = Constant<'_>> {
+/// Returns the name, layout and default of each specialization constant of a module, in the order of their defaults.
+fn constants(
+    metadata: &ModuleMetadata,
+) -> impl Iterator<Item = (String, SpecConstantLayout, Option<&[u8]>)> {
     // Reading the metadata has already validated the layout.
     let layouts = metadata.specialization.layout().unwrap_or_default();
     let defaults = metadata.specialization.defaults.as_deref();
-    layouts.into_iter().map(move |(name, layout)| Constant {
-        default: defaults.and_then(|values| values.get(layout.start..)?.get(..layout.size)),
-        name,
-        layout,
+    layouts.into_iter().map(move |(name, layout)| {
+        let default = defaults.and_then(|values| values.get(layout.start..)?.get(..layout.size));
+        (name, layout, default)
     })
 }
 
-/// A variable in device memory that persists between launches.
-struct Global<'a> {
-    name: &'a str,
-    /// The symbol in the device code.
-    symbol: Option<&'a String>,
-    memory: DeviceGlobal,
-}
-
-fn globals(metadata: &ModuleMetadata) -> impl Iterator<Item = Global<'_>> {
+/// Returns the name of each device global of a module, its symbol in the code, and its memory.
+fn globals(
+    metadata: &ModuleMetadata,
+) -> impl Iterator<Item = (&str, Option<&String>, &DeviceGlobal)> {
     // The reference runtime may write a name twice, once with a prefix that differs per run.
     let mut seen = BTreeSet::new();
     let globals = metadata.device_globals.iter();
     let globals = globals.map(|(name, memory)| (without_run_prefix(name), memory));
     globals
         .filter(move |(name, _)| seen.insert(*name))
-        .map(|(name, memory)| Global {
-            name,
-            symbol: metadata.program.global_names.get(name),
-            memory: *memory,
-        })
+        .map(|(name, memory)| (name, metadata.program.global_names.get(name), memory))
 }
 
 /// The maximum number of entries of a CUDA fat binary in a report.
@@ -148,26 +135,18 @@ const MAX_ENTRIES: usize = 64;
 
 /// Describes each part of an image for NVIDIA GPUs. Returns an empty list for other or damaged code.
 fn cuda_parts(bytes: &[u8]) -> Vec<String> {
-    match Content::of(bytes) {
-        Content::Ptx => {
-            let module = ptx::Module::parse(bytes);
-            let module =
-                module.map(|module| format!("PTX {} for {}", module.version, module.target));
-            module.into_iter().collect()
-        }
-        Content::Elf { machine: 190 } => {
-            let target = cubin::target(bytes).map(|target| format!("native code for {target}"));
-            target.into_iter().collect()
-        }
+    let part = match Content::of(bytes) {
+        Content::Ptx => ptx::Module::parse(bytes)
+            .map(|module| format!("PTX {} for {}", module.version, module.target)),
         Content::CudaFatbin => {
             let entries = cubin::entries(bytes).into_iter().flatten().flatten();
-            entries
-                .take(MAX_ENTRIES)
-                .map(|entry| cuda_part(&entry))
-                .collect()
+            let entries = entries.take(MAX_ENTRIES);
+            return entries.map(|entry| cuda_part(&entry)).collect();
         }
-        _ => Vec::new(),
-    }
+        // This fails for other code.
+        _ => cubin::target(bytes).map(|target| format!("native code for {target}")),
+    };
+    part.into_iter().collect()
 }
 
 fn cuda_part(entry: &cubin::Entry<'_>) -> String {

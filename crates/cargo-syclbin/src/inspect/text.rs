@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The text report: kernels first, then the file, then each module.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 use syclbin::__private::{listed, ranges};
@@ -16,7 +16,7 @@ use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
 use super::{Contents, Module, constants, cuda_parts, globals, printable};
-use crate::ui::{ATTENTION, Escaped, Shown, Size, counted};
+use crate::ui::{ATTENTION, Escaped, Page, Shown, Size, counted};
 
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -29,15 +29,12 @@ const WIDEST: usize = 72;
 /// Formats the report with colors. With `raw`, includes every property set; with `native`, the statistics of kernels
 /// in native code.
 pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String {
-    let mut page = Page {
-        native,
-        ..Page::default()
-    };
+    let mut page = Page::default();
     page.kernels(&contents.kernels);
     page.file(contents);
     let modules = || contents.file.modules.iter().enumerate();
     for ((index, module), known) in modules().zip(&contents.modules) {
-        page.module(index, module, known);
+        page.module(index, module, known, native);
     }
     if raw {
         page.sets("file", &contents.file.global);
@@ -52,30 +49,20 @@ pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String
     page.text
 }
 
-#[derive(Default)]
-struct Page {
-    text: String,
-    native: bool,
-}
-
 impl Page {
-    fn write(&mut self, text: fmt::Arguments<'_>) {
-        // Writing to a string cannot fail.
-        let _ = self.text.write_fmt(text);
-    }
-
     fn title(&mut self, title: &str) {
         let gap = if self.text.is_empty() { "" } else { "\n" };
-        self.write(format_args!("{gap}{TITLE}{title}{TITLE:#}\n"));
+        self.line(format_args!("{gap}{TITLE}{title}{TITLE:#}"));
     }
 
     fn field(&mut self, label: &str, text: impl Display) {
-        self.write(format_args!("  {LABEL}{label:WIDTH$}{LABEL:#}  {text}\n"));
+        self.line(format_args!("  {LABEL}{label:WIDTH$}{LABEL:#}  {text}"));
     }
 
-    fn notes(&mut self, label: &str, notes: &Notes) {
-        if !notes.0.is_empty() {
-            self.field(label, notes.0.join(", "));
+    /// Adds a field unless its text is empty.
+    fn field_if_any(&mut self, label: &str, text: &str) {
+        if !text.is_empty() {
+            self.field(label, text);
         }
     }
 
@@ -96,11 +83,8 @@ impl Page {
         for (kernel, signature) in kernels.iter().zip(&signatures) {
             let beside = beside(kernel).0;
             let width = if beside.is_empty() { 0 } else { width };
-            self.write(format_args!("  {NAME}{signature:width$}{NAME:#}"));
-            for note in beside {
-                self.write(format_args!("  {note}"));
-            }
-            self.write(format_args!("\n"));
+            let notes: String = beside.iter().map(|note| format!("  {note}")).collect();
+            self.line(format_args!("  {NAME}{signature:width$}{NAME:#}{notes}"));
         }
         let unknown = kernels.iter().filter(|kernel| {
             let mut parameters = kernel.parameters.iter().flatten();
@@ -108,8 +92,8 @@ impl Page {
         });
         if let unknown @ 1.. = unknown.count() {
             let unknown = counted(unknown, "kernel");
-            self.write(format_args!(
-                "  In {unknown}, the file does not record which integers are signed, so all are shown as signed.\n"
+            self.line(format_args!(
+                "  In {unknown}, the file does not record which integers are signed, so all are shown as signed."
             ));
         }
     }
@@ -145,32 +129,30 @@ impl Page {
         self.unknown(&file.global);
     }
 
-    fn module(&mut self, index: usize, module: &AbstractModule<'_>, known: &Module) {
+    fn module(&mut self, index: usize, module: &AbstractModule<'_>, known: &Module, native: bool) {
         self.title(&format!("abstract module {index}"));
-        self.names("kernels", module.kernel_names(), qualified);
+        self.field_if_any("kernels", &listed(module.kernel_names().map(qualified)));
         for (image, offset) in module.images.iter().zip(&known.offsets) {
-            self.image(image, *offset);
+            self.image(image, *offset, native);
         }
-        self.notes("needs", &needed(&known.metadata));
-        self.notes("built", &built(&known.metadata));
-        for constant in constants(&known.metadata) {
-            let default = constant.default.map(hex);
-            let default = default.map(|hex| format!(", default {}", Shown(&hex)));
-            let (name, size) = (Shown(&constant.name), Size(constant.layout.size as u64));
+        self.field_if_any("needs", &needed(&known.metadata).0.join(", "));
+        self.field_if_any("built", &built(&known.metadata).0.join(", "));
+        for (name, layout, default) in constants(&known.metadata) {
+            let default = default.map(|value| format!(", default {}", Shown(&hex(value))));
+            let (name, size) = (Shown(&name), Size(layout.size as u64));
             let text = format!("{name}: {size}{}", default.unwrap_or_default());
             self.field("constant", text);
         }
-        for global in globals(&known.metadata) {
+        for (name, symbol, memory) in globals(&known.metadata) {
             // Show the name from the source code, because it is familiar to the kernel's author.
-            let name = declared(global.symbol.map_or(global.name, String::as_str));
-            let size = Size(global.memory.size.into());
-            let shared = !global.memory.image_scope;
+            let name = declared(symbol.map_or(name, String::as_str));
+            let (size, shared) = (Size(memory.size.into()), !memory.image_scope);
             let scope = if shared { "" } else { ", one for each image" };
             self.field("global", format_args!("{name}: {size}{scope}"));
         }
-        let symbols = |name| module.metadata.keys(name);
-        self.names("imports", symbols(set::IMPORTED_SYMBOLS), declared);
-        self.names("exports", symbols(set::EXPORTED_SYMBOLS), declared);
+        let symbols = |name| listed(module.metadata.keys(name).map(declared));
+        self.field_if_any("imports", &symbols(set::IMPORTED_SYMBOLS));
+        self.field_if_any("exports", &symbols(set::EXPORTED_SYMBOLS));
         self.strings(&module.strings);
         for problem in &known.problems {
             let problem = problem.to_string();
@@ -180,7 +162,7 @@ impl Page {
         self.unknown(&module.metadata);
     }
 
-    fn image(&mut self, image: &Image<'_>, offset: u64) {
+    fn image(&mut self, image: &Image<'_>, offset: u64, native: bool) {
         let (label, told, target) = match image.kind() {
             ImageKind::Ir { ty, target } => ("IR", ir_type(ty), target),
             ImageKind::Native { arch: "", target } => {
@@ -208,7 +190,7 @@ impl Page {
             (_, cuda) => format!("; contains {content}: {cuda}"),
         };
         self.field(label, format_args!("{told}{target}, {place}{holds}"));
-        if self.native {
+        if native {
             for kernel in native::kernels(&image.bytes) {
                 let statistics = statistics(&kernel).0.join(", ");
                 let name = qualified(&kernel.symbol);
@@ -217,18 +199,6 @@ impl Page {
         }
         self.strings(&image.strings);
         self.unknown(&image.metadata);
-    }
-
-    fn names<'n>(
-        &mut self,
-        label: &str,
-        symbols: impl Iterator<Item = &'n str>,
-        name: fn(&str) -> String,
-    ) {
-        let names = listed(symbols.map(name));
-        if !names.is_empty() {
-            self.field(label, names);
-        }
     }
 
     fn strings(&mut self, strings: &Strings<'_>) {
@@ -256,10 +226,10 @@ impl Page {
         }
         self.title(&format!("properties of {owner}"));
         for set in sets.iter() {
-            self.write(format_args!("  [{}]\n", Escaped(set.name())));
+            self.line(format_args!("  [{}]", Escaped(set.name())));
             for (key, value) in set.iter() {
                 let (key, value) = (Escaped(key), complete(value));
-                self.write(format_args!("    {LABEL}{key}{LABEL:#} = {value}\n"));
+                self.line(format_args!("    {LABEL}{key}{LABEL:#} = {value}"));
             }
         }
     }
@@ -346,10 +316,8 @@ fn needed(metadata: &ModuleMetadata) -> Notes {
     notes.add_list("virtual functions of ", &used);
     let what = "function pointers for the virtual functions of ";
     notes.add_list(what, &listed(defined.map(|name| Shown(name))));
-    notes.add_list(
-        "host pipe ",
-        &listed(metadata.host_pipes.names().map(Shown)),
-    );
+    let pipes = listed(metadata.host_pipes.names().map(Shown));
+    notes.add_list("host pipe ", &pipes);
     let sanitizer = metadata.misc.sanitizer.as_ref().map(ToString::to_string);
     let sanitizer = sanitizer.as_deref().map(Shown);
     notes.add("the runtime of sanitizer ", sanitizer, "");
@@ -367,11 +335,8 @@ fn built(metadata: &ModuleMetadata) -> Notes {
     let is_specialized = settings.specialized_with_defaults == Some(true);
     notes.add_if(is_specialized, "constants replaced by their defaults");
     notes.add("", settings.compile_options.as_deref().map(Shown), "");
-    notes.add(
-        "",
-        settings.link_options.as_deref().map(Shown),
-        " for linking",
-    );
+    let link_options = settings.link_options.as_deref().map(Shown);
+    notes.add("", link_options, " for linking");
     notes
 }
 

@@ -28,13 +28,9 @@ pub struct Existing {
     pub flags: Vec<String>,
 }
 
-/// The parts of a program that depend on its kernels.
-pub(super) struct Draft {
-    /// The sources, the build script and the program, by their path in the crate.
-    pub(super) files: BTreeMap<String, Vec<u8>>,
-    /// The features of the dependency on `syclbin-rt`, as the end of its table in Cargo.toml.
-    pub(super) features: &'static str,
-}
+/// The parts of a program that depend on its kernels: the sources, the build script and the program, by their path in
+/// the crate, and the features of the dependency on `syclbin-rt`, as the end of its table in Cargo.toml.
+type Draft = (BTreeMap<String, Vec<u8>>, &'static str);
 
 impl Existing {
     /// Compiles the sources, and drafts a program. Without sources, returns the example.
@@ -76,7 +72,7 @@ impl Existing {
         }
         files.insert("build.rs".to_owned(), script.into());
         files.insert("src/main.rs".to_owned(), main.into());
-        Ok(Draft { files, features })
+        Ok((files, features))
     }
 
     /// Compiles the sources. Returns the compiled file, and the files that the compiler read.

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{DependencyKind, Package, Target};
-use clap::Args;
 
 use super::{BUILD, CALL, CRATES, Change, KERNEL, MODULE, Source, Summary, VERSION, cargo};
 use crate::error::{Error, Result};
@@ -14,24 +13,18 @@ use crate::workspace::{Selection, Workspace};
 /// The name of the source file, without extension, and of the generated module.
 const NAME: &str = "saxpy";
 
-/// Options of `cargo syclbin init`.
-#[derive(Clone, Debug, Args)]
-pub struct Options {
-    /// Where the crates come from.
-    #[command(flatten)]
-    pub source: Source,
-}
-
 /// Adds a kernel to the crate in or above `current`, and returns the code that the user must add.
 ///
 /// # Errors
 ///
 /// Fails if the crate or the checkout does not exist, a file already exists, Cargo cannot add a dependency, or a file
 /// cannot be written. On failure, the crate is unchanged.
-pub fn run(options: &Options, current: &Path) -> Result<Summary> {
-    let checkout = options.source.checkout(current)?;
+pub fn run(crates: &Source, current: &Path) -> Result<Summary> {
+    let checkout = crates.checkout(current)?;
     let no_crate = || Error::NoCrate(current.into());
-    let manifest = manifest_above(current).ok_or_else(no_crate)?;
+    let mut manifests = current.ancestors().map(|one| one.join("Cargo.toml"));
+    let manifest = manifests.find(|manifest| manifest.is_file());
+    let manifest = manifest.ok_or_else(no_crate)?;
     let workspace = Workspace::find(&Selection {
         manifest_path: Some(manifest.clone()),
         ..Selection::default()
@@ -47,7 +40,14 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let source = root.join(format!("kernels/{NAME}.cpp"));
     let module = beside.join("kernels.rs");
     let nested = beside.join("kernels/mod.rs");
-    refuse_existing(&[&source, &module, &nested], root)?;
+    let files = [&source, &module, &nested].into_iter();
+    let existing = files.filter(|file| file.symlink_metadata().is_ok());
+    let names: Vec<_> = existing.map(|file| relative(file, root)).collect();
+    if !names.is_empty() {
+        let remedy =
+            "rename them and the `mod` item, or write the kernels yourself as README.md shows";
+        return Err(Error::Occupied(names.join(", "), remedy));
+    }
 
     let mut change = Change::default();
     change.will_edit(&manifest)?;
@@ -79,12 +79,6 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     Ok(Summary::new(answer))
 }
 
-/// Finds the nearest Cargo.toml, in a directory or above it.
-fn manifest_above(directory: &Path) -> Option<PathBuf> {
-    let mut manifests = directory.ancestors().map(|one| one.join("Cargo.toml"));
-    manifests.find(|manifest| manifest.is_file())
-}
-
 /// Returns the crate root of the library, or else of the first program.
 fn code(package: &Package) -> Option<PathBuf> {
     source(package, |target| {
@@ -96,18 +90,6 @@ fn code(package: &Package) -> Option<PathBuf> {
 fn source(package: &Package, is_wanted: impl Fn(&Target) -> bool) -> Option<PathBuf> {
     let target = package.targets.iter().find(|target| is_wanted(target))?;
     Some(target.src_path.clone().into())
-}
-
-fn refuse_existing(files: &[&Path], root: &Path) -> Result<()> {
-    let existing = files.iter().filter(|file| file.symlink_metadata().is_ok());
-    let names: Vec<_> = existing.map(|file| relative(file, root)).collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    Err(Error::Occupied(
-        names.join(", "),
-        "rename them and the `mod` item, or write the kernels yourself as README.md shows",
-    ))
 }
 
 fn add(name: &str, kind: DependencyKind, checkout: Option<&str>, root: &Path) -> Result<()> {

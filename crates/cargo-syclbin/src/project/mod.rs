@@ -64,11 +64,8 @@ fn cargo(words: &[&str], directory: &Path, remedy: &'static str) -> Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(Error::CargoFailed {
-        command: words[0].to_owned(),
-        said: said.trim().trim_start_matches("error: ").to_owned(),
-        remedy,
-    })
+    let said = said.trim().trim_start_matches("error: ");
+    Err(Error::CargoFailed(words[0].into(), said.into(), remedy))
 }
 
 /// The summary that a command prints.

@@ -7,7 +7,7 @@ use std::path::Path;
 use cargo_metadata::MetadataCommand;
 use clap::Args;
 
-use super::existing::{Draft, Existing};
+use super::existing::Existing;
 use super::{CRATES, GITIGNORE, Source, Summary, VERSION, WORKFLOW, cargo};
 use crate::error::{Error, Result};
 
@@ -48,31 +48,20 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let words = ["new", "--quiet", "--bin", "--name", name, "package"];
     cargo(&words, staging.path(), "choose another name")?;
     if program.symlink_metadata().is_ok() {
-        return Err(Error::Occupied(
-            name.to_owned(),
-            "choose another name, or run `cargo syclbin init` there if it is a crate",
-        ));
+        let remedy = "choose another name, or run `cargo syclbin init` there if it is a crate";
+        return Err(Error::Occupied(name.to_owned(), remedy));
     }
     let manifest = fs::read_to_string(staged.join("Cargo.toml")).map_err(failed)?;
-    let Draft {
-        mut files,
-        features,
-    } = options.existing.draft(name, current)?;
+    let (mut files, features) = options.existing.draft(name, current)?;
     let [runtime, build] = CRATES;
     let runtime = dependency(runtime, checkout.as_deref(), features);
     let build = dependency(build, checkout.as_deref(), "");
-    let manifest = format!(
-        "{}\n{runtime}\n[build-dependencies]\n{build}",
-        manifest.trim_end()
-    );
+    let manifest = manifest.trim_end();
+    let manifest = format!("{manifest}\n{runtime}\n[build-dependencies]\n{build}");
     let action = repository().unwrap_or("OWNER/syclbin");
-    for (file, text) in [
-        ("Cargo.toml", manifest),
-        (".gitignore", GITIGNORE.to_owned()),
-        (CI, WORKFLOW.replace("REPOSITORY", action)),
-    ] {
-        files.insert(file.to_owned(), text.into());
-    }
+    files.insert("Cargo.toml".to_owned(), manifest.into());
+    files.insert(".gitignore".to_owned(), GITIGNORE.into());
+    files.insert(CI.to_owned(), WORKFLOW.replace("REPOSITORY", action).into());
     for (file, text) in files {
         let file = staged.join(file);
         if let Some(directory) = file.parent() {
@@ -86,10 +75,9 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     ));
     let mut note = |text: String| summary.notes.push(text);
     if checkout.is_some() {
+        let effect = format!("{CI} fails on machines without that checkout");
         let reason = "Cargo.toml refers to the checkout by its path";
-        note(format!(
-            "{reason}, so {CI} fails on machines without that checkout"
-        ));
+        note(format!("{reason}, so {effect}"));
     }
     if repository().is_none() {
         let advice = "with the GitHub account that hosts the syclbin repository";

@@ -5,8 +5,7 @@
 //! After an update of this package, `toolchain install` replaces these files in the compiler's directory, without a
 //! download.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use syclbin_build::headers::ALL;
@@ -34,10 +33,8 @@ impl Driver {
     ///
     /// Fails if the file does not exist. The error explains how to install it.
     pub fn path(&self) -> Result<&Path> {
-        if self.0.is_file() {
-            return Ok(&self.0);
-        }
-        Err(Error::NoDriver(self.0.clone()))
+        let driver = Some(self.0.as_path()).filter(|path| path.is_file());
+        driver.ok_or_else(|| Error::NoDriver(self.0.clone()))
     }
 
     /// Returns the size of the driver in bytes, or zero if the file does not exist.
@@ -71,26 +68,13 @@ impl Driver {
         staging: &Staging<'_>,
     ) -> Result<()> {
         manifest.files.retain(|path, _| !is_own(path));
-        let staged = staging.path().join("own-file");
-        let mut add = |path: &str, written: io::Result<()>| -> Result<()> {
-            // Windows flushes only files that are open for writing, and elsewhere the file may be read-only.
-            let mut options = File::options();
-            options.read(true).write(cfg!(windows));
-            let synced = |()| {
-                let file = options.open(&staged)?;
-                file.sync_all().and_then(|()| file.metadata())
-            };
-            let size = written.and_then(synced).map(|metadata| metadata.len());
-            let size = size.map_err(|cause| staging.failed(&staged, cause))?;
-            let target = folder.join(path);
-            staging.create_parent(&target)?;
-            staging.rename(&staged, &target)?;
-            manifest.files.insert(path.to_owned(), size);
-            Ok(())
-        };
-        add(ENTRY, fs::copy(self.path()?, &staged).map(drop))?;
+        let driver = self.path()?;
+        let size = staging.replace(&folder.join(ENTRY), |new| fs::copy(driver, new).map(drop))?;
+        manifest.files.insert(ENTRY.to_owned(), size);
         for (path, text) in ALL {
-            add(&installed(path), fs::write(&staged, text))?;
+            let path = installed(path);
+            let size = staging.replace(&folder.join(&path), |new| fs::write(new, text))?;
+            manifest.files.insert(path, size);
         }
         Ok(())
     }

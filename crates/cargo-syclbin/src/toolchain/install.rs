@@ -69,10 +69,10 @@ impl Installer<'_> {
             pin.component.check_directory(self.home.path())?;
         }
         let mut plan = self.plan(pins);
-        let changed = plan.iter().filter(|step| step.outcome != Present);
-        let changed: Vec<_> = changed.map(|step| step.pin).collect();
+        let changed = plan.iter().filter(|(_, outcome)| *outcome != Present);
+        let changed: Vec<_> = changed.map(|(pin, _)| *pin).collect();
         if !changed.is_empty() {
-            if changed.iter().any(|pin| has_driver(pin)) {
+            if changed.into_iter().any(has_driver) {
                 // Without a driver, fail before the download.
                 self.driver.path()?;
             }
@@ -81,14 +81,16 @@ impl Installer<'_> {
             staging.check_executable()?;
             // Plan again: the previous holder of the lock may have done all the work.
             plan = self.plan(pins);
-            for step in plan.iter().filter(|step| step.outcome == Refreshed) {
-                self.refresh(&self.folder(step.pin), &staging)?;
+            let with = |outcome| plan.iter().filter(move |step| step.1 == outcome);
+            for (pin, _) in with(Refreshed) {
+                self.refresh(&self.folder(pin), &staging)?;
             }
-            self.install_all(&plan, &staging)?;
+            let lacking: Vec<_> = with(Installed).map(|(pin, _)| *pin).collect();
+            self.install_all(&lacking, &staging)?;
             // Unlike `close`, this ignores a failure to remove the staging files, which does not affect the installation.
             drop(staging);
         }
-        let outcomes = plan.iter().map(|Step { pin, outcome, .. }| {
+        let outcomes = plan.into_iter().map(|(pin, outcome)| {
             let verb = match outcome {
                 Present => "already installed",
                 Refreshed => "refreshed syclbin-clang",
@@ -97,7 +99,7 @@ impl Installer<'_> {
             let folder = self.folder(pin);
             let line = format!("{verb}: {pin} in {}", folder.display());
             self.progress.line(&line);
-            *outcome
+            outcome
         });
         Ok(outcomes.collect())
     }
@@ -109,32 +111,29 @@ impl Installer<'_> {
         let mut manifest = Manifest::read(folder)
             .map_err(|problem| staging.failed(folder, std::io::Error::other(problem)))?;
         self.driver.write(folder, &mut manifest, staging)?;
-        manifest.write(staging.path(), staging)?;
-        let name = syclbin_toolchain::MANIFEST;
-        staging.rename(&staging.path().join(name), &folder.join(name))?;
+        manifest.write(folder, staging)?;
         staging.sync_folder(folder)
     }
 
-    fn install_all(&self, plan: &[Step<'_>], staging: &Staging<'_>) -> Result<()> {
-        let wanted = wheels(plan);
+    fn install_all(&self, pins: &[&ComponentPin], staging: &Staging<'_>) -> Result<()> {
+        let wanted = wheels(pins);
         if wanted.is_empty() {
             return Ok(());
         }
-        self.announce(plan, wanted.clone());
+        self.announce(pins, wanted.clone());
         let folder = self.fetch(&wanted, staging)?;
         let mut opened = self.check(&wanted, &folder)?;
-        let mut steps = plan.iter().filter(|step| step.outcome == Installed);
-        steps.try_for_each(|step| self.install(step.pin, &mut opened, staging))
+        let mut pins = pins.iter();
+        pins.try_for_each(|pin| self.install(pin, &mut opened, staging))
     }
 
     /// Announces the components to install. Prints each wheel's licence once, below the first component that uses the
     /// wheel.
-    fn announce(&self, plan: &[Step<'_>], mut untold: Vec<&WheelPin>) {
+    fn announce(&self, pins: &[&ComponentPin], mut untold: Vec<&WheelPin>) {
         let say = |text: String| self.progress.line(&text);
-        let steps = plan.iter().filter(|step| step.outcome == Installed);
-        for Step { pin, reason, .. } in steps {
+        for pin in pins {
             let folder = self.folder(pin);
-            if let Some(reason) = reason {
+            if let Err(reason) = self.outcome(pin) {
                 say(format!("reinstalling {pin}: {reason}"));
             }
             let driver = has_driver(pin).then(|| self.driver.size());
@@ -155,15 +154,12 @@ impl Installer<'_> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),
             Source::Pip(search) => {
-                let pip = search.find().map_err(|tried| Error::NoPip {
-                    tried,
-                    wheels: listing(wanted),
-                })?;
+                let no_pip = |tried| Error::NoPip(tried, listing(wanted));
+                let pip = search.find().map_err(no_pip)?;
                 let [folder, temporary] = ["wheels", "tmp"].map(|name| staging.path().join(name));
                 staging.create_folder(&folder)?;
                 staging.create_folder(&temporary)?;
-                let size = wanted.iter().map(|wheel| wheel.size).sum();
-                let size = Size(size);
+                let size = Size(wanted.iter().map(|wheel| wheel.size).sum());
                 self.progress.line(&format!("fetching {size} with {pip}"));
                 pip.download(wanted, &folder, &temporary)?;
                 folder
@@ -216,11 +212,10 @@ impl Installer<'_> {
     }
 
     fn put_in_place(&self, pin: &ComponentPin, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        let name = pin.component.name();
-        let parent = self.home.path().join(name);
+        let parent = self.home.versions(pin.component);
         let target = self.folder(pin);
         staging.create_folder(&parent)?;
-        let old = staging.path().join(format!("old-{name}"));
+        let old = staging.path().join(format!("old-{}", pin.component.name()));
         let replaces = target.symlink_metadata().is_ok();
         if replaces {
             staging.rename(&target, &old)?;
@@ -234,17 +229,13 @@ impl Installer<'_> {
         }
         staging.sync_folder(&parent)?;
         if pin.component == Component::Nvidia {
-            self.tell_build_scripts();
+            // Mark the compiler as changed, so that build scripts rerun and compile to PTX. They cannot watch the NVIDIA
+            // component before it is installed, because Cargo watches only files that exist. Without a compiler there
+            // is nothing to mark.
+            let compilers = File::open(self.home.versions(Component::Compiler));
+            let _ = compilers.and_then(|folder| folder.set_modified(SystemTime::now()));
         }
         Ok(())
-    }
-
-    /// Marks the compiler as changed, so that build scripts rerun and compile to PTX. They cannot watch the NVIDIA
-    /// component before it is installed, because Cargo watches only files that exist.
-    fn tell_build_scripts(&self) {
-        let compilers = self.home.versions(Component::Compiler);
-        // Without a compiler there is nothing to mark.
-        let _ = File::open(compilers).and_then(|folder| folder.set_modified(SystemTime::now()));
     }
 
     fn folder(&self, pin: &ComponentPin) -> PathBuf {
@@ -257,10 +248,9 @@ fn has_driver(pin: &ComponentPin) -> bool {
 }
 
 /// Returns the wheels of all components to install, without duplicates.
-fn wheels<'p>(plan: &[Step<'p>]) -> Vec<&'p WheelPin> {
+fn wheels<'p>(pins: &[&'p ComponentPin]) -> Vec<&'p WheelPin> {
     let mut wheels: Vec<&WheelPin> = Vec::new();
-    let steps = plan.iter().filter(|step| step.outcome == Installed);
-    for wheel in steps.flat_map(|step| &step.pin.wheels) {
+    for wheel in pins.iter().flat_map(|pin| &pin.wheels) {
         if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
             wheels.push(wheel);
         }
@@ -268,27 +258,10 @@ fn wheels<'p>(plan: &[Step<'p>]) -> Vec<&'p WheelPin> {
     wheels
 }
 
-/// A component and its planned outcome.
-struct Step<'p> {
-    pin: &'p ComponentPin,
-    outcome: Outcome,
-    /// Why an existing component is reinstalled.
-    reason: Option<String>,
-}
-
 impl Installer<'_> {
-    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Step<'p>> {
-        let step = |pin| {
-            let (outcome, reason) = match self.outcome(pin) {
-                Ok(outcome) => (outcome, None),
-                Err(reason) => (Installed, Some(reason)),
-            };
-            Step {
-                pin,
-                outcome,
-                reason,
-            }
-        };
+    /// Returns each component with its planned outcome.
+    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<(&'p ComponentPin, Outcome)> {
+        let step = |pin| (pin, self.outcome(pin).unwrap_or(Installed));
         pins.iter().map(step).collect()
     }
 

@@ -8,7 +8,7 @@ use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
 use super::manifest::Manifest;
 use super::staging::Staging;
 use crate::error::{Error, Result};
-use crate::ui::{Progress, Size};
+use crate::ui::{Page, Progress, Size};
 
 /// One version of one component in the home directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl Row {
 pub fn rows(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
     for component in Component::ALL {
-        let folder = home.path().join(component.name());
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(home.versions(component));
+        let entries = entries.into_iter().flatten().flatten();
         let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
         folders.retain(|path| path.is_dir());
         folders.sort();
@@ -62,20 +62,15 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
     let mut table = vec![header];
     for row in rows {
         let name = row.component.name();
-        let (size, licence) = match &row.state {
-            Ok(manifest) => {
-                let size = Size(manifest.size()).to_string();
-                (size, manifest.licences().join("; "))
-            }
-            Err(problem) => {
-                let remedy = format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)");
-                ("damaged".to_owned(), remedy)
-            }
+        let size = row.state.as_ref().map(|manifest| Size(manifest.size()));
+        let licence = match &row.state {
+            Ok(manifest) => manifest.licences().join("; "),
+            Err(problem) => format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)"),
         };
         table.push([
             name.to_owned(),
             row.version.clone(),
-            size,
+            size.map_or("damaged".to_owned(), |size| size.to_string()),
             row.folder.display().to_string(),
             licence,
         ]);
@@ -85,14 +80,13 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
         widths.max().unwrap_or(0)
     };
     let widths: [usize; 5] = std::array::from_fn(width);
-    let mut text = String::new();
+    let mut page = Page::default();
     for cells in &table {
         let cells = cells.iter().zip(widths);
         let cells = cells.map(|(cell, width)| format!("{cell:width$}"));
-        text += cells.collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
+        page.line(cells.collect::<Vec<_>>().join("  ").trim_end());
     }
-    text
+    page.text
 }
 
 /// Returns the home directory, or the directory of a component's newest version.
@@ -125,7 +119,7 @@ pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) ->
     let staging = Staging::open(home.path(), progress)?;
     for component in components {
         let name = component.name();
-        let folder = home.path().join(name);
+        let folder = home.versions(*component);
         if folder.symlink_metadata().is_err() {
             progress.line(&format!("{name} is not installed in {shown}"));
             continue;

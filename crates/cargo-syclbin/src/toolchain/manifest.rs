@@ -21,7 +21,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use syclbin_toolchain::MANIFEST;
@@ -85,19 +84,16 @@ impl Manifest {
         damage.map_or(Ok(manifest), Err)
     }
 
-    /// Writes the manifest into a directory and flushes it to the disk.
+    /// Writes the manifest into a directory with a rename, and flushes it to the disk.
     ///
     /// # Errors
     ///
     /// Fails if the manifest cannot be written.
     pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        let path = folder.join(MANIFEST);
-        std::fs::File::create(&path)
-            .and_then(|mut file| {
-                file.write_all(self.text().as_bytes())?;
-                file.sync_all()
-            })
-            .map_err(|cause| staging.failed(&path, cause))
+        staging.replace(&folder.join(MANIFEST), |new| {
+            std::fs::write(new, self.text())
+        })?;
+        Ok(())
     }
 
     /// Returns the total size of the files in bytes.
@@ -109,10 +105,7 @@ impl Manifest {
     /// Returns the licences of the wheels, without duplicates.
     #[must_use]
     pub fn licences(&self) -> Vec<&str> {
-        let wheels = self
-            .origin
-            .lines()
-            .filter(|line| line.starts_with("wheel "));
+        let wheels = (self.origin.lines()).filter(|line| line.starts_with("wheel "));
         let licences = wheels.filter_map(|wheel| wheel.splitn(4, ' ').nth(3));
         licences.collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -125,12 +118,10 @@ impl Manifest {
         checked.find_map(|(path, size)| match std::fs::metadata(folder.join(path)) {
             Err(cause) => Some(format!("{path}: {cause}")),
             Ok(found) if found.len() == *size => None,
-            Ok(found) => {
-                let found = found.len();
-                Some(format!(
-                    "{path} is {found} bytes long, but was {size} bytes long when it was installed"
-                ))
-            }
+            Ok(found) => Some(format!(
+                "{path} is {} bytes long, but was {size} bytes long when it was installed",
+                found.len()
+            )),
         })
     }
 
@@ -161,8 +152,7 @@ impl Manifest {
                 ("component" | "version" | "wheel", _) => manifest.origin += &format!("{line}\n"),
                 ("file", rest) => {
                     let (size, path) = rest.split_once(' ')?;
-                    let size = size.parse().ok()?;
-                    manifest.files.insert(path.to_owned(), size);
+                    manifest.files.insert(path.into(), size.parse().ok()?);
                 }
                 _ => return None,
             }

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::env::consts::{ARCH, OS};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, de};
@@ -95,7 +95,8 @@ impl ComponentPin {
     /// `<syclbin/...>` and the manifest.
     #[must_use]
     pub fn unpacked_size(&self) -> u64 {
-        self.wheels.iter().map(WheelPin::unpacked_size).sum()
+        let members = self.wheels.iter().flat_map(|wheel| &wheel.members);
+        members.map(|(_, size)| size).sum()
     }
 
     /// Returns whether the component contains files of this wheel.
@@ -112,12 +113,6 @@ impl fmt::Display for ComponentPin {
 }
 
 impl WheelPin {
-    /// Returns the total unpacked size of the members in bytes.
-    #[must_use]
-    pub fn unpacked_size(&self) -> u64 {
-        self.members.values().sum()
-    }
-
     /// Returns the directory of its licence texts, relative to the component's directory.
     #[must_use]
     pub fn licence_folder(&self) -> String {
@@ -161,18 +156,14 @@ impl WheelPin {
 /// Returns whether the member at `path` is a program.
 #[must_use]
 pub fn is_program(path: &str) -> bool {
-    path.strip_prefix(CUDA)
-        .is_some_and(|path| path.starts_with("bin/"))
+    (path.strip_prefix(CUDA)).is_some_and(|path| path.starts_with("bin/"))
 }
 
 /// Lists wheels with their hashes, one per line, for an error that asks the user to fetch them.
 #[must_use]
 pub fn listing(wheels: &[&WheelPin]) -> String {
-    wheels.iter().fold(String::new(), |mut text, wheel| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {}  {}", wheel.sha256, wheel.file);
-        text
-    })
+    let line = |wheel: &&WheelPin| format!("\n  {}  {}", wheel.sha256, wheel.file);
+    wheels.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -105,10 +105,8 @@ impl Pip {
     /// Finds the program of a command line in `search`. The other words become its leading arguments.
     fn find(command_line: &str, search: Option<&OsStr>) -> std::result::Result<Self, String> {
         let mut words = command_line.split_whitespace();
-        let program = words
-            .next()
-            .and_then(|program| find_program(program, search));
-        let program = program.ok_or_else(|| "not found".to_owned())?;
+        let program = words.next().and_then(|name| find_program(name, search));
+        let program = program.ok_or("not found")?;
         Self::new(program, words.map(str::to_owned).collect())
     }
 
@@ -161,11 +159,8 @@ impl Pip {
             Ok(status) => status.to_string(),
             Err(cause) => cause.to_string(),
         };
-        Err(Error::PipFailed {
-            command: format!("{self} download"),
-            status,
-            wheels: listing(wheels),
-        })
+        let failure = format!("`{self} download` failed ({status})");
+        Err(Error::PipFailed(failure, listing(wheels)))
     }
 }
 
@@ -182,8 +177,7 @@ fn version(command: &mut Command) -> std::result::Result<String, String> {
             [first, .., last] => format!("{first} ... {last}"),
         });
     }
-    let first = out.into_iter().next();
-    first.ok_or_else(|| "it printed no version".to_owned())
+    out.into_iter().next().ok_or("it printed no version".into())
 }
 
 /// Returns the lines of `output` that are not empty.

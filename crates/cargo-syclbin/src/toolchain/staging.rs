@@ -94,8 +94,7 @@ impl<'a> Staging<'a> {
     ///
     /// Fails if a directory cannot be created.
     pub fn create_parent(&self, file: &Path) -> Result<()> {
-        file.parent()
-            .map_or(Ok(()), |parent| self.create_folder(parent))
+        self.create_folder(file.parent().unwrap_or(file))
     }
 
     /// Flushes a directory's entries to the disk, so that they survive a power failure.
@@ -119,6 +118,29 @@ impl<'a> Staging<'a> {
     /// Fails if the file or directory cannot be moved.
     pub fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::rename(from, to).map_err(|cause| self.failed(to, cause))
+    }
+
+    /// Creates or replaces a file with a rename, after `write` has written it and it is flushed to the disk. Returns its
+    /// size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written or moved.
+    pub fn replace(&self, target: &Path, write: impl Fn(&Path) -> io::Result<()>) -> Result<u64> {
+        let new = self.path().join("new-file");
+        // Windows flushes only files that are open for writing, and elsewhere the file may be read-only.
+        let mut options = File::options();
+        options.read(true).write(cfg!(windows));
+        let synced = write(&new)
+            .and_then(|()| options.open(&new))
+            .and_then(|file| {
+                file.sync_all()?;
+                file.metadata()
+            });
+        let size = synced.map_err(|cause| self.failed(&new, cause))?.len();
+        self.create_parent(target)?;
+        self.rename(&new, target)?;
+        Ok(size)
     }
 
     /// Removes the staging directory. Unlike a drop, this reports failures.
@@ -148,8 +170,7 @@ impl Drop for Staging<'_> {
 }
 
 fn failed(home: &Path, file: &Path, cause: io::Error) -> Error {
-    let (file, home) = (file.to_owned(), home.to_owned());
-    Error::Home { file, home, cause }
+    Error::Home(file.into(), home.into(), cause)
 }
 
 fn lock(home: &Path, progress: &dyn Progress) -> Result<File> {

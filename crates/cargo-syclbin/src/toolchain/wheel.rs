@@ -61,36 +61,35 @@ impl<'a> Wheel<'a> {
     ///
     /// Fails if a member is missing, differs from the pin, or cannot be written.
     pub fn unpack(&mut self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        let pin = self.pin;
-        for member in &pin.members {
-            self.unpack_member(member, &folder.join(pin.target(member.0)), staging)?;
-        }
-        Ok(())
+        let mut members = self.pin.members.iter();
+        members.try_for_each(|(member, size)| self.unpack_member(member, *size, folder, staging))
     }
 
     fn unpack_member(
         &mut self,
-        (member, size): (&&str, &u64),
-        target: &Path,
+        member: &str,
+        size: u64,
+        folder: &Path,
         staging: &Staging<'_>,
     ) -> Result<()> {
         let name = self.pin.source(member);
-        let path = self.path.clone();
+        let target = folder.join(self.pin.target(member));
+        let path = &self.path;
         let content = |problem| Error::WheelContent(path.clone(), format!("{name}{problem}"));
-        let failed = |cause| staging.failed(target, cause);
+        let failed = |cause| staging.failed(&target, cause);
         let source = self.archive.by_name(&name);
         let source = source.map_err(|error| content(format!(": {error}")))?;
-        staging.create_parent(target)?;
+        staging.create_parent(&target)?;
         // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
-        let mut file = File::create_new(target).map_err(failed)?;
+        let mut file = File::create_new(&target).map_err(failed)?;
         // Limit the read, because a member may claim one size and unpack to another.
         let mut source = Watched {
             source: source.take(size + 1),
             progress: staging.progress,
         };
         let written = io::copy(&mut source, &mut file).map_err(failed)?;
-        if written != *size {
-            let relation = if written < *size { "only" } else { "at least" };
+        if written != size {
+            let relation = if written < size { "only" } else { "at least" };
             return Err(content(format!(
                 " unpacks to {relation} {written} bytes, but the pin specifies {size}"
             )));

@@ -3,10 +3,11 @@
 //! parses the identifiers of their entries (clang's documentation, "Clang Offload Bundler").
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::OffloadKind;
+use super::{DeviceImage, OffloadKind};
 use syclbin::__private::content::{BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC};
 use syclbin::__private::raw::{Budget, Fields, slice};
 use syclbin::offload::{self, Compression};
@@ -18,10 +19,8 @@ const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
 const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
 const RECORD: &str = "offload bundle";
 
-pub(super) struct Entry<'a> {
-    pub(super) id: Cow<'a, str>,
-    pub(super) bytes: &'a [u8],
-}
+/// The identifier and the bytes of an entry.
+pub(super) type Entry<'a> = (Cow<'a, str>, &'a [u8]);
 
 /// Returns the entries of a binary bundle. The magic is followed by the number of entries, then the offset, size
 /// and identifier of each entry. All numbers are 64-bit.
@@ -37,10 +36,8 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         let place = at as u64;
         let id = slice(bytes, (place + 24, id_size), "file", record, place)?;
         images.spend(size, record, place)?;
-        found.push(Entry {
-            id: String::from_utf8_lossy(id),
-            bytes: slice(bytes, (offset, size), "file", record, place)?,
-        });
+        let bytes = slice(bytes, (offset, size), "file", record, place)?;
+        found.push((String::from_utf8_lossy(id), bytes));
         at += 24 + id.len();
     }
     Ok(found)
@@ -75,10 +72,9 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
             return Err(fail(4, ErrorKind::Version { found, supported }));
         }
     };
-    let mut known = Compression::ALL.into_iter();
-    let Some(method) = known.find(|known| number(*known) == method) else {
-        let problem =
-            alloc::format!("method {method} is not supported, only 0 (zlib) and 1 (zstd)");
+    // The methods are numbered in this order.
+    let Some(method) = Compression::ALL.get(usize::from(method)) else {
+        let problem = format!("method {method} is not supported, only 0 (zlib) and 1 (zstd)");
         return Err(fail(6, ErrorKind::Compressed(problem.into())));
     };
     let file = slice(bytes, (0, file_size), "file", || RECORD.into(), 8)?;
@@ -88,10 +84,8 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     syclbin::__private::offload::claim(left, size).map_err(|kind| fail(8, kind))?;
     let bundle = method.unpack(packed, size).map_err(|kind| fail(0, kind))?;
     if !bundle.starts_with(BUNDLE_MAGIC) && !is_text(&bundle) {
-        return Err(fail(
-            0,
-            ErrorKind::Bundle("it does not unpack to an offload bundle"),
-        ));
+        let kind = ErrorKind::Bundle("it does not unpack to an offload bundle");
+        return Err(fail(0, kind));
     }
     Ok(bundle)
 }
@@ -128,13 +122,6 @@ pub fn bundle(
     }
 }
 
-const fn number(method: Compression) -> u16 {
-    match method {
-        Compression::Zlib => 0,
-        _ => 1,
-    }
-}
-
 fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     const HEADER: usize = 24;
     let packed = method.pack(bundle);
@@ -148,7 +135,7 @@ fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     };
     let mut file = COMPRESSED_BUNDLE_MAGIC.to_vec();
     file.extend(2u16.to_le_bytes());
-    file.extend(number(method).to_le_bytes());
+    file.extend(u16::from(method != Compression::Zlib).to_le_bytes());
     file.extend(size(HEADER + packed.len())?.to_le_bytes());
     file.extend(size(bundle.len())?.to_le_bytes());
     file.extend(hash.to_le_bytes());
@@ -157,22 +144,21 @@ fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
 }
 
 fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
-    let fail = |problem: String| Error::new(RECORD, 0, ErrorKind::Record(problem.into()));
+    let fail = |problem: Cow<'static, str>| Error::new(RECORD, 0, ErrorKind::Record(problem));
     let kind = entry.offload_kind.name().filter(|name| *name != "none");
-    let kind =
-        kind.ok_or_else(|| fail("a bundle entry needs a kind: sycl, openmp, cuda or hip".into()))?;
+    let no_kind = || fail("a bundle entry needs a kind: sycl, openmp, cuda or hip".into());
+    let kind = kind.ok_or_else(no_kind)?;
     let (mut triple, mut arch) = (String::new(), String::new());
     for (key, value) in &entry.strings {
-        let value = String::from_utf8_lossy(value);
-        match &**key {
-            "triple" => triple = value.into_owned(),
-            "arch" => arch = value.into_owned(),
+        let place = match &**key {
+            "triple" => &mut triple,
+            "arch" => &mut arch,
             other => {
-                return Err(fail(alloc::format!(
-                    "a bundle cannot store the key `{other}`; remove it"
-                )));
+                let problem = format!("a bundle cannot store the key `{other}`; remove it");
+                return Err(fail(problem.into()));
             }
-        }
+        };
+        *place = String::from_utf8_lossy(value).into_owned();
     }
     if triple.is_empty() {
         return Err(fail("a bundle entry needs a triple".into()));
@@ -180,7 +166,7 @@ fn id(entry: &offload::Entry<'_>) -> Result<String, Error> {
     for _ in triple.split('-').count()..4 {
         triple.push_str("-unknown");
     }
-    Ok(alloc::format!("{kind}-{triple}-{arch}"))
+    Ok(format!("{kind}-{triple}-{arch}"))
 }
 
 /// Returns whether `bytes` is a text bundle, in which the first non-blank line starts an entry.
@@ -207,10 +193,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
                 Some((started, _, start)) if started == id => {
                     // If the end marker follows the start marker immediately, the range is invalid: the entry is empty.
                     let content = bytes.get(start..at - 1).unwrap_or_default();
-                    found.push(Entry {
-                        id: String::from_utf8_lossy(id),
-                        bytes: content,
-                    });
+                    found.push((String::from_utf8_lossy(id), content));
                 }
                 Some(_) => return Err(fail(at, "an entry ends with a different name")),
                 None => return Err(fail(at, "an entry ends without having started")),
@@ -226,39 +209,37 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
 
 /// Returns the identifier after `mark`, if `line` is a comment that starts with `mark`.
 fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
-    let comment = COMMENTS.iter().find(|comment| line.starts_with(comment))?;
-    let id = line.strip_prefix(*comment)?.strip_prefix(mark)?;
+    let mut comments = COMMENTS.iter();
+    let id = comments.find_map(|comment| line.strip_prefix(*comment)?.strip_prefix(mark))?;
     Some(id.trim_ascii_end())
 }
 
-/// Splits an identifier into offload kind, target triple and architecture.
+/// Returns an image with the offload kind, target triple and architecture that its identifier records.
 ///
 /// The form is `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last part is often
 /// empty or `unknown`. Older tools wrote three parts, so a fourth part that looks like an architecture is treated as
 /// one.
-pub(super) fn identifier(id: &str) -> (OffloadKind, String, String) {
+pub(super) fn declared<'a>(id: &str) -> DeviceImage<'a> {
+    const ARCHITECTURES: [&str; 3] = ["gfx", "sm_", "compute_"];
     let (kind, rest) = id.split_once('-').unwrap_or((id, ""));
-    let is_architecture = |text: &str| {
-        ["gfx", "sm_", "compute_"]
-            .iter()
-            .any(|prefix| text.starts_with(prefix))
-    };
     let mut parts = rest.splitn(4, '-');
-    let mut triple: String = parts.by_ref().take(3).collect::<Vec<_>>().join("-");
-    let mut architecture = "";
-    if let Some(fourth) = parts.next() {
-        if is_architecture(fourth) {
-            architecture = fourth;
-        } else {
-            let (environment, target) = fourth.split_once('-').unwrap_or((fourth, ""));
-            if !matches!(environment, "" | "unknown") {
-                triple.push('-');
-                triple.push_str(environment);
-            }
-            architecture = target;
+    let mut triple: Vec<_> = parts.by_ref().take(3).collect();
+    let fourth = parts.next().unwrap_or_default();
+    let architecture = if ARCHITECTURES.iter().any(|name| fourth.starts_with(name)) {
+        fourth
+    } else {
+        let (environment, target) = fourth.split_once('-').unwrap_or((fourth, ""));
+        if !matches!(environment, "" | "unknown") {
+            triple.push(environment);
         }
+        target
+    };
+    DeviceImage {
+        offload_kind: OffloadKind::named(kind),
+        triple: triple.join("-").into(),
+        arch: architecture.to_string().into(),
+        ..DeviceImage::default()
     }
-    (OffloadKind::named(kind), triple, architecture.into())
 }
 
 #[cfg(test)]
@@ -306,15 +287,16 @@ mod tests {
                 "sm_75",
             ),
         ] {
-            let expected = (kind, triple.into(), architecture.into());
-            assert_eq!(identifier(id), expected, "{id}");
+            let image = declared(id);
+            let found = (image.offload_kind, &*image.triple, &*image.arch);
+            assert_eq!(found, (kind, triple, architecture), "{id}");
         }
     }
 
     #[test]
     fn unterminated_text_bundle_entry_is_an_error() {
         let error = text(b"\n# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nx\n");
-        let error = error.err().map(|error| alloc::format!("{error}"));
+        let error = error.err().map(|error| format!("{error}"));
         assert!(error.is_some_and(|text| text.contains("unterminated entry (at offset 0x1)")));
     }
 }

@@ -9,15 +9,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{DeviceImage, InSyclbin, archive, walk};
-use syclbin as model;
 use syclbin::__private::raw::Budget;
 use syclbin::property::PropertySets;
-use syclbin::{Error, ErrorKind, offload};
+use syclbin::{Error, ErrorKind, Syclbin, offload};
 
 /// Reads a member of a thin archive.
 pub(super) type Open<'r> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'r;
 
 /// The images found so far, and the remaining limits of the walk.
+#[derive(Default)]
 pub(super) struct Found<'a, 'r> {
     pub(super) images: Vec<DeviceImage<'a>>,
     /// The number of bytes that may still be decompressed.
@@ -38,9 +38,8 @@ impl Found<'_, '_> {
                  without the option T",
             )));
         };
-        let members = archive::members(slice.bytes).map_err(|error| slice.error(error))?;
         let mut names = BTreeSet::new();
-        for member in members {
+        for member in slice.located(archive::members(slice.bytes))? {
             let unusable = |problem: String| {
                 let problem = format!("cannot read member {}: {problem}", member.name);
                 fail(ErrorKind::Object(problem))
@@ -57,9 +56,7 @@ impl Found<'_, '_> {
             }
             self.left = offload::allowance(bytes.len());
             let part = slice.part(&bytes, &format!("archive member {}", member.name));
-            self.inside(slice, &part, false, |part, found| {
-                walk::container(part, found).map(drop)
-            })?;
+            self.inside(slice, &part, false, walk::container)?;
         }
         Ok(())
     }
@@ -76,27 +73,23 @@ impl Found<'_, '_> {
 
     /// Reads the images of `part`, which was decoded from `slice` and is not part of the input. Images and errors
     /// get the offset of `slice`.
-    pub(super) fn inside<'b>(
+    pub(super) fn inside<'b, T>(
         &mut self,
         slice: &InputSlice<'_>,
         part: &InputSlice<'b>,
         packed: bool,
-        read: impl FnOnce(&InputSlice<'b>, &mut Found<'b, '_>) -> Result<(), Error>,
+        read: impl FnOnce(&InputSlice<'b>, &mut Found<'b, '_>) -> Result<T, Error>,
     ) -> Result<(), Error> {
         let mut own = Found {
-            images: Vec::new(),
             left: self.left,
             packed: packed || self.packed,
-            open: None,
+            ..Found::default()
         };
         let done = read(part, &mut own);
         self.left = own.left;
         done.map_err(|error| {
-            Error::new(
-                error.record().to_string(),
-                slice.offset,
-                error.kind().clone(),
-            )
+            let record = error.record().to_string();
+            Error::new(record, slice.offset, error.kind().clone())
         })?;
         self.images.extend(owned(own.images, slice.offset));
         Ok(())
@@ -106,35 +99,33 @@ impl Found<'_, '_> {
 /// Makes the images owned, and sets the offset of each to `offset`.
 fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'static>> {
     // Images from the same SYCLBIN file share one copy of it.
-    let mut last: Option<(Arc<model::Syclbin<'b>>, Arc<model::Syclbin<'static>>)> = None;
-    let mut file = move |file: Arc<model::Syclbin<'b>>| match &last {
+    let mut last: Option<(Arc<Syclbin<'b>>, Arc<Syclbin<'static>>)> = None;
+    let mut file = move |file: Arc<Syclbin<'b>>| match &last {
         Some((from, to)) if Arc::ptr_eq(from, &file) => Arc::clone(to),
         _ => {
-            let to = Arc::new(model::Syclbin::clone(&file).into_owned());
+            let to = Arc::new(Syclbin::clone(&file).into_owned());
             last = Some((file, Arc::clone(&to)));
             to
         }
     };
-    let images = images.into_iter();
-    images
-        .map(|image| DeviceImage {
-            offset,
-            triple: image.triple.into_owned().into(),
-            arch: image.arch.into_owned().into(),
-            strings: offload::owned_strings(image.strings),
-            properties: image.properties.map(PropertySets::into_owned),
-            bytes: image.bytes.into_owned().into(),
-            syclbin: image.syclbin.map(|place| InSyclbin {
-                file: file(place.file),
-                module: place.module,
-                image: place.image,
-            }),
-            origin: image.origin,
-            offload_kind: image.offload_kind,
-            image_kind: image.image_kind,
-            content: image.content,
-        })
-        .collect()
+    let owned = images.into_iter().map(|image| DeviceImage {
+        offset,
+        triple: image.triple.into_owned().into(),
+        arch: image.arch.into_owned().into(),
+        strings: offload::owned_strings(image.strings),
+        properties: image.properties.map(PropertySets::into_owned),
+        bytes: image.bytes.into_owned().into(),
+        syclbin: image.syclbin.map(|place| InSyclbin {
+            file: file(place.file),
+            module: place.module,
+            image: place.image,
+        }),
+        origin: image.origin,
+        offload_kind: image.offload_kind,
+        image_kind: image.image_kind,
+        content: image.content,
+    });
+    owned.collect()
 }
 
 /// The maximum nesting depth. An archive of objects with OffloadBinaries that contain SYCLBIN has depth four.
@@ -163,9 +154,8 @@ impl InputSlice<'_> {
         };
         // A file may have a million parts, each with its own path, so limit the length.
         if path.len() > PATH_LIMIT {
-            let end = (0..PATH_LIMIT)
-                .rev()
-                .find(|end| path.is_char_boundary(*end));
+            let mut ends = (0..PATH_LIMIT).rev();
+            let end = ends.find(|end| path.is_char_boundary(*end));
             path.truncate(end.unwrap_or(0));
             path.push_str("...");
         }
@@ -180,13 +170,14 @@ impl InputSlice<'_> {
         }
     }
 
-    /// Adds this slice's offset and path to an error from a reader that received only these bytes.
-    pub(super) fn error(&self, error: Error) -> Error {
-        let record = if self.path.is_empty() {
-            error.record().to_string()
-        } else {
-            format!("{}: {}", self.path, error.record())
-        };
+    /// Adds this slice's offset and path to the error of a reader that received only these bytes.
+    pub(super) fn located<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| self.error(error))
+    }
+
+    fn error(&self, error: Error) -> Error {
+        let separator = if self.path.is_empty() { "" } else { ": " };
+        let record = format!("{}{separator}{}", self.path, error.record());
         error.within(record, self.offset)
     }
 
@@ -207,7 +198,6 @@ impl InputSlice<'_> {
     }
 
     pub(super) fn spend(&self, budget: &mut Budget, part: &[u8], name: &str) -> Result<(), Error> {
-        let spent = budget.spend(part.len() as u64, || name.into(), 0);
-        spent.map_err(|error| self.error(error))
+        self.located(budget.spend(part.len() as u64, || name.into(), 0))
     }
 }

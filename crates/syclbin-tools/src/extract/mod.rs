@@ -40,13 +40,9 @@ pub use package::{Note, package};
 
 use crate::archive::{self, NAME_LIMIT, shown};
 use syclbin::__private::spirv;
-use syclbin::Content;
-use syclbin::Error;
-use syclbin::cubin;
-use syclbin::offload::{ImageKind, Strings};
+use syclbin::offload::{self, ImageKind, SYMBOLS_KEY, Strings, listed_symbols};
 use syclbin::property::PropertySets;
-use syclbin::ptx;
-use syclbin::{AbstractModule, Image, Syclbin};
+use syclbin::{AbstractModule, Content, Error, Image, Syclbin, cubin, ptx};
 
 /// A device image, with everything that its file records about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,20 +126,17 @@ impl OffloadKind {
     /// Returns the kind for a number in an OffloadBinary. Since 2025 the numbers are bit flags; before that, 3 was
     /// HIP and 4 was SYCL. The target disambiguates 4, because HIP targets only AMD GPUs.
     fn numbered(number: u16, triple: &str) -> Self {
-        match number {
-            0 => Self::None,
-            1 => Self::OpenMp,
-            2 => Self::Cuda,
-            4 if !triple.is_empty() && !triple.starts_with("amdgcn") => Self::Sycl,
-            3 | 4 => Self::Hip,
-            8 => Self::Sycl,
-            other => Self::Other(other.to_string()),
+        match (number, offload::OffloadKind(number).name()) {
+            (4, _) if !triple.is_empty() && !triple.starts_with("amdgcn") => Self::Sycl,
+            (3, _) => Self::Hip,
+            (_, Some(name)) => Self::named(name),
+            (other, None) => Self::Other(other.to_string()),
         }
     }
 
     fn named(name: &str) -> Self {
         match name {
-            "" => Self::None,
+            "" | "none" => Self::None,
             "host" => Self::Host,
             "openmp" => Self::OpenMp,
             "cuda" => Self::Cuda,
@@ -190,19 +183,15 @@ impl DeviceImage<'_> {
                 Some(module.kernels().map(String::from).collect())
             }
             Content::Ptx | Content::CudaFatbin => {
-                let text = cubin::ptx(&self.bytes)?;
-                let kernels = ptx::Module::read(text).0.kernels;
+                let kernels = ptx::Module::read(cubin::ptx(&self.bytes)?).0.kernels;
                 Some(kernels.into_iter().map(|kernel| kernel.name).collect())
             }
-            _ => {
-                let listed = self
-                    .string(syclbin::offload::SYMBOLS_KEY)
-                    .and_then(syclbin::offload::listed_symbols);
-                listed.or_else(|| match self.content {
-                    Content::Elf { machine: 224 } => modules::amd_kernels(&self.bytes),
-                    _ => None,
-                })
-            }
+            _ => match self.string(SYMBOLS_KEY).and_then(listed_symbols) {
+                None if self.content == (Content::Elf { machine: 224 }) => {
+                    modules::amd_kernels(&self.bytes)
+                }
+                listed => listed,
+            },
         }
     }
 }

@@ -20,27 +20,20 @@ pub(super) fn bundled<'a>(
     big_endian: bool,
 ) -> Result<Vec<&'a [u8]>, Error> {
     let mut rest = slice.bytes;
-    let mut images = Vec::new();
+    let is_empty = |image: &[u8]| image.iter().all(|byte| *byte == 0);
     let Some(sizes) = sizes else {
-        if rest.iter().all(|byte| *byte == 0) {
-            return Ok(images); // a placeholder that contains no device code
-        }
         return Ok(match Content::of(rest) {
+            _ if is_empty(rest) => Vec::new(), // a placeholder that contains no device code
             Content::SpirV => split(rest),
             _ => [rest].into(),
         });
     };
-    for size in sizes.chunks_exact(8) {
-        let size = size.try_into().unwrap_or_default();
-        let size = if big_endian {
-            u64::from_be_bytes(size)
-        } else {
-            u64::from_le_bytes(size)
-        };
-        let split = usize::try_from(size)
-            .ok()
-            .and_then(|at| rest.split_at_checked(at));
-        let Some((image, after)) = split else {
+    let mut images = Vec::new();
+    for size in sizes.as_chunks().0 {
+        let size = u64::from_le_bytes(*size);
+        let size = if big_endian { size.swap_bytes() } else { size };
+        let end = usize::try_from(size).unwrap_or(usize::MAX);
+        let Some((image, after)) = rest.split_at_checked(end) else {
             let kind = ErrorKind::Range {
                 start: (slice.bytes.len() - rest.len()) as u64,
                 size,
@@ -49,7 +42,7 @@ pub(super) fn bundled<'a>(
             };
             return Err(slice.fail("size of an image", kind));
         };
-        if image.iter().any(|byte| *byte != 0) {
+        if !is_empty(image) {
             images.push(image);
         }
         rest = after;
@@ -110,8 +103,8 @@ pub(super) fn triple(bytes: &[u8]) -> &'static str {
 }
 
 fn word(bytes: &[u8], index: usize) -> Option<u32> {
-    let word = bytes.get(index * 4..index * 4 + 4)?;
-    Some(u32::from_le_bytes(word.try_into().ok()?))
+    let word = bytes.as_chunks().0.get(index)?;
+    Some(u32::from_le_bytes(*word))
 }
 
 /// Returns the OffloadBinaries in LLVM bitcode. For link-time optimization, compilers store host code as bitcode.

@@ -9,14 +9,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{DeviceImage, InSyclbin, OffloadKind, modules};
+use super::{DeviceImage, InSyclbin, OffloadKind, modules, shown};
 use syclbin::__private::listed;
 use syclbin::__private::spirv::{Import, Module, is_target};
-use syclbin::Content;
-use syclbin::cubin;
 use syclbin::property::{Value, key, key_problem, set};
-use syclbin::ptx;
-use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
+use syclbin::{AbstractModule, Content, Image, IrType, State, Syclbin, cubin, ptx};
 
 /// A note on a packaged image, or the reason why an image was not packaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +43,7 @@ impl fmt::Display for Note {
     }
 }
 
+const NVIDIA: &str = "nvptx64-nvidia-cuda";
 const NO_PROPERTIES: &str = "property sets (device requirements, removed arguments, \
     specialization constants) are missing; a kernel with removed arguments cannot be launched \
     correctly, so compile with -fsyclbin if the source is available";
@@ -64,12 +62,10 @@ pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbi
         last: None,
         notes: Vec::new(),
         imports: Vec::new(),
-        image: 0,
-        origin: String::new(),
+        place: (0, String::new()),
     };
     for (index, image) in images.into_iter().enumerate() {
-        packer.image = index;
-        packer.origin.clone_from(&image.origin);
+        packer.place = (index, image.origin.clone());
         packer.add(image);
     }
     packer.note_imports();
@@ -85,9 +81,9 @@ struct Packer<'a> {
     last: Option<(Arc<Syclbin<'a>>, usize)>,
     notes: Vec<Note>,
     /// The imports of each image: the image's index and origin, the kind of import, and the symbols.
-    imports: Vec<(usize, String, &'static str, Vec<String>)>,
-    image: usize,
-    origin: String,
+    imports: Vec<((usize, String), &'static str, Vec<String>)>,
+    /// The index and origin of the current image.
+    place: (usize, String),
 }
 
 impl<'a> Packer<'a> {
@@ -95,49 +91,29 @@ impl<'a> Packer<'a> {
         self.add_note(true, text.into());
     }
 
-    fn left_out(&mut self, text: impl Into<Cow<'static, str>>) {
-        self.add_note(false, text.into());
-    }
-
     fn add_note(&mut self, packaged: bool, text: Cow<'static, str>) {
+        let (image, origin) = self.place.clone();
         self.notes.push(Note {
-            image: self.image,
-            origin: self.origin.clone(),
+            image,
+            origin,
             packaged,
             text,
         });
     }
 
-    fn add(&mut self, image: DeviceImage<'a>) {
-        if let Some(place) = &image.syclbin {
-            let place = place.clone();
+    fn add(&mut self, mut image: DeviceImage<'a>) {
+        if let Some(place) = image.syclbin.take() {
             return self.add_from_syclbin(place);
         }
         self.last = None;
-        if image.offload_kind == OffloadKind::Host {
-            return self.left_out("host code, but SYCLBIN contains only device code");
+        let mut module = AbstractModule {
+            metadata: image.properties.clone().unwrap_or_default(),
+            ..AbstractModule::default()
+        };
+        match self.code(&image, &mut module) {
+            Ok(code) => module.images.push(code),
+            Err(reason) => return self.add_note(false, reason),
         }
-        let module = match image.content {
-            Content::SpirV => self.spirv(&image),
-            Content::Ptx => self.ptx(&image),
-            Content::LlvmBitcode => {
-                let remedy = if is_target(&image.triple) {
-                    "compile it with `syclbin-clang FILE -o OUT.syclbin`"
-                } else {
-                    "compile the source again with -fsyclbin"
-                };
-                return self.left_out(format!("LLVM bitcode, which drivers cannot load; {remedy}"));
-            }
-            Content::Empty => return self.left_out("the file is empty"),
-            // Extraction descends into containers, but a caller may still pass one.
-            Content::Syclbin | Content::OffloadBinary | Content::Zstd => {
-                return self.left_out("it is a container; extract its images first");
-            }
-            _ => self.native(&image),
-        };
-        let Some((mut module, code)) = module else {
-            return;
-        };
         if !matches!(image.offload_kind, OffloadKind::Sycl | OffloadKind::None) {
             self.note(format!(
                 "compiled for {}: its kernels expect arguments as that programming model passes them",
@@ -153,26 +129,24 @@ impl<'a> Packer<'a> {
         if image.properties.is_none() {
             self.note(NO_PROPERTIES);
         }
-        module.images.push(code);
         let imported = module.metadata.keys(set::IMPORTED_SYMBOLS);
-        self.import("symbols", imported.map(ToOwned::to_owned).collect());
+        let imported = imported.map(ToOwned::to_owned).collect();
+        self.imports.push((self.place.clone(), "symbols", imported));
         self.modules.push(module);
     }
 
     fn add_from_syclbin(&mut self, place: InSyclbin<'a>) {
         let (Some(module), Some(image)) = (place.module(), place.image()) else {
-            return self.left_out("its SYCLBIN file does not contain this image");
+            let reason = "its SYCLBIN file does not contain this image";
+            return self.add_note(false, reason.into());
         };
         let image = image.clone();
-        let same = self
-            .last
-            .as_ref()
-            .is_some_and(|(file, last)| Arc::ptr_eq(file, &place.file) && *last == place.module);
-        if !same {
+        let is_last =
+            |last: &(Arc<_>, usize)| Arc::ptr_eq(&last.0, &place.file) && last.1 == place.module;
+        if !self.last.as_ref().is_some_and(is_last) {
             self.modules.push(AbstractModule {
-                metadata: module.metadata.clone(),
                 images: Vec::new(),
-                strings: module.strings.clone(),
+                ..module.clone()
             });
         }
         if let Some(state) = place.file.state() {
@@ -191,10 +165,10 @@ impl<'a> Packer<'a> {
             .flat_map(|module| module.metadata.keys(set::EXPORTED_SYMBOLS))
             .map(ToOwned::to_owned)
             .collect();
-        for (image, origin, what, symbols) in core::mem::take(&mut self.imports) {
+        for (place, what, symbols) in core::mem::take(&mut self.imports) {
             let missing = listed(symbols.iter().filter(|symbol| !exported.contains(*symbol)));
             if !missing.is_empty() {
-                (self.image, self.origin) = (image, origin);
+                self.place = place;
                 self.note(format!(
                     "it imports {what} that no image exports ({missing}): when you load it, link a file that \
                      exports them (`Module::builder(&queue).link(..)`), or compile its sources with -fsyclbin"
@@ -203,130 +177,134 @@ impl<'a> Packer<'a> {
         }
     }
 
-    fn import(&mut self, what: &'static str, symbols: Vec<String>) {
-        let origin = self.origin.clone();
-        self.imports.push((self.image, origin, what, symbols));
-    }
-
     fn lower(&mut self, state: State) {
         if state.number() < self.state.number() {
             self.state = state;
         }
     }
 
-    fn spirv(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
-        let code = match Module::parse(&image.bytes) {
-            Ok(code) => code,
-            Err(error) => {
-                self.left_out(error.to_string());
-                return None;
+    /// Returns the code of an image, and adds its symbols to `module`. Returns the reason if the image is left out.
+    fn code(
+        &mut self,
+        image: &DeviceImage<'a>,
+        module: &mut AbstractModule<'a>,
+    ) -> Result<Image<'a>, Cow<'static, str>> {
+        if image.offload_kind == OffloadKind::Host {
+            return Err("host code, but SYCLBIN contains only device code".into());
+        }
+        match image.content {
+            Content::SpirV => self.spirv(image, module),
+            Content::Ptx => Ok(self.ptx(image, module)),
+            Content::LlvmBitcode => {
+                let remedy = if is_target(&image.triple) {
+                    "compile it with `syclbin-clang FILE -o OUT.syclbin`"
+                } else {
+                    "compile the source again with -fsyclbin"
+                };
+                Err(format!("LLVM bitcode, which drivers cannot load; {remedy}").into())
             }
-        };
-        let mut module = described(image);
-        let kernels: Vec<String> = code.kernels().map(ToOwned::to_owned).collect();
-        self.kernels(&mut module, image, Some(kernels));
+            Content::Empty => Err("the file is empty".into()),
+            // Extraction descends into containers, but a caller may still pass one.
+            Content::Syclbin | Content::OffloadBinary | Content::Zstd => {
+                Err("it is a container; extract its images first".into())
+            }
+            _ => self.native(image, module),
+        }
+    }
+
+    fn spirv(
+        &mut self,
+        image: &DeviceImage<'a>,
+        module: &mut AbstractModule<'a>,
+    ) -> Result<Image<'a>, Cow<'static, str>> {
+        let code = Module::parse(&image.bytes).map_err(|error| error.to_string())?;
+        self.kernels(module, image);
         let (mut constants, mut library) = (0, Vec::new());
         for symbol in code.imports() {
             self.lower(State::Object);
             match Import::of(symbol) {
                 Import::SpecializationConstant => constants += 1,
                 Import::DeviceLibrary => library.push(symbol.to_owned()),
-                Import::Symbol => self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol),
+                Import::Symbol => self.symbol(module, set::IMPORTED_SYMBOLS, symbol),
             }
         }
         for symbol in code.exports() {
-            self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
+            self.symbol(module, set::EXPORTED_SYMBOLS, symbol);
         }
         if constants > 0 {
             self.note("its specialization constants are not lowered, so no driver can load it; compile with \
                  -fsyclbin"
             );
         }
-        self.import("functions of DPC++'s device library", library);
-        let triple = if image.triple.is_empty() {
-            modules::triple(&image.bytes)
-        } else {
-            &image.triple
+        let what = "functions of DPC++'s device library";
+        self.imports.push((self.place.clone(), what, library));
+        let triple = match &*image.triple {
+            "" => modules::triple(&image.bytes),
+            triple => triple,
         };
-        let code = Image::ir(IrType::SpirV, triple, image.bytes.clone());
-        Some((module, code))
+        Ok(Image::ir(IrType::SpirV, triple, image.bytes.clone()))
     }
 
-    fn ptx(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
-        let mut module = described(image);
-        self.kernels(&mut module, image, image.kernel_names());
+    fn ptx(&mut self, image: &DeviceImage<'a>, module: &mut AbstractModule<'a>) -> Image<'a> {
+        self.kernels(module, image);
         let text = ptx::Module::read(&image.bytes).0;
         for symbol in &text.imports {
             self.lower(State::Object);
-            self.symbol(&mut module, set::IMPORTED_SYMBOLS, symbol);
+            self.symbol(module, set::IMPORTED_SYMBOLS, symbol);
         }
         for symbol in &text.exports {
-            self.symbol(&mut module, set::EXPORTED_SYMBOLS, symbol);
+            self.symbol(module, set::EXPORTED_SYMBOLS, symbol);
         }
         self.note("the reference runtime treats every IR module as SPIR-V and cannot load PTX");
-        let triple = if image.triple.is_empty() {
-            "nvptx64-nvidia-cuda"
-        } else {
-            &image.triple
+        let triple = match &*image.triple {
+            "" => NVIDIA,
+            triple => triple,
         };
-        let code = Image::ir(IrType::Ptx, triple, image.bytes.clone());
-        Some((module, code))
+        Image::ir(IrType::Ptx, triple, image.bytes.clone())
     }
 
-    fn native(&mut self, image: &DeviceImage<'a>) -> Option<Packed<'a>> {
+    fn native(
+        &mut self,
+        image: &DeviceImage<'a>,
+        module: &mut AbstractModule<'a>,
+    ) -> Result<Image<'a>, Cow<'static, str>> {
         let (mut target, mut arch) = (image.triple.clone(), image.arch.clone());
-        if let Content::Elf {
-            machine: cubin::MACHINE,
-        } = image.content
-            && let Ok(of) = cubin::target(&image.bytes)
-        {
-            let known = [
-                (&mut target, "nvptx64-nvidia-cuda".to_owned()),
-                (&mut arch, of.to_string()),
-            ];
-            for (text, own) in known {
-                if text.is_empty() {
-                    *text = own.into();
-                }
+        if let Ok(cuda) = cubin::target(&image.bytes) {
+            if target.is_empty() {
+                target = NVIDIA.into();
+            }
+            if arch.is_empty() {
+                arch = cuda.to_string().into();
             }
         }
         if arch.is_empty() {
-            let of = (image.properties.as_ref()).and_then(|sets| {
-                sets.get(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET)?
-                    .as_str()
-            });
-            arch = of.unwrap_or_default().to_owned().into();
+            let sets = &module.metadata;
+            let of = sets.get(set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
+            let of = of.and_then(Value::as_str).unwrap_or_default();
+            arch = of.to_owned().into();
         }
         for (text, what) in [(&target, "target"), (&arch, "architecture")] {
             if text.is_empty() {
-                let text = format!(
+                let reason = format!(
                     "{}: its {what}, which SYCLBIN records for native code, is unknown; compile with -fsyclbin and \
                      specify the architecture (--offload-arch)",
                     image.content
                 );
-                self.left_out(text);
-                return None;
+                return Err(reason.into());
             }
         }
-        let mut module = described(image);
-        self.kernels(&mut module, image, image.kernel_names());
+        self.kernels(module, image);
         if image.content == Content::Unknown {
             self.note(
                 "its format is not recognized; packaged as native code because its file declares it as such",
             );
         }
-        let native = Image::native(&arch, &target, image.bytes.clone());
-        Some((module, native))
+        Ok(Image::native(&arch, &target, image.bytes.clone()))
     }
 
     /// Adds the names of kernels, or a note if they are unknown or if there are none.
-    fn kernels(
-        &mut self,
-        module: &mut AbstractModule<'a>,
-        image: &DeviceImage<'a>,
-        names: Option<Vec<String>>,
-    ) {
-        match names {
+    fn kernels(&mut self, module: &mut AbstractModule<'a>, image: &DeviceImage<'a>) {
+        match image.kernel_names() {
             None => self.note(format!(
                 "its kernel names are unknown: neither {} nor a `symbols` string records them",
                 image.content
@@ -345,28 +323,11 @@ impl<'a> Packer<'a> {
 
     /// Adds a symbol to a set, or a note if the set cannot store its name.
     fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
-        match key_problem(name) {
-            Some(_) => self.note(format!(
-                "`{}` cannot be stored as a name in `{set}`",
-                cut(name)
-            )),
-            None => module.metadata.insert(set, name.to_owned(), 1u32),
+        if key_problem(name).is_some() {
+            let name = shown(name.as_bytes());
+            self.note(format!("`{name}` cannot be stored as a name in `{set}`"));
+        } else {
+            module.metadata.insert(set, name.to_owned(), 1u32);
         }
-    }
-}
-
-fn described<'a>(image: &DeviceImage<'a>) -> AbstractModule<'a> {
-    AbstractModule {
-        metadata: image.properties.clone().unwrap_or_default(),
-        ..AbstractModule::default()
-    }
-}
-
-type Packed<'a> = (AbstractModule<'a>, Image<'a>);
-
-fn cut(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}...", &text[..end]).into(),
-        None => text.into(),
     }
 }

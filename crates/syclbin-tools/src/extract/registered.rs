@@ -8,13 +8,14 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use object::{
     Architecture, BinaryFormat, Endianness, Object as _, ObjectSegment as _, RelocationFlags, elf,
 };
 
+use super::{DeviceImage, OffloadKind};
 use syclbin::offload::Strings;
 use syclbin::property::{PropertySets, Value, key_problem};
 
@@ -26,22 +27,14 @@ const SYCL: u8 = 4;
 /// The maximum length of a name or an option list, in bytes.
 const TEXT_LIMIT: u64 = 1 << 16;
 
-pub(super) struct Registered {
-    /// The offset in the file.
-    pub(super) start: usize,
-    pub(super) size: usize,
-    pub(super) triple: String,
-    /// The options for the device compiler and linker, under OffloadBinary's keys.
-    pub(super) strings: Strings<'static>,
-    pub(super) properties: PropertySets<'static>,
-}
+/// The offset of an image in the file, its bytes, and its kind, triple, options and property sets. The options for the
+/// device compiler and linker have OffloadBinary's keys.
+pub(super) type Registered<'a> = (usize, &'a [u8], DeviceImage<'static>);
 
-/// Returns the images that a linked 64-bit program registers, ordered by position. `sections` contain the images.
-/// Images with damaged structs are skipped.
-pub(super) fn registered(bytes: &[u8], sections: &[&[u8]]) -> Vec<Registered> {
-    let Some(memory) = Memory::of(bytes) else {
-        return Vec::new();
-    };
+/// Returns the images that a linked 64-bit program registers, ordered by position, or `None` for other files. `sections`
+/// contain the images. Images with damaged structs are skipped.
+pub(super) fn registered<'a>(bytes: &'a [u8], sections: &[&[u8]]) -> Option<Vec<Registered<'a>>> {
+    let memory = Memory::of(bytes)?;
     let mut ranges: Vec<(u64, u64)> = (sections.iter())
         .filter(|section| !section.is_empty())
         .filter_map(|section| {
@@ -56,27 +49,24 @@ pub(super) fn registered(bytes: &[u8], sections: &[&[u8]]) -> Vec<Registered> {
         let (_, end) = *ranges.get(after.checked_sub(1)?)?;
         (address < end).then_some(end)
     };
-    let mut reader = Reader {
-        memory: &memory,
-        left: bytes.len() as u64,
-    };
+    let (memory, left) = (&memory, bytes.len() as u64);
+    let mut reader = Reader { memory, left };
     let mut found = BTreeMap::new();
     for place in memory.pointers(|target| range(target).is_some()) {
-        let image = reader.image(place, range);
-        if let Some(image) = image {
-            found.entry(image.start).or_insert(image);
+        if let Some(image) = reader.image(place, range) {
+            found.entry(image.0).or_insert(image);
         }
     }
     // Drop images that overlap others, because their bytes would be read more than once.
     let mut end = 0;
-    let mut apart = |image: &Registered| {
-        let is_apart = image.start >= end;
+    let apart = found.into_values().filter(|(start, bytes, _)| {
+        let is_apart = *start >= end;
         if is_apart {
-            end = image.start + image.size;
+            end = start + bytes.len();
         }
         is_apart
-    };
-    found.into_values().filter(|image| apart(image)).collect()
+    });
+    Some(apart.collect())
 }
 
 struct Segment {
@@ -107,15 +97,12 @@ impl<'a> Memory<'a> {
             (BinaryFormat::Pe, _) => None,
             _ => return None,
         };
-        let segments = file.segments().map(|segment| {
-            let (offset, size) = segment.file_range();
-            Segment {
-                address: segment.address(),
-                offset,
-                size,
-            }
-        });
-        let mut segments: Vec<_> = segments.collect();
+        let segment = |segment: object::Segment<'_, '_>| Segment {
+            address: segment.address(),
+            offset: segment.file_range().0,
+            size: segment.file_range().1,
+        };
+        let mut segments: Vec<_> = file.segments().map(segment).collect();
         segments.sort_unstable_by_key(|segment| segment.address);
         // Several sections may claim the same bytes, so the number of relocations is limited by the file size.
         let limit = bytes.len() / size_of::<elf::Rela64<Endianness>>();
@@ -135,31 +122,27 @@ impl<'a> Memory<'a> {
 
     /// Returns the address of the byte at an offset in the file.
     fn address(&self, offset: u64) -> Option<u64> {
-        let has = |segment: &&Segment| {
-            offset
-                .checked_sub(segment.offset)
-                .is_some_and(|at| at < segment.size)
-        };
-        let segment = self.segments.iter().find(has)?;
-        segment.address.checked_add(offset - segment.offset)
+        self.segments.iter().find_map(|segment| {
+            let at = offset.checked_sub(segment.offset)?;
+            (at < segment.size).then(|| segment.address.checked_add(at))
+        })?
     }
 
-    /// Returns the file offset of `size` bytes at an address.
-    fn place(&self, address: u64, size: u64) -> Option<usize> {
+    /// Returns the file offset of `size` bytes at an address, and the bytes.
+    fn at(&self, address: u64, size: u64) -> Option<(usize, &'a [u8])> {
         let after = (self.segments).partition_point(|segment| segment.address <= address);
         let segment = self.segments.get(after.checked_sub(1)?)?;
         let at = address - segment.address;
         if at.checked_add(size)? > segment.size {
             return None;
         }
-        let offset = usize::try_from(segment.offset.checked_add(at)?).ok()?;
-        let end = offset.checked_add(usize::try_from(size).ok()?)?;
-        (end <= self.bytes.len()).then_some(offset)
+        let start = usize::try_from(segment.offset.checked_add(at)?).ok()?;
+        let end = start.checked_add(usize::try_from(size).ok()?)?;
+        Some((start, self.bytes.get(start..end)?))
     }
 
     fn bytes(&self, address: u64, size: u64) -> Option<&'a [u8]> {
-        let start = self.place(address, size)?;
-        self.bytes.get(start..start + usize::try_from(size).ok()?)
+        Some(self.at(address, size)?.1)
     }
 
     fn word(&self, address: u64) -> Option<u64> {
@@ -176,10 +159,8 @@ impl<'a> Memory<'a> {
     /// by the loader.
     fn pointers(&self, wanted: impl Fn(u64) -> bool) -> BTreeSet<u64> {
         let relocated = self.relocated.iter();
-        let mut found: BTreeSet<u64> = relocated
-            .filter(|(_, target)| wanted(**target))
-            .map(|(place, _)| *place)
-            .collect();
+        let relocated = relocated.filter(|(_, target)| wanted(**target));
+        let mut found: BTreeSet<u64> = relocated.map(|(place, _)| *place).collect();
         // Segments may overlap, so limit the total to the size of the file.
         let mut left = self.bytes.len() as u64;
         for segment in &self.segments {
@@ -206,10 +187,10 @@ struct Reader<'m, 'a> {
     left: u64,
 }
 
-impl Reader<'_, '_> {
+impl<'a> Reader<'_, 'a> {
     /// Reads the struct whose pointer to the image is at `place`. `range` returns the end of the section that
     /// contains an address.
-    fn image(&mut self, place: u64, range: impl Fn(u64) -> Option<u64>) -> Option<Registered> {
+    fn image(&mut self, place: u64, range: impl Fn(u64) -> Option<u64>) -> Option<Registered<'a>> {
         let memory = self.memory;
         let field = |offset: u64| memory.pointer(place.checked_add(offset)?);
         let (start, end) = (field(0)?, field(8)?);
@@ -218,18 +199,14 @@ impl Reader<'_, '_> {
             return None;
         }
         // Version 2 stores two manifest pointers before the image pointers; version 3 does not.
-        let header = |before: u64| memory.bytes(place.checked_sub(before)?, 4);
-        let is = |header: Option<&[u8]>, version: u8| {
-            header.is_some_and(|header| header[..3] == [version, 0, SYCL])
-        };
-        let texts = if is(header(32), 3) {
-            place - 24
-        } else if is(header(48), 2) {
-            place - 40
-        } else {
-            return None;
-        };
-        let triple = self.text(texts)?;
+        let texts = [(3, 32), (2, 48)]
+            .into_iter()
+            .find_map(|(version, before)| {
+                let start = place.checked_sub(before)?;
+                let header = memory.bytes(start, 4)?;
+                (header[..3] == [version, 0, SYCL]).then_some(start + 8)
+            })?;
+        let triple = self.text(texts)?.into();
         let mut strings = Strings::new();
         for (key, at) in [("compile-opts", texts + 8), ("link-opts", texts + 16)] {
             let options = self.text(at)?;
@@ -237,15 +214,16 @@ impl Reader<'_, '_> {
                 strings.push((Cow::Borrowed(key), Cow::Owned(options.into_bytes())));
             }
         }
-        let (first, last) = (place.checked_add(32)?, place.checked_add(40)?);
-        let properties = self.sets(memory.pointer(first)?, memory.pointer(last)?)?;
-        Some(Registered {
-            start: memory.place(start, size)?,
-            size: usize::try_from(size).ok()?,
+        let properties = Some(self.sets(field(32)?, field(40)?)?);
+        let (start, bytes) = memory.at(start, size)?;
+        let image = DeviceImage {
+            offload_kind: OffloadKind::Sycl,
             triple,
             strings,
             properties,
-        })
+            ..DeviceImage::default()
+        };
+        Some((start, bytes, image))
     }
 
     fn sets(&mut self, mut set: u64, end: u64) -> Option<PropertySets<'static>> {
@@ -299,15 +277,13 @@ impl Reader<'_, '_> {
         if at == 0 {
             return Some(String::new());
         }
-        let start = self.memory.place(at, 1)?;
+        let (start, _) = self.memory.at(at, 1)?;
         let limit = usize::try_from(TEXT_LIMIT.min(self.left)).ok()?;
         let rest = self.memory.bytes.get(start..)?;
         let rest = &rest[..rest.len().min(limit)];
         let end = rest.iter().position(|byte| *byte == 0)?;
         self.spend(end as u64)?;
-        core::str::from_utf8(&rest[..end])
-            .ok()
-            .map(ToString::to_string)
+        String::from_utf8(rest[..end].to_vec()).ok()
     }
 
     fn spend(&mut self, size: u64) -> Option<()> {

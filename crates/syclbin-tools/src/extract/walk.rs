@@ -8,30 +8,14 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::found::InputSlice;
-use super::found::{Found, Open};
+use super::found::{Found, InputSlice, Open};
 use super::object::{Role, Section, sections};
 use super::registered::{Registered, registered};
 use super::{DeviceImage, InSyclbin, OffloadKind, archive, bundle, modules};
-use syclbin as model;
-use syclbin::__private::offload::unpack_frame;
-use syclbin::__private::raw::{offload_binary, v1, v2};
-use syclbin::Content;
-use syclbin::cubin;
+use syclbin::__private::offload::{allowance, unpack_frame, unpack_within};
+use syclbin::__private::raw::v2;
 use syclbin::offload::{self, ImageKind};
-use syclbin::read;
-use syclbin::{Error, ErrorKind};
-
-/// Returns an image with the properties recorded in the identifier of a bundle entry.
-fn of_identifier<'a>(id: &str) -> DeviceImage<'a> {
-    let (offload_kind, triple, arch) = bundle::identifier(id);
-    DeviceImage {
-        offload_kind,
-        triple: triple.into(),
-        arch: arch.into(),
-        ..DeviceImage::default()
-    }
-}
+use syclbin::{self as model, Content, Error, ErrorKind, cubin, read};
 
 pub(super) fn images<'a>(
     bytes: &'a [u8],
@@ -42,10 +26,9 @@ pub(super) fn images<'a>(
         ..InputSlice::default()
     };
     let mut found = Found {
-        images: Vec::new(),
-        left: syclbin::__private::offload::allowance(bytes.len()),
-        packed: false,
+        left: allowance(bytes.len()),
         open: open.map(|open| open as _),
+        ..Found::default()
     };
     if container(&slice, &mut found)? {
         Ok(found.images)
@@ -61,34 +44,24 @@ pub(super) fn container<'a>(
 ) -> Result<bool, Error> {
     let bytes = slice.bytes;
     slice.check_depth()?;
-    if bytes.starts_with(archive::THIN_MAGIC) {
-        found.thin_archive(slice)?;
-        return Ok(true);
-    }
-    if bundle::is_text(bytes) {
-        entries(slice, bundle::text(bytes), found)?;
-        return Ok(true);
-    }
     match Content::of(bytes) {
+        _ if bytes.starts_with(archive::THIN_MAGIC) => found.thin_archive(slice)?,
+        _ if bundle::is_text(bytes) => entries(slice, bundle::text(bytes), found)?,
         Content::Archive => {
-            let members = archive::members(bytes).map_err(|error| slice.error(error))?;
-            for member in members {
+            for member in slice.located(archive::members(bytes))? {
                 let name = format!("archive member {}", member.name);
                 container(&slice.part(member.bytes, &name), found)?;
             }
         }
         Content::CompressedBundle => {
             found.refuse_packed(slice)?;
-            let unpacked =
-                bundle::unpack(bytes, &mut found.left).map_err(|error| slice.error(error))?;
+            let unpacked = slice.located(bundle::unpack(bytes, &mut found.left))?;
             let part = slice.part(&unpacked, "compressed offload bundle");
-            found.inside(slice, &part, true, |part, found| {
-                container(part, found).map(drop)
-            })?;
+            found.inside(slice, &part, true, container)?;
         }
         Content::ClangBundle => entries(slice, bundle::binary(bytes), found)?,
         Content::LlvmBitcode => {
-            let binaries = modules::in_bitcode(bytes).map_err(|error| slice.error(error))?;
+            let binaries = slice.located(modules::in_bitcode(bytes))?;
             for (index, bytes) in binaries.iter().enumerate() {
                 let part = slice.part(bytes, &format!("embedded object {index}"));
                 found.inside(slice, &part, false, offload_binaries)?;
@@ -105,12 +78,10 @@ pub(super) fn container<'a>(
         | Content::Elf {
             machine: cubin::MACHINE,
         } => image(slice, DeviceImage::default(), found)?,
-        _ => {
-            let Some(sections) = sections(bytes) else {
-                return Ok(false);
-            };
-            object(slice, sections.map_err(|error| slice.error(error))?, found)?;
-        }
+        _ => match sections(bytes) {
+            Some(sections) => object(slice, slice.located(sections)?, found)?,
+            None => return Ok(false),
+        },
     }
     Ok(true)
 }
@@ -120,10 +91,9 @@ fn entries<'a>(
     entries: Result<Vec<bundle::Entry<'a>>, Error>,
     found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
-    for entry in entries.map_err(|error| slice.error(error))? {
-        let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
-        let part = slice.part(entry.bytes, &name);
-        image(&part, of_identifier(&entry.id), found)?;
+    for (id, bytes) in slice.located(entries)? {
+        let name = format!("bundle entry {}", super::shown(id.as_bytes()));
+        image(&slice.part(bytes, &name), bundle::declared(&id), found)?;
     }
     Ok(())
 }
@@ -138,30 +108,24 @@ fn object<'a>(
     // A size section describes the image section with the same identifier. If an identifier occurs several times, the
     // sections pair up in order.
     let mut sizes: BTreeMap<Vec<u8>, VecDeque<&[u8]>> = BTreeMap::new();
+    let mut with_images = Vec::new();
     for section in &sections {
-        if let Role::Sizes(id) = &section.role {
-            slice.spend(&mut budget, section.data, &section.name)?;
-            sizes.entry(id.clone()).or_default().push_back(section.data);
+        slice.spend(&mut budget, section.data, &section.name)?;
+        match &section.role {
+            Role::Sizes(id) => sizes.entry(id.clone()).or_default().push_back(section.data),
+            Role::Bundle(_) => with_images.push(section.data),
+            Role::OffloadBinaries => {}
         }
     }
-    let with_images: Vec<&[u8]> = (sections.iter())
-        .filter(|section| matches!(section.role, Role::Bundle(_)))
-        .map(|section| section.data)
-        .collect();
-    let mut images_of_program = if with_images.is_empty() {
-        Vec::new()
-    } else {
-        registered(slice.bytes, &with_images)
+    let mut images_of_program = match with_images[..] {
+        [] => Vec::new(),
+        _ => registered(slice.bytes, &with_images).unwrap_or_default(),
     };
     for section in sections {
         let part = slice.part(section.data, &format!("section {}", section.name));
         match section.role {
-            Role::OffloadBinaries => {
-                slice.spend(&mut budget, section.data, &section.name)?;
-                offload_binaries(&part, found)?;
-            }
+            Role::OffloadBinaries => offload_binaries(&part, found)?,
             Role::Bundle(id) => {
-                slice.spend(&mut budget, section.data, &section.name)?;
                 let id_text = String::from_utf8_lossy(&id);
                 if registered_images(&part, &id_text, slice, &mut images_of_program, found)? {
                     continue;
@@ -169,7 +133,7 @@ fn object<'a>(
                 let sizes = sizes.get_mut(&id).and_then(VecDeque::pop_front);
                 let images = modules::bundled(&part, sizes, big_endian)?;
                 for part in parts(&part, &images) {
-                    image(&part, of_identifier(&id_text), found)?;
+                    image(&part, bundle::declared(&id_text), found)?;
                 }
             }
             Role::Sizes(_) => {}
@@ -183,31 +147,22 @@ fn registered_images<'a>(
     section: &InputSlice<'a>,
     id: &str,
     program: &InputSlice<'a>,
-    registered: &mut Vec<Registered>,
+    registered: &mut Vec<Registered<'a>>,
     found: &mut Found<'a, '_>,
 ) -> Result<bool, Error> {
     let start = section.offset.saturating_sub(program.offset);
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let range = start..start.saturating_add(section.bytes.len());
-    let of_section: Vec<Registered> = registered
-        .extract_if(.., |image| range.contains(&image.start))
-        .collect();
-    let any = !of_section.is_empty();
-    let bytes = of_section
-        .iter()
-        .map(|one| &program.bytes[one.start..one.start + one.size]);
-    let parts = parts(section, &bytes.collect::<Vec<_>>());
-    for (of_program, part) in of_section.into_iter().zip(parts) {
-        let mut declared = of_identifier(id);
-        if !of_program.triple.is_empty() {
-            declared.triple = of_program.triple.into();
+    let of_section = registered.extract_if(.., |(start, ..)| range.contains(start));
+    let (bytes, images): (Vec<_>, Vec<_>) = of_section.map(|one| (one.1, one.2)).unzip();
+    for (part, mut declared) in parts(section, &bytes).iter().zip(images) {
+        declared.arch = bundle::declared(id).arch;
+        if declared.triple.is_empty() {
+            declared.triple = bundle::declared(id).triple;
         }
-        declared.strings = of_program.strings;
-        declared.properties = Some(of_program.properties);
-        declared.offload_kind = OffloadKind::Sycl;
-        image(&part, declared, found)?;
+        image(part, declared, found)?;
     }
-    Ok(any)
+    Ok(!bytes.is_empty())
 }
 
 /// Splits a section into its images, which are numbered if there are several.
@@ -224,30 +179,28 @@ fn parts<'a>(section: &InputSlice<'a>, images: &[&'a [u8]]) -> Vec<InputSlice<'a
 }
 
 fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
-    let bytes = syclbin::__private::offload::unpack_within(slice.bytes, &mut found.left);
-    if let Cow::Owned(unpacked) = bytes.map_err(|error| slice.error(error))? {
+    let bytes = slice.located(unpack_within(slice.bytes, &mut found.left))?;
+    if let Cow::Owned(unpacked) = bytes {
         found.refuse_packed(slice)?;
         return found.inside(slice, &slice.part(&unpacked, ""), true, offload_binaries);
     }
-    let entries = offload::read(slice.bytes).map_err(|error| slice.error(error))?;
+    let entries = slice.located(offload::read(slice.bytes))?;
     // SYCLBIN version 2 spans all entries.
-    if entries
-        .first()
-        .is_some_and(|first| first.string(v2::key::FORMAT_VERSION).is_some())
-    {
+    let version = |first: &offload::Entry<'_>| first.string(v2::key::FORMAT_VERSION).is_some();
+    if entries.first().is_some_and(version) {
         return syclbin(slice, found);
     }
     for (index, entry) in entries.into_iter().enumerate() {
         let string = |key| entry.string(key).unwrap_or_default().to_string();
-        let (triple, arch) = (string("triple"), string("arch"));
+        let (triple, mut arch) = (string("triple"), string("arch"));
+        // The driver's placeholder for "no particular architecture".
+        if arch == "generic" {
+            arch.clear();
+        }
         let declared = DeviceImage {
             offload_kind: OffloadKind::numbered(entry.offload_kind.0, &triple),
             triple: triple.into(),
-            // The driver's placeholder for "no particular architecture".
-            arch: Some(arch)
-                .filter(|arch| arch != "generic")
-                .unwrap_or_default()
-                .into(),
+            arch: arch.into(),
             image_kind: Some(entry.image_kind),
             strings: (entry.strings.into_iter())
                 .filter(|(key, _)| key != "triple" && key != "arch")
@@ -260,11 +213,8 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
         }
         // Always matches: `offload::read` borrows the images.
         if let Cow::Borrowed(bytes) = entry.image {
-            image(
-                &slice.part(bytes, &format!("entry {index}")),
-                declared,
-                found,
-            )?;
+            let part = slice.part(bytes, &format!("entry {index}"));
+            image(&part, declared, found)?;
         }
     }
     Ok(())
@@ -320,17 +270,7 @@ fn leaf<'a>(slice: &InputSlice<'a>, declared: DeviceImage<'a>) -> DeviceImage<'a
 }
 
 fn syclbin<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Result<(), Error> {
-    let file = match slice.bytes.get(..4) {
-        Some(magic) if *magic == offload_binary::MAGIC || *magic == v1::MAGIC => {
-            read::parse(slice.bytes)
-        }
-        magic => Err(Error::new(
-            "SYCLBIN file header",
-            0,
-            ErrorKind::magic("a SYCLBIN file", magic.unwrap_or(slice.bytes)),
-        )),
-    };
-    let file = Arc::new(file.map_err(|error| slice.error(error))?);
+    let file = Arc::new(slice.located(read::parse(slice.bytes))?);
     let mut budget = slice.budget();
     for (module, abstract_module) in file.modules.iter().enumerate() {
         for (index, image) in abstract_module.images.iter().enumerate() {

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{LinkError, Object, too_large};
+use super::{LinkError, Object};
 use syclbin::__private::spirv::edit::Instruction;
 use syclbin::__private::spirv::grammar::{self, Unknown};
 use syclbin::__private::spirv::portable::{Version, without_debug_info};
@@ -30,9 +30,8 @@ pub(super) struct Link {
 /// Modules with distinct ids. The program is the first module, and its ids are unchanged.
 #[derive(Default)]
 pub(super) struct Joined<'o> {
-    names: Vec<&'o str>,
-    /// The first id of each module.
-    starts: Vec<u32>,
+    /// The first id and the name of each module.
+    modules: Vec<(u32, &'o str)>,
     /// The id bound: greater than every id.
     pub(super) bound: u32,
     pub(super) generator: u32,
@@ -51,40 +50,33 @@ pub(super) struct Joined<'o> {
 impl<'o> Joined<'o> {
     pub(super) fn new(objects: &[Object<'o>]) -> Result<Self, LinkError> {
         let mut joined = Self::default();
-        for object in objects {
-            joined.add(object)?;
-        }
+        objects.iter().try_for_each(|object| joined.add(object))?;
         Ok(joined)
     }
 
     /// Returns the name of the module that an id comes from.
     pub(super) fn name_of(&self, id: u32) -> String {
-        let module = self.starts.partition_point(|start| *start <= id);
-        self.names[module.saturating_sub(1)].into()
+        let module = self.modules.partition_point(|(start, _)| *start <= id);
+        self.modules[module.saturating_sub(1)].1.into()
     }
 
     pub(super) fn is_of_program(&self, id: u32) -> bool {
-        self.starts.get(1).is_none_or(|start| id < *start)
+        (self.modules.get(1)).is_none_or(|(start, _)| id < *start)
     }
 
     fn add(&mut self, object: &Object<'o>) -> Result<(), LinkError> {
-        let damaged = |error| LinkError::Malformed {
-            module: object.name.into(),
-            error,
-        };
+        let damaged = |error| LinkError::Malformed(object.name.into(), error);
         let words = words::words(object.spirv).map_err(damaged)?;
         let words = without_debug_info(words).map_err(damaged)?;
         let (start, limit) = (self.bound, words[3]);
-        let is_library = !self.names.is_empty();
+        let is_library = !self.modules.is_empty();
         if !is_library {
             self.generator = words[2];
         }
-        self.bound = start
-            .checked_add(limit)
-            .ok_or_else(|| too_large(object.name))?;
+        let bound = start.checked_add(limit);
+        self.bound = bound.ok_or_else(|| LinkError::TooLarge(object.name.into()))?;
         self.version = self.version.max(Version::of_header(&words));
-        self.names.push(object.name);
-        self.starts.push(start);
+        self.modules.push((start, object.name));
         let mut types = BTreeMap::new();
         let mut wide = BTreeSet::new();
         let mut has_memory_model = false;
@@ -94,16 +86,11 @@ impl<'o> Joined<'o> {
             let at = instruction.at;
             let malformed = |problem| damaged(words::error(at, problem));
             let opcode = instruction.opcode;
-            let has_wide_cases = |selector| {
-                let ty = types.get(&selector);
-                ty.is_some_and(|ty| wide.contains(ty))
-            };
+            let has_wide_cases =
+                |selector| (types.get(&selector)).is_some_and(|ty| wide.contains(ty));
             let ids = grammar::ids_with_cases(&instruction, has_wide_cases);
             let ids = ids.map_err(|why| match why {
-                Unknown::Opcode => LinkError::Instruction {
-                    module: object.name.into(),
-                    opcode,
-                },
+                Unknown::Opcode => LinkError::Instruction(object.name.into(), opcode),
                 Unknown::Operands => malformed("an instruction has the wrong operands"),
             })?;
             let mut operands = instruction.operands.to_vec();
@@ -143,9 +130,8 @@ impl<'o> Joined<'o> {
                     has_memory_model = true;
                     if is_library {
                         if operands != self.memory_model {
-                            return Err(LinkError::MemoryModel {
-                                modules: [self.names[0].into(), object.name.into()],
-                            });
+                            let modules = [self.modules[0].1, object.name].map(String::from);
+                            return Err(LinkError::MemoryModel(modules));
                         }
                         continue;
                     }
@@ -208,13 +194,11 @@ impl<'o> Joined<'o> {
             weak: Option<u32>,
             imported: Option<u32>,
         }
-        let linked = || {
-            let links = self.links.iter();
-            links.filter(|(id, _)| {
-                let definition = self.definitions.get(id);
-                !matches!(definition, None | Some(Definition::Local(_)))
-            })
+        let is_linked = |(id, _): &(&u32, &Link)| {
+            let definition = self.definitions.get(id);
+            !matches!(definition, None | Some(Definition::Local(_)))
         };
+        let linked = || self.links.iter().filter(is_linked);
         let mut symbols: BTreeMap<&str, Symbol> = BTreeMap::new();
         for (id, link) in linked() {
             let symbol = symbols.entry(&link.symbol).or_default();
@@ -225,10 +209,8 @@ impl<'o> Joined<'o> {
             };
             let first = *place.get_or_insert(*id);
             if link.kind == LINKAGE_EXPORT && first != *id {
-                return Err(LinkError::Duplicate {
-                    symbol: link.symbol.clone(),
-                    modules: [first, *id].map(|id| self.name_of(id)),
-                });
+                let modules = [first, *id].map(|id| self.name_of(id));
+                return Err(LinkError::Duplicate(link.symbol.clone(), modules));
             }
         }
         let chosen = linked().filter_map(|(id, link)| {

@@ -7,20 +7,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::join::{Definition, Joined};
-use super::{LinkError, STORAGE_INPUT, too_large};
+use super::{LinkError, STORAGE_INPUT};
 use syclbin::__private::spirv::edit::{Instruction, section};
 use syclbin::__private::spirv::grammar::is_merged;
 use syclbin::__private::spirv::words::{self, literal, op, string};
 
-/// How a call to an import must be adapted to its definition. The compiler infers pointee types from the code of
-/// each module, so they may differ between modules.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Adapter {
-    /// The definition's result type, if it differs.
-    result: Option<u32>,
-    /// The definition's parameter types, where they differ.
-    parameters: Vec<Option<u32>>,
-}
+/// How a call to an import must be adapted to its definition: the definition's result type and parameter types, where
+/// they differ. The compiler infers pointee types from the code of each module, so they may differ between modules.
+type Adapter = Vec<Option<u32>>;
 
 #[derive(Default)]
 struct Annotations {
@@ -79,10 +73,7 @@ impl<'j> Merger<'j> {
     }
 
     fn malformed(&self, id: u32, problem: &'static str) -> LinkError {
-        LinkError::Malformed {
-            module: self.joined.name_of(id),
-            error: words::error(0, problem),
-        }
+        LinkError::Malformed(self.joined.name_of(id), words::error(0, problem))
     }
 
     /// Merges equal declarations. Returns the indices of the remaining declarations, with dependencies first.
@@ -93,10 +84,8 @@ impl<'j> Merger<'j> {
         let is_forward = |place: &usize| declared[*place].opcode == op::TYPE_FORWARD_POINTER;
         let mut order: Vec<usize> = (0..declared.len()).filter(is_forward).collect();
         // Other types may refer to a forward-declared pointer type before its definition.
-        let forward: BTreeSet<u32> = order
-            .iter()
-            .filter_map(|at| declared[*at].operand(0))
-            .collect();
+        let forward = order.iter().filter_map(|at| declared[*at].operand(0));
+        let forward: BTreeSet<u32> = forward.collect();
         let mut done: BTreeSet<usize> = order.iter().copied().collect();
         let mut open = BTreeSet::new();
         // The declarations to visit. Each is visited again, with `true`, after its dependencies.
@@ -116,7 +105,7 @@ impl<'j> Merger<'j> {
                 done.insert(place);
             } else if !open.insert(place) {
                 let module = self.joined.name_of(result.unwrap_or_default());
-                return Err(LinkError::Recursive { module });
+                return Err(LinkError::Recursive(module));
             } else {
                 stack.push((place, true));
                 for at in instruction.ids().unwrap_or_default().used() {
@@ -260,14 +249,10 @@ impl<'j> Merger<'j> {
 
     /// Records that `user` refers to a symbol whose declaration and definition have different types.
     fn differ(&mut self, id: u32, user: u32) {
-        let links = &self.joined.links;
-        let error = LinkError::Types {
-            symbol: links
-                .get(&id)
-                .map_or_else(Default::default, |link| link.symbol.clone()),
-            importer: self.joined.name_of(id),
-            exporter: self.joined.name_of(self.map(id)),
-        };
+        let link = self.joined.links.get(&id);
+        let symbol = link.map(|link| link.symbol.clone()).unwrap_or_default();
+        let modules = [id, self.map(id)].map(|id| self.joined.name_of(id));
+        let error = LinkError::Types(symbol, modules);
         self.errors.entry(user).or_insert(error);
     }
 
@@ -317,25 +302,26 @@ impl<'j> Merger<'j> {
 
     fn adapt(
         &mut self,
-        adapter: &Adapter,
+        adapter: &[Option<u32>],
         mut call: Instruction,
         out: &mut Vec<Instruction>,
     ) -> Result<(), LinkError> {
+        let (result, parameters) = adapter.split_first().unwrap_or((&None, &[]));
         let arguments = call.operands.iter_mut().skip(3);
-        for (argument, ty) in arguments.zip(&adapter.parameters) {
+        for (argument, ty) in arguments.zip(parameters) {
             if let Some(ty) = ty {
                 let cast = self.new_id()?;
                 out.push(Instruction::new(op::BITCAST, [*ty, cast, *argument]));
                 *argument = cast;
             }
         }
-        let (Some(ty), [wanted, result, ..]) = (adapter.result, &mut call.operands[..]) else {
+        let (Some(ty), [wanted, value, ..]) = (result, &mut call.operands[..]) else {
             out.push(call);
             return Ok(());
         };
         let returned = self.new_id()?;
-        let cast = Instruction::new(op::BITCAST, [*wanted, *result, returned]);
-        (*wanted, *result) = (ty, returned);
+        let cast = Instruction::new(op::BITCAST, [*wanted, *value, returned]);
+        (*wanted, *value) = (*ty, returned);
         out.extend([call, cast]);
         Ok(())
     }
@@ -343,24 +329,17 @@ impl<'j> Merger<'j> {
     fn new_id(&mut self) -> Result<u32, LinkError> {
         let id = self.bound;
         let next = id.checked_add(1);
-        self.bound = next.ok_or_else(|| too_large(&self.joined.name_of(id)))?;
+        self.bound = next.ok_or_else(|| LinkError::TooLarge(self.joined.name_of(id)))?;
         Ok(id)
     }
 
     fn type_of(&self, id: u32) -> Option<u32> {
-        let (instruction, place) = match self.joined.definitions.get(&id)? {
-            Definition::Declaration(place) => (&self.joined.declarations[*place], 0),
-            Definition::Function(number) => (&self.joined.functions[*number][0], 3),
-            Definition::Local(_) => return None,
+        let ty = match self.joined.definitions.get(&id)? {
+            Definition::Declaration(place) => self.joined.declarations[*place].operand(0),
+            Definition::Function(number) => self.joined.functions[*number][0].operand(3),
+            Definition::Local(_) => None,
         };
-        Some(self.map(instruction.operand(place)?))
-    }
-
-    fn declared(&self, id: u32) -> Option<&'j Instruction> {
-        match self.joined.definitions.get(&id)? {
-            Definition::Declaration(place) => self.joined.declarations.get(*place),
-            _ => None,
-        }
+        Some(self.map(ty?))
     }
 
     /// Returns how calls to `import` must be adapted to `definition`, or `None` if the types differ in more than
@@ -368,25 +347,25 @@ impl<'j> Merger<'j> {
     fn adapter(&mut self, import: u32, definition: u32) -> Option<Adapter> {
         let types = [self.type_of(import)?, self.type_of(definition)?];
         if types[0] == types[1] {
-            return Some(Adapter::default());
+            return Some(Adapter::new());
         }
         if !self.adapters.contains_key(&types) {
             let adapter = self.new_adapter(types);
             self.adapters.insert(types, adapter);
         }
-        self.adapters.get(&types).cloned().flatten()
+        self.adapters[&types].clone()
     }
 
     fn new_adapter(&self, types: [u32; 2]) -> Option<Adapter> {
-        let [ours, theirs] = types.map(|ty| {
-            let ty = self.declared(ty)?;
-            (ty.opcode == op::TYPE_FUNCTION).then_some(&ty.operands[1..])
-        });
-        let (ours, theirs) = (ours?, theirs?);
-        let storage = |ty: u32| {
-            let ty = self.declared(ty)?;
-            (ty.opcode == op::TYPE_POINTER).then(|| ty.operand(1))
+        let declared = |id: u32, opcode: u16| match self.joined.definitions.get(&id)? {
+            Definition::Declaration(place) => {
+                (self.joined.declarations.get(*place)).filter(|ty| ty.opcode == opcode)
+            }
+            _ => None,
         };
+        let [ours, theirs] = types.map(|ty| Some(&declared(ty, op::TYPE_FUNCTION)?.operands[1..]));
+        let (ours, theirs) = (ours?, theirs?);
+        let storage = |ty: u32| Some(declared(ty, op::TYPE_POINTER)?.operand(1));
         if ours.len() != theirs.len() {
             return None;
         }
@@ -398,10 +377,6 @@ impl<'j> Merger<'j> {
             let same_storage = storage(our).is_some_and(|ours| storage(their) == Some(ours));
             same_storage.then_some(Some(their))
         });
-        let mut pairs = pairs.collect::<Option<Vec<_>>>()?.into_iter();
-        Some(Adapter {
-            result: pairs.next()?,
-            parameters: pairs.collect(),
-        })
+        pairs.collect()
     }
 }

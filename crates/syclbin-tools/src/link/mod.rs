@@ -39,12 +39,6 @@ pub struct Object<'o> {
     pub spirv: &'o [u8],
 }
 
-fn too_large(module: &str) -> LinkError {
-    LinkError::TooLarge {
-        module: module.into(),
-    }
-}
-
 /// Links `program` with `libraries`, and returns one module with the program's kernels. If the program has no
 /// kernels, the module contains its exports instead.
 ///
@@ -52,14 +46,8 @@ fn too_large(module: &str) -> LinkError {
 ///
 /// Returns an error if a module is damaged or the modules are incompatible; see [`LinkError`].
 pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, LinkError> {
-    let damaged = |error| LinkError::Malformed {
-        module: program.name.into(),
-        error,
-    };
-    let objects: Vec<Object<'_>> = core::iter::once(program)
-        .chain(libraries.iter().copied())
-        .collect();
-    let joined = Joined::new(&objects)?;
+    let damaged = |error| LinkError::Malformed(program.name.into(), error);
+    let joined = Joined::new(&[&[program], libraries].concat())?;
     let merged = Merger::new(&joined)?;
     let mut roots = joined.named_by_host.clone();
     if !(merged.declarations.iter()).any(|i| i.opcode == op::ENTRY_POINT) {
@@ -68,13 +56,8 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
         let exports = exports.filter(|(_, link)| link.kind != LINKAGE_IMPORT);
         roots.extend(exports.map(|(id, _)| merged.map(*id)));
     }
-    let header = [
-        MAGIC,
-        joined.version.header(),
-        joined.generator,
-        merged.bound,
-        0,
-    ];
+    let version = joined.version.header();
+    let header = [MAGIC, version, joined.generator, merged.bound, 0];
     let mut module = edit::Module::new(header, merged.declarations);
     module.instructions.sort_by_key(|i| edit::section(i.opcode));
     let mut functions = merged.functions;
@@ -94,24 +77,19 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
             && !joined.is_of_program(*target)
         {
             let module = joined.name_of(*target);
-            return Err(LinkError::SpecializationConstants { module });
+            return Err(LinkError::SpecializationConstants(module));
         }
     }
-    complete_interfaces(&mut module, joined.version).ok_or_else(|| too_large(program.name))?;
-    let has_links = module
-        .instructions
-        .iter()
+    complete_interfaces(&mut module, joined.version)
+        .ok_or_else(|| LinkError::TooLarge(program.name.into()))?;
+    let has_links = (module.instructions.iter())
         .any(|i| i.opcode == op::DECORATE && i.operand(1) == Some(DECORATION_LINKAGE_ATTRIBUTES));
     let mut declared = BTreeSet::new();
-    module
-        .instructions
-        .retain(|instruction| match instruction.opcode {
-            op::CAPABILITY if instruction.operands == [CAPABILITY_LINKAGE] && !has_links => false,
-            op::CAPABILITY | op::EXTENSION => {
-                declared.insert((instruction.opcode, instruction.operands.clone()))
-            }
-            _ => true,
-        });
+    module.instructions.retain(|i| match i.opcode {
+        op::CAPABILITY if i.operands == [CAPABILITY_LINKAGE] && !has_links => false,
+        op::CAPABILITY | op::EXTENSION => declared.insert((i.opcode, i.operands.clone())),
+        _ => true,
+    });
     Ok(words::bytes(module.words().map_err(damaged)?))
 }
 
@@ -147,68 +125,35 @@ fn complete_interfaces(module: &mut edit::Module, version: Version) -> Option<()
 #[non_exhaustive]
 pub enum LinkError {
     /// A module is not valid SPIR-V.
-    #[error("{module} is damaged: {error}; recompile its source")]
-    Malformed {
-        /// The module.
-        module: String,
-        /// The error in the module.
-        error: Error,
-    },
-    /// A module contains an instruction whose ids the linker cannot identify.
+    #[error("{0} is damaged: {1}; recompile its source")]
+    Malformed(String, Error),
+    /// A module contains an instruction whose ids the linker cannot identify. Contains the number of the instruction.
     #[error(
-        "{module} contains instruction {opcode}, which the linker does not support; link the module at load time"
+        "{0} contains instruction {1}, which the linker does not support; link the module at load time"
     )]
-    Instruction {
-        /// The module.
-        module: String,
-        /// The number of the instruction.
-        opcode: u16,
-    },
+    Instruction(String, u16),
     /// Two modules have different addressing or memory models.
-    #[error("{} and {} have different memory models; compile them for the same target", .modules[0], .modules[1])]
-    MemoryModel {
-        /// Both modules.
-        modules: [String; 2],
-    },
-    /// Two modules define the same symbol, and neither definition is `inline`.
-    #[error("{symbol} is defined by both {} and {}; remove one of the definitions", .modules[0], .modules[1])]
-    Duplicate {
-        /// The symbol.
-        symbol: String,
-        /// Both modules.
-        modules: [String; 2],
-    },
-    /// A symbol's declaration and definition have different types.
+    #[error("{} and {} have different memory models; compile them for the same target", .0[0], .0[1])]
+    MemoryModel([String; 2]),
+    /// Two modules define the same symbol, and neither definition is `inline`. Contains the symbol and both modules.
+    #[error("{} is defined by both {} and {}; remove one of the definitions", .0, .1[0], .1[1])]
+    Duplicate(String, [String; 2]),
+    /// A symbol's declaration and definition have different types. Contains the symbol, the module with the declaration
+    /// and the module with the definition.
     #[error(
-        "{symbol} has different types in {importer}, which uses it, and in {exporter}, which defines it; declare it \
-         identically in both"
+        "{} has different types in {}, which uses it, and in {}, which defines it; declare it identically in both",
+        .0, .1[0], .1[1]
     )]
-    Types {
-        /// The symbol.
-        symbol: String,
-        /// The module with the declaration.
-        importer: String,
-        /// The module with the definition.
-        exporter: String,
-    },
+    Types(String, [String; 2]),
     /// Declarations, such as variables with initial values, refer to each other in a cycle.
-    #[error("{module} contains a declaration that depends on itself; link the module at load time")]
-    Recursive {
-        /// The module.
-        module: String,
-    },
+    #[error("{0} contains a declaration that depends on itself; link the module at load time")]
+    Recursive(String),
     /// A library contains specialization constants, whose ids are meaningful only in its own module.
     #[error(
-        "{module} has specialization constants, which cannot be linked ahead of time; link the module at load time"
+        "{0} has specialization constants, which cannot be linked ahead of time; link the module at load time"
     )]
-    SpecializationConstants {
-        /// The module.
-        module: String,
-    },
+    SpecializationConstants(String),
     /// The modules have too many ids for one module, or the interfaces of the kernels would become too large.
-    #[error("{module} has too many ids, or too many kernels and variables, to be linked")]
-    TooLarge {
-        /// The module.
-        module: String,
-    },
+    #[error("{0} has too many ids, or too many kernels and variables, to be linked")]
+    TooLarge(String),
 }

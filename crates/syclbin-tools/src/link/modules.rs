@@ -3,7 +3,7 @@
 //! that it calls, so it can be compiled ahead of time.
 
 use alloc::borrow::{Cow, ToOwned as _};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -14,8 +14,7 @@ use syclbin::__private::failed_assert::VARIABLE;
 use syclbin::__private::spirv::{Import, Module};
 use syclbin::metadata::DeviceRequirements;
 use syclbin::property::{PropertySet, PropertySets, key, set};
-use syclbin::ptx;
-use syclbin::{AbstractModule, Image, ImageKind, IrType};
+use syclbin::{AbstractModule, Image, ImageKind, IrType, ptx};
 
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
@@ -60,27 +59,20 @@ struct Symbols {
 pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked> {
     let mut unlinked = Vec::new();
     let symbols: Vec<Option<Symbols>> = modules.iter().map(symbols).collect();
-    let mut linked = BTreeMap::new();
+    let mut linked = Vec::new();
     for (index, own) in symbols.iter().enumerate() {
-        let Some(own) = own else { continue };
-        let imports_from_others =
-            (own.imports.iter()).any(|symbol| exporters(&symbols, symbol).next().is_some());
-        if !imports_from_others {
-            continue;
-        }
-        match link_one(modules, &symbols, index) {
-            Ok(module) => {
-                linked.insert(index, module);
-            }
-            Err(obstacle) => unlinked.push(Unlinked {
-                name: described(&modules[index]),
-                obstacle,
-            }),
-        }
+        let mut imports = own.iter().flat_map(|own| &own.imports);
+        let is_exported = |symbol: &String| exporters(&symbols, symbol).next().is_some();
+        let result = (imports.any(is_exported)).then(|| link_one(modules, &symbols, index));
+        linked.push(result.transpose().unwrap_or_else(|obstacle| {
+            let name = described(&modules[index]);
+            unlinked.push(Unlinked { name, obstacle });
+            None
+        }));
     }
-    let before = core::mem::take(modules);
-    for (index, mut module) in before.into_iter().enumerate() {
-        if let Some(linked) = linked.remove(&index) {
+    let before = core::mem::take(modules).into_iter();
+    for (mut module, linked) in before.zip(linked) {
+        if let Some(linked) = linked {
             modules.push(linked);
             module.images.retain(|image| image.spirv().is_none());
             if module.images.is_empty() {
@@ -99,13 +91,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
 
 /// Declares PTX as native code for its target architecture.
 pub fn store_ptx_as_native(image: &mut Image<'static>) {
-    let is_ptx = matches!(
-        image.kind(),
-        ImageKind::Ir {
-            ty: IrType::Ptx,
-            ..
-        }
-    );
+    let is_ptx = matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
     if is_ptx && let Ok(ptx) = ptx::Module::parse(&image.bytes) {
         *image = Image::native(&ptx.target.to_string(), NVIDIA, image.bytes.clone());
     }
@@ -137,14 +123,12 @@ fn exporters<'s>(
     symbol: &'s str,
 ) -> impl Iterator<Item = (usize, bool)> + 's {
     let all = |strong: bool| {
-        symbols
-            .iter()
-            .enumerate()
-            .filter_map(move |(index, found)| {
-                let found = found.as_ref()?;
-                let set = if strong { &found.strong } else { &found.weak };
-                set.contains(symbol).then_some((index, strong))
-            })
+        let symbols = symbols.iter().enumerate();
+        symbols.filter_map(move |(index, found)| {
+            let found = found.as_ref()?;
+            let set = if strong { &found.strong } else { &found.weak };
+            set.contains(symbol).then_some((index, strong))
+        })
     };
     all(true).chain(all(false))
 }
@@ -171,10 +155,8 @@ fn link_one(
                 *strong && code(&modules[*other]) != code(&modules[exporter])
             };
             if let Some((other, _)) = found.find(differs).filter(|_| is_strong) {
-                return Err(Obstacle::Code(LinkError::Duplicate {
-                    symbol: symbol.clone(),
-                    modules: [name(exporter), name(other)],
-                }));
+                let modules = [exporter, other].map(name);
+                return Err(LinkError::Duplicate(symbol.clone(), modules).into());
             }
             resolved.insert(symbol.as_str());
             if !needed.contains(&exporter) {
@@ -183,14 +165,13 @@ fn link_one(
         }
     }
     let metadata = linked_metadata(modules, &needed, &resolved)?;
-    let objects: Vec<(String, &[u8])> = (needed.iter())
-        .map(|index| (name(*index), code(&modules[*index]).unwrap_or_default()))
-        .collect();
-    let objects: Vec<Object<'_>> = (objects.iter())
-        .map(|(name, spirv)| Object { name, spirv })
-        .collect();
-    let (program, libraries) = (objects[0], &objects[1..]);
-    let linked = link(program, libraries)?;
+    let names: Vec<String> = needed.iter().copied().map(name).collect();
+    let objects = names.iter().zip(&needed).map(|(name, index)| Object {
+        name,
+        spirv: code(&modules[*index]).unwrap_or_default(),
+    });
+    let objects: Vec<_> = objects.collect();
+    let linked = link(objects[0], &objects[1..])?;
     let mut module = modules[start].clone();
     module.images.retain(|image| image.spirv().is_some());
     if let Some(image) = module.images.first_mut() {
@@ -212,10 +193,13 @@ pub fn linked_metadata(
     resolved: &BTreeSet<&str>,
 ) -> Result<PropertySets<'static>, Obstacle> {
     let name = |index: usize| described(&modules[index]);
+    let requirements = |index: usize| {
+        let requirements = DeviceRequirements::read(&modules[index].metadata);
+        requirements.map_err(|_| Obstacle::Requirements(name(index)))
+    };
     let start = needed[0];
     let mut linked = modules[start].metadata.clone();
-    let mut requirements =
-        DeviceRequirements::read(&linked).map_err(|_| Obstacle::Requirements(name(start)))?;
+    let mut all = requirements(start)?;
     for &index in needed {
         let metadata = &modules[index].metadata;
         let has = |set| metadata.set(set).is_some_and(|set| !set.is_empty());
@@ -236,29 +220,24 @@ pub fn linked_metadata(
                 linked.insert(set, key.to_owned(), value.clone());
             }
         }
-        let more =
-            DeviceRequirements::read(metadata).map_err(|_| Obstacle::Requirements(name(index)))?;
-        for aspect in more.aspects {
-            if !requirements.aspects.contains(&aspect) {
-                requirements.aspects.push(aspect);
-            }
-        }
-        for (all, more) in [
-            (&mut requirements.matrices.0, more.matrices.0),
-            (&mut requirements.matrix_products.0, more.matrix_products.0),
-        ] {
-            let new: Vec<_> = more
-                .into_iter()
-                .filter(|record| !all.contains(record))
-                .collect();
-            all.extend(new);
-        }
+        let more = requirements(index)?;
+        add_new(&mut all.aspects, more.aspects);
+        add_new(&mut all.matrices.0, more.matrices.0);
+        add_new(&mut all.matrix_products.0, more.matrix_products.0);
     }
-    requirements.write(&mut linked);
+    all.write(&mut linked);
     let imported = set::IMPORTED_SYMBOLS;
     linked.retain(imported, |symbol| !resolved.contains(symbol));
     if linked.set(imported).is_some_and(PropertySet::is_empty) {
         linked.remove_set(imported);
     }
     Ok(linked)
+}
+
+fn add_new<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
+    for item in more {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
 }

@@ -55,34 +55,32 @@ pub struct Kernel {
 #[must_use]
 pub fn kernels(bytes: &[u8]) -> Vec<Kernel> {
     let mut kernels = Vec::new();
-    match Content::of(bytes) {
-        Content::Archive => {
-            for member in archive::members(bytes).unwrap_or_default() {
-                let before = kernels.len();
-                add(member.bytes, &mut kernels);
-                for kernel in kernels.iter_mut().skip(before) {
-                    kernel.device = Some(member.name.clone());
-                }
-            }
+    if Content::of(bytes) != Content::Archive {
+        add(bytes, &mut kernels);
+        return kernels;
+    }
+    for member in archive::members(bytes).unwrap_or_default() {
+        let before = kernels.len();
+        add(member.bytes, &mut kernels);
+        for kernel in &mut kernels[before..] {
+            kernel.device = Some(member.name.clone());
         }
-        _ => add(bytes, &mut kernels),
     }
     kernels
 }
 
 fn add(bytes: &[u8], kernels: &mut Vec<Kernel>) {
-    let Content::Elf { machine } = Content::of(bytes) else {
-        return;
-    };
-    match machine {
-        INTEL_GPU => {
+    match Content::of(bytes) {
+        Content::Elf { machine: INTEL_GPU } => {
             let mut sections = sections(bytes);
             if let Some(section) = sections.find(|section| section.name == b".ze_info") {
                 let room = MAX_KERNELS.saturating_sub(kernels.len());
                 kernels.extend(ze_info::kernels(section.bytes).take(room));
             }
         }
-        cubin::MACHINE => of_nvidia(bytes, kernels),
+        Content::Elf {
+            machine: cubin::MACHINE,
+        } => of_nvidia(bytes, kernels),
         _ => {}
     }
 }
@@ -137,18 +135,16 @@ fn symbol_attributes(section: &[u8]) -> impl Iterator<Item = (u8, u32, u32)> {
             SIZED => usize::from(u16::from_le_bytes([*low, *high])),
             _ => 0, // the two bytes are the value
         };
-        let value = after.get(..size)?;
-        rest = &after[size..];
+        let value;
+        (value, rest) = after.split_at_checked(size)?;
         Some((*attribute, value))
     });
-    entries.filter_map(|(attribute, value)| {
-        let (symbol, number) = value.split_at_checked(4)?;
-        let [symbol, number] = [symbol, number].map(|bytes| bytes.try_into().ok());
-        Some((
-            attribute,
-            u32::from_le_bytes(symbol?),
-            u32::from_le_bytes(number?),
-        ))
+    entries.filter_map(|(attribute, value)| match value.as_chunks() {
+        ([symbol, number], []) => {
+            let [symbol, number] = [symbol, number].map(|word| u32::from_le_bytes(*word));
+            Some((attribute, symbol, number))
+        }
+        _ => None,
     })
 }
 

@@ -21,20 +21,15 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn of(line: &'a str) -> Option<Self> {
         let text = line.trim_start_matches(' ');
-        let depth = line.len() - text.len();
-        let (is_item, text) = match text.strip_prefix("- ") {
-            Some(text) => (true, text.trim_start()),
-            None => (false, text),
-        };
-        let (key, value) = text.split_once(':')?;
+        let item = text.strip_prefix("- ").map(str::trim_start);
+        let (key, value) = item.unwrap_or(text).split_once(':')?;
         let value = value.trim();
         let unquoted = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
-        let value = unquoted('\'').or_else(|| unquoted('"')).unwrap_or(value);
         Some(Self {
-            depth,
-            is_item,
+            depth: line.len() - text.len(),
+            is_item: item.is_some(),
             key,
-            value,
+            value: unquoted('\'').or_else(|| unquoted('"')).unwrap_or(value),
         })
     }
 }

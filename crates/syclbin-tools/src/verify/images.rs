@@ -2,22 +2,20 @@
 //! Checks that images match their metadata and the file's state.
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use super::sets::{Contents, Module};
 use super::{Findings, kernels, shown};
 use syclbin::__private::spirv;
-use syclbin::Content;
 use syclbin::property::{Value, key, set};
 use syclbin::read::{self, File, Owner};
-use syclbin::{Image, ImageKind, IrType, State};
+use syclbin::{Content, Image, ImageKind, IrType, State};
 
 pub(super) fn check(file: &File<'_>, contents: &Contents<'_>, findings: &mut Findings) {
     let state = check_state(file, contents, findings);
     for module in &contents.modules {
         if module.images.is_empty() {
-            findings
-                .at(module.offset, module.owner)
-                .warning("it has no image");
+            module.place(findings).warning("it has no image");
         }
         for (stored, image) in &module.images {
             check_image(stored, image, state, findings);
@@ -43,9 +41,8 @@ fn check_state(file: &File<'_>, contents: &Contents<'_>, findings: &mut Findings
         Some(_) => {}
     }
     if file.module_count() == 0 {
-        findings
-            .at(file.offset(), Owner::File)
-            .warning("it has no abstract module");
+        let mut place = findings.at(file.offset(), Owner::File);
+        place.warning("it has no abstract module");
     }
     state
 }
@@ -109,9 +106,8 @@ fn check_image(
                 ));
             }
             if state == Some(State::Input) {
-                place.warning(
-                    "the state is input, and no runtime accepts native code in that state",
-                );
+                let reason = "the state is input, and no runtime accepts native code in that state";
+                place.warning(reason);
             }
             kernels::check_native(&image.bytes, arch, &mut place);
         }
@@ -146,28 +142,27 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
 
 /// Checks that runtimes can choose an image of this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
-    let ir = || module.images.iter().filter(|(_, image)| !image.native);
-    let has_native = module.images.iter().any(|(_, image)| image.native);
-    if state == Some(State::Input) && ir().next().is_none() && has_native {
+    let ir = module.images.iter().filter(|(_, image)| !image.native);
+    let ir: Vec<_> = ir.collect();
+    if state == Some(State::Input) && ir.is_empty() && !module.images.is_empty() {
         let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
-        findings.at(module.offset, module.owner).error(reason);
+        module.place(findings).error(reason);
     }
-    let is_ptx =
-        |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
-    if let Some((stored, image)) = ir().next()
-        && is_ptx(image)
-    {
+    let is_ptx = |(_, image): &(read::Image<'_>, Image<'_>)| match image.kind() {
+        ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
+        ImageKind::Native { .. } => false,
+    };
+    if let Some((stored, _)) = ir.first().filter(|image| is_ptx(image)) {
         let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
             file; put SPIR-V before it, or store it as native code with its architecture";
-        findings
-            .at(stored.offset, stored.metadata.owner)
-            .warning(reason);
+        let mut place = findings.at(stored.offset, stored.metadata.owner);
+        place.warning(reason);
     }
     // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
-    if ir().filter(|(_, image)| !is_ptx(image)).count() > 1 {
-        let count = ir().count();
+    if ir.iter().filter(|image| !is_ptx(image)).count() > 1 {
+        let count = ir.len();
         let reason =
             format!("it has {count} IR modules; the reference runtime uses only the first");
-        findings.at(module.offset, module.owner).warning(reason);
+        module.place(findings).warning(reason);
     }
 }

@@ -3,13 +3,13 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::sets::{Contents, Module};
 use super::{Findings, Place, Severity, shown};
-use syclbin::__private::spirv;
-use syclbin::__private::spirv::{ASSERT_FAIL, Import};
+use syclbin::__private::listed;
+use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::cubin::EntryKind;
 use syclbin::metadata::without_run_prefix;
 use syclbin::property::{Value, key, set};
@@ -19,8 +19,6 @@ use syclbin::{Content, Error, State, cubin, ptx};
 
 #[derive(Default)]
 struct Code {
-    /// The kernels of all SPIR-V and PTX images, or `None` if there is no such image.
-    kernels: Option<BTreeSet<String>>,
     imports: BTreeSet<String>,
     /// The kernels of the SPIR-V image, if there is one.
     spirv: Option<BTreeSet<String>>,
@@ -39,7 +37,7 @@ pub(super) fn check(contents: &Contents<'_>, findings: &mut Findings) {
         for kernel in code.spirv.iter().flatten() {
             if let Some(first) = owners.insert(kernel, module.owner) {
                 let reason = format!("kernel {} is also in {first}", shown(kernel));
-                findings.at(module.offset, module.owner).warning(reason);
+                module.place(findings).warning(reason);
             }
         }
     }
@@ -55,15 +53,12 @@ fn read_code(module: &Module<'_>) -> Code {
                 let Ok(spirv) = spirv::Module::parse(image.bytes) else {
                     continue;
                 };
-                let names = || spirv.kernels().map(String::from);
-                code.spirv.get_or_insert_default().extend(names());
-                code.kernels.get_or_insert_default().extend(names());
+                let kernels = code.spirv.get_or_insert_default();
+                kernels.extend(spirv.kernels().map(String::from));
                 code.imports.extend(spirv.imports().map(String::from));
             }
             Content::Ptx => {
                 let ptx = ptx::Module::read(image.bytes).0;
-                let kernels = code.kernels.get_or_insert_default();
-                kernels.extend(ptx.kernels.iter().map(|kernel| kernel.name.clone()));
                 code.imports.extend(ptx.imports.iter().cloned());
                 code.ptx.push(ptx);
             }
@@ -74,41 +69,37 @@ fn read_code(module: &Module<'_>) -> Code {
 }
 
 fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
-    let mut place = findings.at(module.offset, module.owner);
+    let mut place = module.place(findings);
     let metadata = &module.module.metadata;
-    let exported = metadata.set(set::EXPORTED_SYMBOLS);
     let named: BTreeSet<&str> = module.module.kernel_names().collect();
-    let Some(kernels) = &code.kernels else {
+    if code.spirv.is_none() && code.ptx.is_empty() {
         return;
-    };
-    for name in &named {
-        if kernels.contains(*name) {
-            continue;
-        }
-        let is_exported = exported.is_some_and(|set| set.get(name).is_some());
+    }
+    let in_ptx = code.ptx.iter().flat_map(|ptx| &ptx.kernels);
+    let in_ptx = in_ptx.map(|kernel| &kernel.name);
+    let kernels = code.spirv.iter().flatten().chain(in_ptx);
+    let kernels: BTreeSet<&str> = kernels.map(String::as_str).collect();
+    for name in named.difference(&kernels) {
+        let shown = shown(name);
         // Compilers list exported functions among the kernels.
-        let name = shown(name);
-        if is_exported {
-            place.note(format!(
-                "{name} is listed as a kernel, but is an exported function"
-            ));
+        if metadata.get(set::EXPORTED_SYMBOLS, name).is_some() {
+            let reason = format!("{shown} is listed as a kernel, but is an exported function");
+            place.note(reason);
         } else {
-            place.error(format!("no image contains kernel {name}"));
+            place.error(format!("no image contains kernel {shown}"));
         }
     }
-    for kernel in kernels.iter().filter(|name| !named.contains(name.as_str())) {
+    for kernel in kernels.difference(&named) {
         let kernel = shown(kernel);
-        place.warning(format!(
-            "kernel {kernel} is not listed, so runtimes cannot find it"
-        ));
+        let reason = format!("kernel {kernel} is not listed, so runtimes cannot find it");
+        place.warning(reason);
     }
     for of_kernels in [set::KERNEL_PARAM_OPT, set::KERNELS] {
         let keys = metadata.keys(of_kernels);
         for name in keys.filter(|name| !named.contains(name) && without_run_prefix(name) == *name) {
             let name = shown(name);
-            place.note(format!(
-                "set `{of_kernels}` lists {name}, which is not a kernel"
-            ));
+            let reason = format!("set `{of_kernels}` lists {name}, which is not a kernel");
+            place.note(reason);
         }
     }
 }
@@ -119,11 +110,9 @@ fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings
         let keys = module.module.metadata.keys(name);
         keys.map(String::from).collect()
     };
-    let exported: BTreeSet<String> = contents
-        .modules
-        .iter()
-        .flat_map(|module| symbols(module, set::EXPORTED_SYMBOLS))
-        .collect();
+    let exported = contents.modules.iter();
+    let exported = exported.flat_map(|module| symbols(module, set::EXPORTED_SYMBOLS));
+    let exported: BTreeSet<String> = exported.collect();
     let (severity, remedy) = match contents.file.state() {
         Some(State::Input | State::Object) => (
             Severity::Note,
@@ -138,27 +127,24 @@ fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings
         let mut imports = symbols(module, set::IMPORTED_SYMBOLS);
         imports.extend(code.imports.iter().cloned());
         for import in imports.difference(&exported) {
-            let what = match Import::of(import) {
-                Import::SpecializationConstant => "reads a specialization constant through",
-                Import::DeviceLibrary => "needs the device library's",
-                Import::Symbol => "imports",
-            };
-            let (severity, remedy) = match Import::of(import) {
+            let (what, severity, remedy) = match Import::of(import) {
                 Import::SpecializationConstant => (
+                    "reads a specialization constant through",
                     Severity::Error,
                     "the compiler did not lower the constant, so drivers cannot run the code; compile with a DPC++ \
                      clang++ (-fsyclbin), or pass the value as an argument",
                 ),
                 Import::DeviceLibrary if import == ASSERT_FAIL => (
+                    "needs the device library's",
                     Severity::Note,
                     "a failed `assert` terminates the process on devices with cl_intel_devicelib_assert; other \
                      devices cannot load the module",
                 ),
-                _ => (severity, remedy),
+                Import::DeviceLibrary => ("needs the device library's", severity, remedy),
+                Import::Symbol => ("imports", severity, remedy),
             };
             let reason = format!("it {what} {}: {remedy}", shown(import));
-            let mut place = findings.at(module.offset, module.owner);
-            place.add(severity, 0, reason);
+            module.place(findings).add(severity, 0, reason);
         }
     }
 }
@@ -173,15 +159,9 @@ pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>
 /// Checks that native code for NVIDIA GPUs targets `arch`.
 pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner>) {
     let content = Content::of(bytes);
-    let is_cuda = matches!(
-        content,
-        Content::Ptx
-            | Content::CudaFatbin
-            | Content::Elf {
-                machine: cubin::MACHINE
-            }
-    );
-    if !is_cuda || arch.is_empty() {
+    let is_elf = matches!(content, Content::Elf { machine } if machine == cubin::MACHINE);
+    let is_cuda = is_elf || matches!(content, Content::Ptx | Content::CudaFatbin);
+    if arch.is_empty() || !is_cuda {
         return;
     }
     let Some(named) = Target::parse(arch) else {
@@ -233,25 +213,20 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
 /// Describes the targets in a fat binary. Returns `None` if the fat binary contains code that runs on `named`, or PTX
 /// that can be compiled for `named`.
 fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
-    let (mut fits, mut targets) = (false, String::new());
-    for entry in cubin::entries(bytes)? {
-        let entry = entry?;
-        let (major, minor) = (named.major(), named.minor());
-        fits |= match entry.kind {
-            EntryKind::Elf => entry.target.native_runs_on(major, minor),
-            EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
-            // The contents of other entries are unknown.
-            _ => true,
-        };
-        if targets.len() < 100 {
-            targets += if targets.is_empty() { "" } else { ", " };
-            targets += &entry.target.to_string();
-        }
-    }
-    Ok((!fits).then(|| match targets.as_str() {
-        "" => "it is empty".into(),
-        targets => format!("it contains code for {targets}"),
-    }))
+    let (major, minor) = (named.major(), named.minor());
+    let entries = cubin::entries(bytes)?.collect::<Result<Vec<_>, _>>()?;
+    let fits = entries.iter().any(|entry| match entry.kind {
+        EntryKind::Elf => entry.target.native_runs_on(major, minor),
+        EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
+        // The contents of other entries are unknown.
+        _ => true,
+    });
+    Ok((!fits).then(
+        || match &*listed(entries.iter().map(|entry| entry.target)) {
+            "" => "it is empty".into(),
+            targets => format!("it contains code for {targets}"),
+        },
+    ))
 }
 
 /// Checks that a module's PTX contains the same kernels as its SPIR-V, and the device globals and specialization
@@ -263,32 +238,30 @@ pub(super) fn check_ptx_names(
     findings: &mut Findings,
 ) {
     let sets = &module.module.metadata;
-    let mut place = findings.at(module.offset, module.owner);
-    let kernels = ptx.kernels.iter().map(|kernel| kernel.name.as_str());
-    let kernels: BTreeSet<&str> = kernels.collect();
-    for kernel in spirv.into_iter().flatten() {
-        if !kernels.contains(kernel.as_str()) {
-            let kernel = shown(kernel);
-            place.error(format!(
-                "kernel {kernel} is in the SPIR-V, but not in the PTX"
-            ));
-        }
-    }
-    for kernel in kernels {
-        if spirv.is_some_and(|spirv| !spirv.contains(kernel)) {
-            let kernel = shown(kernel);
-            place.error(format!(
-                "kernel {kernel} is in the PTX, but not in the SPIR-V"
-            ));
+    let mut place = module.place(findings);
+    if let Some(spirv) = spirv {
+        let ptx = ptx
+            .kernels
+            .iter()
+            .map(|kernel| kernel.name.clone())
+            .collect();
+        for (these, those, names) in [
+            (spirv, &ptx, ["SPIR-V", "PTX"]),
+            (&ptx, spirv, ["PTX", "SPIR-V"]),
+        ] {
+            for kernel in these.difference(those) {
+                let (kernel, [here, there]) = (shown(kernel), names);
+                let reason = format!("kernel {kernel} is in the {here}, but not in the {there}");
+                place.error(reason);
+            }
         }
     }
     let variables = ptx.variables.iter().map(|found| found.name.as_str());
     let variables: BTreeSet<&str> = variables.collect();
     for global in sets.keys(set::DEVICE_GLOBALS).map(without_run_prefix) {
         let mapping = format!("{global}@{}", key::GLOBAL_ID_MAPPING);
-        let symbol = sets
-            .get(set::PROGRAM_METADATA, &mapping)
-            .and_then(Value::as_str);
+        let symbol = sets.get(set::PROGRAM_METADATA, &mapping);
+        let symbol = symbol.and_then(Value::as_str);
         if symbol.is_none_or(|symbol| !variables.contains(symbol)) {
             place.warning(format!(
                 "device global {} is not in the PTX under the name that `{mapping}` records; the host cannot access \

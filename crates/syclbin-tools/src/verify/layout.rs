@@ -46,33 +46,28 @@ fn check_overlaps(records: Vec<Claim<String>>, findings: &mut Findings) {
 }
 
 pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
-    let (mut spans, mut images) = (Vec::new(), Vec::new());
-    let mut claim = |what: String, metadata: Metadata<'_>| {
-        let size = metadata.text.len() as u64;
-        spans.push((metadata.offset, size, what));
-    };
-    match file.global() {
-        Ok(metadata) => claim("global metadata".into(), metadata),
-        Err(error) => findings.error(error),
+    let mut spans = Vec::new();
+    let mut claim = |what, start: u64, bytes: &[u8]| spans.push((start, bytes.len() as u64, what));
+    if let Some(metadata) = findings.ok(file.global()) {
+        claim("global metadata".into(), metadata.offset, metadata.text);
     }
-    let mut tables = [("IR modules", Vec::new()), ("native images", Vec::new())];
-    let mut claimed = (0, 0);
+    let mut tables = [
+        ("IR modules", 0, Vec::new()),
+        ("native images", 0, Vec::new()),
+    ];
     for index in 0..file.module_count() {
-        let module = match file.module(index) {
-            Ok(module) => module,
-            Err(error) => {
-                findings.error(error);
-                continue;
-            }
+        let Some(module) = findings.ok(file.module(index)) else {
+            continue;
         };
-        match module.metadata() {
-            Ok(metadata) => claim(format!("{}: metadata", Owner::Module(index)), metadata),
-            Err(error) => findings.error(error),
+        if let Some(Metadata { offset, text, .. }) = findings.ok(module.metadata()) {
+            claim(format!("{}: metadata", Owner::Module(index)), offset, text);
         }
-        let (ir, native) = module.image_counts();
-        claimed = (claimed.0 + ir, claimed.1 + native);
+        let counts: [usize; 2] = module.image_counts().into();
+        for ((_, claimed, _), count) in tables.iter_mut().zip(counts) {
+            *claimed += count;
+        }
         if let Some(header) = module.header() {
-            for ((_, claims), range) in tables.iter_mut().zip([&header.ir, &header.native]) {
+            for ((_, _, claims), range) in tables.iter_mut().zip([&header.ir, &header.native]) {
                 let (start, size) = (range.start as u64, range.len() as u64);
                 claims.push((start, size, (index, header.at)));
             }
@@ -80,33 +75,23 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
     }
     // Iterate over the image table instead of the modules' claims, which may overlap.
     for image in file.all_images() {
-        match image {
-            Ok(image) => {
-                let owner = image.metadata.owner;
-                claim(format!("{owner}: metadata"), image.metadata);
-                let size = image.bytes.len() as u64;
-                images.push((image.offset, size, owner.to_string()));
-            }
-            Err(error) => findings.error(error),
+        if let Some(image) = findings.ok(image) {
+            let (owner, metadata) = (image.metadata.owner, image.metadata);
+            claim(format!("{owner}: metadata"), metadata.offset, metadata.text);
+            claim(owner.to_string(), image.offset, image.bytes);
         }
     }
-    spans.append(&mut images);
     // In these containers, the images are entries of the wrapper. `check_wrapper` checks the entries of version 2. Bare
     // device images are not checked for overlaps.
     if !matches!(file.container(), Container::Version2 | Container::Images) {
         check_overlaps(spans, findings);
     }
-    for (table, claims) in tables {
+    let counts: [usize; 2] = file.image_counts().into();
+    for ((what, claimed, claims), count) in tables.into_iter().zip(counts) {
         for (_, (module, at), (other, _)) in overlaps(claims) {
-            let reason = format!("it claims {table} that abstract module {other} also claims");
+            let reason = format!("it claims {what} that abstract module {other} also claims");
             findings.at(at, Owner::Module(module)).error(reason);
         }
-    }
-    let (ir, native) = file.image_counts();
-    for (claimed, count, what) in [
-        (claimed.0, ir, "IR modules"),
-        (claimed.1, native, "native images"),
-    ] {
         if claimed < count {
             let orphans = count - claimed;
             let reason = format!("{orphans} of {count} {what} belong to no abstract module");
@@ -140,9 +125,8 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         }
         _ => {}
     }
-    let binary = match Binary::parse(bytes) {
-        Ok(binary) => binary,
-        Err(error) => return findings.error(error),
+    let Some(binary) = findings.ok(Binary::parse(bytes)) else {
+        return;
     };
     let size = binary.bytes.len();
     if size % 8 != 0 {
@@ -165,20 +149,16 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
 fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findings) {
     let entries_end = binary.entry_at(binary.count);
     let entries_size = entries_end - binary.entry_offset;
-    let mut spans = Vec::from([
-        (0, HEADER_SIZE as u64, String::from("OffloadBinary header")),
-        (
-            binary.entry_offset,
-            entries_size,
-            "OffloadBinary entries".into(),
-        ),
-    ]);
+    let tables = [
+        (0, HEADER_SIZE as u64, "OffloadBinary header"),
+        (binary.entry_offset, entries_size, "OffloadBinary entries"),
+    ];
+    let mut spans = Vec::from(tables.map(|(start, size, what)| (start, size, what.to_string())));
     for index in 0..binary.count {
         let at = binary.entry_at(index);
         let record = format!("{} {index}", raw::Entry::RECORD);
-        let entry = match binary.raw_entry(index) {
-            Ok(entry) => entry,
-            Err(error) => return findings.error(error),
+        let Some(entry) = findings.ok(binary.raw_entry(index)) else {
+            return;
         };
         let strings = StringEntry::size(binary.version) as u64;
         let strings = strings.saturating_mul(entry.string_count);
@@ -188,10 +168,8 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
         spans.push((entry.image_offset, entry.image_size, what));
         let version_1 = container != Container::Version2 && index == 0;
         if version_1 && entry.image_offset % 8 != 0 {
-            let reason = format!(
-                "its image starts at {:#x}, not at a multiple of 8",
-                entry.image_offset
-            );
+            let start = entry.image_offset;
+            let reason = format!("its image starts at {start:#x}, not at a multiple of 8");
             findings.at(at + 24, &record).error(reason);
         }
         let foreign = ImageKind(entry.image_kind) != ImageKind::SYCLBIN;
@@ -202,11 +180,8 @@ fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findi
             let reason = "it is not part of the SYCLBIN file, so readers ignore it";
             findings.at(at, &record).warning(reason);
         } else if OffloadKind(entry.offload_kind) != OffloadKind::SYCL {
-            let reason = format!(
-                "offload kind {} is not {}, the SYCL kind",
-                entry.offload_kind,
-                OffloadKind::SYCL.0
-            );
+            let (kind, sycl) = (entry.offload_kind, OffloadKind::SYCL.0);
+            let reason = format!("offload kind {kind} is not {sycl}, the SYCL kind");
             findings.at(at + 2, &record).note(reason);
         }
     }
@@ -235,10 +210,8 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         ];
         for (name, _) in &entry.strings {
             if !known.contains(&name.as_ref()) {
-                let reason = format!(
-                    "version {VERSION} does not define string {}",
-                    super::shown(name)
-                );
+                let name = super::shown(name);
+                let reason = format!("version {VERSION} does not define string {name}");
                 findings.at(at, &record).note(reason);
             }
         }

@@ -64,12 +64,8 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            severity,
-            offset,
-            record,
-            reason,
-        } = self;
+        let (severity, record, reason) = (self.severity, &self.record, &self.reason);
+        let offset = self.offset;
         write!(f, "{severity}: {record}: {reason} (at offset {offset:#x})")
     }
 }
@@ -83,23 +79,19 @@ impl fmt::Display for Finding {
 #[must_use]
 pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Findings::default();
-    match File::parse(bytes) {
-        Ok(file) => {
-            layout::check_wrapper(bytes, file.container(), &mut findings);
-            layout::check(&file, &mut findings);
-            // With overlapping records, the remaining checks could take more than linear time.
-            let is_sound = !findings.has_error();
-            let contents = is_sound.then(|| sets::read(&file, &mut findings)).flatten();
-            if let Some(contents) = contents {
-                images::check(&file, &contents, &mut findings);
-                kernels::check(&contents, &mut findings);
-            } else {
-                findings.at(0, "file").note(
-                    "the consistency of images, kernels and metadata was not checked, because of the errors",
-                );
-            }
+    if let Some(file) = findings.ok(File::parse(bytes)) {
+        layout::check_wrapper(bytes, file.container(), &mut findings);
+        layout::check(&file, &mut findings);
+        // With overlapping records, the remaining checks could take more than linear time.
+        let is_sound = !findings.has_error();
+        let contents = is_sound.then(|| sets::read(&file, &mut findings)).flatten();
+        if let Some(contents) = contents {
+            images::check(&file, &contents, &mut findings);
+            kernels::check(&contents, &mut findings);
+        } else {
+            let reason = "the consistency of images, kernels and metadata was not checked, because of the errors";
+            findings.at(0, "file").note(reason);
         }
-        Err(error) => findings.error(error),
     }
     findings.finish(bytes.len() as u64)
 }
@@ -186,8 +178,10 @@ impl Findings {
         self.kept
     }
 
-    fn error(&mut self, error: Error) {
-        self.at(0, error.record()).damage(&error);
+    /// Returns the value of a result, or adds its error.
+    fn ok<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        let add = |error: &Error| self.at(0, error.record()).damage(error);
+        result.inspect_err(add).ok()
     }
 }
 

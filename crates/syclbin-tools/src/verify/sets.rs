@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem::take;
 
-use super::Findings;
+use super::{Findings, Place};
 use syclbin::metadata::{Malformed, ModuleMetadata};
 use syclbin::property::{key, set};
 use syclbin::read::{self, File, Metadata, Owner};
@@ -30,17 +30,20 @@ pub(super) struct Module<'a> {
     pub(super) images: Vec<(read::Image<'a>, Image<'a>)>,
 }
 
+impl Module<'_> {
+    pub(super) fn place<'f>(&self, findings: &'f mut Findings) -> Place<'f, Owner> {
+        findings.at(self.offset, self.owner)
+    }
+}
+
 /// Reads the contents of a file whose layout has been validated. On failure, adds the errors to `findings` and returns
 /// `None`.
 pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Contents<'a>> {
     let global = file.global().ok()?;
     check_sets(Owner::File, global, findings);
     for module in file.modules().flatten() {
-        check_sets(
-            Owner::Module(module.index),
-            module.metadata().ok()?,
-            findings,
-        );
+        let owner = Owner::Module(module.index);
+        check_sets(owner, module.metadata().ok()?, findings);
         for image in module.images().flatten() {
             check_sets(image.metadata.owner, image.metadata, findings);
         }
@@ -48,8 +51,7 @@ pub(super) fn read<'a>(file: &File<'a>, findings: &mut Findings) -> Option<Conte
     if findings.has_error() {
         return None;
     }
-    let model = file.to_model().map_err(|error| findings.error(error));
-    let mut model = model.ok()?;
+    let mut model = findings.ok(file.to_model())?;
     let modules = file.modules().flatten().zip(take(&mut model.modules));
     let modules = modules.map(|(stored, mut module)| Module {
         owner: Owner::Module(stored.index),
@@ -75,10 +77,8 @@ fn check_values(contents: &Contents<'_>, findings: &mut Findings) {
             findings.at(offset, owner).error(malformed.to_string());
         }
     };
-    let fault = (contents.file.global)
-        .read::<State>(set::GLOBAL, key::STATE)
-        .err();
-    check(fault.into_iter().collect(), Owner::File, contents.offset);
+    let state = contents.file.global.read::<State>(set::GLOBAL, key::STATE);
+    check(Vec::from_iter(state.err()), Owner::File, contents.offset);
     for module in &contents.modules {
         let (_, faults) = ModuleMetadata::read_valid(&module.module.metadata);
         check(faults, module.owner, module.offset);
@@ -97,17 +97,14 @@ fn check_values(contents: &Contents<'_>, findings: &mut Findings) {
 }
 
 fn check_sets(owner: Owner, metadata: Metadata<'_>, findings: &mut Findings) {
-    let sets = match metadata.parse() {
-        Ok(sets) => sets,
-        Err(error) => return findings.error(error),
+    let Some(sets) = findings.ok(metadata.parse()) else {
+        return;
     };
     let lines = metadata.text.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
     let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
-        let reason = "a set or a key occurs twice; the last value is used";
-        findings
-            .at(metadata.offset, format!("{owner}: metadata"))
-            .warning(reason);
+        let mut place = findings.at(metadata.offset, format!("{owner}: metadata"));
+        place.warning("a set or a key occurs twice; the last value is used");
     }
 }

@@ -23,7 +23,7 @@ use super::child::{self, Ended};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::inspect::qualified;
-use crate::ui::{self, SCHEMA_VERSION};
+use crate::ui;
 
 /// Loads `file` in child processes, prints the report, and returns whether the device can use every kernel.
 pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
@@ -82,9 +82,8 @@ struct Trial {
     /// The indices of the module and the kernel at which the next child process starts.
     next: (usize, usize),
     is_over: bool,
-    device: Option<DeviceReport>,
-    problem: Option<String>,
-    modules: Vec<ModuleReport>,
+    /// The device, the problem and the modules so far.
+    report: Report,
     /// The part that the driver is working on.
     trying: Option<Part>,
     /// Whether the child process has reported [`Step::Done`] or [`Step::Failed`].
@@ -100,13 +99,13 @@ enum Part {
 
 impl Trial {
     fn take(&mut self, step: Step) {
-        match (step, self.modules.last_mut()) {
-            (Step::Device(device), _) => self.device = Some(device),
+        match (step, self.report.modules.last_mut()) {
+            (Step::Device(device), _) => self.report.device = Some(device),
             (Step::Module(index), last) => {
                 self.trying = Some(Part::Module);
                 // After a crash in a kernel, the next child process builds the kernel's module again.
                 if last.is_none_or(|last| last.index != index) {
-                    self.modules.push(ModuleReport {
+                    self.report.modules.push(ModuleReport {
                         index,
                         ..ModuleReport::default()
                     });
@@ -132,7 +131,7 @@ impl Trial {
             }
             (Step::Refused(reason), _) => self.reject(Outcome::Refused, reason),
             (Step::Failed(reason), _) => {
-                self.problem = Some(reason);
+                self.report.problem = Some(reason);
                 self.is_done = true;
             }
             (Step::Done, _) => self.is_done = true,
@@ -143,7 +142,7 @@ impl Trial {
 
     /// Records why the current part cannot be used.
     fn reject(&mut self, rejected: Outcome, why: String) {
-        let Some(module) = self.modules.last_mut() else {
+        let Some(module) = self.report.modules.last_mut() else {
             return;
         };
         let (outcome, reason) = match (self.trying.take(), module.kernels.last_mut()) {
@@ -162,12 +161,12 @@ impl Trial {
                 None => Outcome::Hung,
             };
             self.reject(outcome, ended.to_string());
-            next = self.modules.last().map(|last| match part {
+            next = self.report.modules.last().map(|last| match part {
                 Part::Module => (last.index + 1, 0),
                 Part::Kernel => (last.index, last.kernels.len()),
             });
         } else if !(self.is_done && ended.is_success()) {
-            let place = match self.modules.last() {
+            let place = match self.report.modules.last() {
                 _ if self.is_done => "at the end of the process".to_owned(),
                 None => "before any module was built".to_owned(),
                 Some(last) => {
@@ -175,16 +174,17 @@ impl Trial {
                     format!("after module {}", last.index)
                 }
             };
-            let before = self.problem.take().map(|problem| problem + "\n");
+            let before = self.report.problem.take().map(|problem| problem + "\n");
             let before = before.unwrap_or_default();
-            self.problem = Some(format!("{before}{place}: {ended}"));
+            self.report.problem = Some(format!("{before}{place}: {ended}"));
         }
         self.is_over = next.is_none();
         self.next = next.unwrap_or_default();
     }
 
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {
-        let kernels = || self.modules.iter().flat_map(|module| &module.kernels);
+        let report = self.report;
+        let kernels = || report.modules.iter().flat_map(|module| &module.kernels);
         // Old files do not list their kernels, so the kernels found by the driver count as well.
         let mut all: BTreeSet<&str> = kernels().map(|kernel| kernel.symbol.as_str()).collect();
         for symbol in listed {
@@ -194,20 +194,17 @@ impl Trial {
         let usable = kernels().filter(|kernel| kernel.outcome == Outcome::Usable);
         let usable: BTreeSet<&str> = usable.map(|kernel| kernel.symbol.as_str()).collect();
         let usable = usable.len();
-        let modules = || self.modules.iter().map(|module| module.outcome);
+        let modules = || report.modules.iter().map(|module| module.outcome);
         let mut outcomes = modules().chain(kernels().map(|kernel| kernel.outcome));
         let has_crashed = outcomes.any(|one| matches!(one, Outcome::Crashed | Outcome::Hung));
         // A file without kernels passes if any of its modules is usable.
-        let something = self.modules.is_empty() || modules().any(|one| one == Outcome::Usable);
+        let something = report.modules.is_empty() || modules().any(|one| one == Outcome::Usable);
         Report {
-            schema_version: SCHEMA_VERSION,
-            passed: self.problem.is_none() && !has_crashed && usable == all && something,
+            passed: report.problem.is_none() && !has_crashed && usable == all && something,
             path,
-            device: self.device,
-            problem: self.problem,
             kernels: all,
             usable_kernels: usable,
-            modules: self.modules,
+            ..report
         }
     }
 }

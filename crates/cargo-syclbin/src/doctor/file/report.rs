@@ -8,10 +8,8 @@ use serde_json::Value;
 
 use crate::ui::{Escaped, Page};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Report {
-    /// See [`SCHEMA_VERSION`](crate::ui::SCHEMA_VERSION).
-    pub(super) schema_version: u32,
     /// Whether the command exits with 0: every kernel is usable, the driver neither crashed nor hung, and there was no
     /// other problem.
     pub(super) passed: bool,
@@ -126,9 +124,8 @@ pub(super) fn render(report: &Report) -> String {
     add_reason(&mut page, "", report.problem.as_deref());
     let verdict = if report.passed { "good" } else { "bad" };
     let (usable, all) = (report.usable_kernels, report.kernels);
-    page.line(format_args!(
-        "{path}: {verdict}, {usable} of {all} kernels can be used"
-    ));
+    let kernels = format!("{usable} of {all} kernels can be used");
+    page.line(format_args!("{path}: {verdict}, {kernels}"));
     page.text
 }
 

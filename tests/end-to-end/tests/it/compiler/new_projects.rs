@@ -64,8 +64,7 @@ fn init_adds_a_kernel_that_runs() {
     let head = "[package]\nname = \"old-program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     write("Cargo.toml", head);
     write("src/main.rs", "fn main() {}\n");
-    let options = init::Options { source: checkout() };
-    let summary = init::run(&options, root.path()).unwrap();
+    let summary = init::run(&checkout(), root.path()).unwrap();
     let (_, code) = summary.text.split_once("add to src/main.rs:\n").unwrap();
     let main = "fn main() -> syclbin_rt::Result<()> {\n    saxpy()\n}\n";
     write("src/main.rs", &format!("{code}{main}"));
