@@ -120,12 +120,6 @@ impl Facts {
         self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
     }
 
-    /// Returns whether a buffer of `size` bytes exceeds the default limit of an Intel GPU but fits into its memory.
-    pub(crate) fn needs_unlimited_buffer(&self, size: usize) -> bool {
-        let size = size as u64;
-        self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
-    }
-
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions
             .split_whitespace()

@@ -320,9 +320,7 @@ impl KernelObject {
         after: &WaitList<'_>,
         event: *mut cl_event,
     ) -> Result<()> {
-        if !Arc::ptr_eq(&self.context, &queue.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.context, &queue.context)?;
         let handles;
         let (count, list) = if after.is_empty() {
             (0, std::ptr::null())
@@ -393,9 +391,7 @@ impl DriverKernelObject for KernelObject {
 
     fn suggested_local(&self, queue: &AnyQueue, global: &[usize]) -> Result<Option<[usize; 3]>> {
         let queue = queue.opencl()?;
-        if !Arc::ptr_eq(&self.context, &queue.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.context, &queue.context)?;
         let Some(suggestions) = &self.context.device.extensions.suggestions else {
             return Ok(None);
         };
