@@ -4,7 +4,7 @@
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
 use std::ptr::null_mut;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys as cl;
 use opencl3::device::{
@@ -101,13 +101,12 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
     #[cfg(test)]
     fn separate_context(&'static self) -> Result<AnyContext> {
-        Ok(std::sync::Arc::new(Context::new(self)?))
+        Ok(Arc::new(Context::new(self)?))
     }
 
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
         // SAFETY: the caller guarantees this.
-        let queue = unsafe { Queue::adopt(self, handle) }?;
-        Ok(std::sync::Arc::new(queue).into())
+        unsafe { Queue::adopt(self, handle) }.map(|queue| Arc::new(queue).into())
     }
 
     #[cfg(test)]
