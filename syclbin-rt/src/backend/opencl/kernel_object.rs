@@ -164,7 +164,7 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
 }
 
 impl GuardedObject<'_> {
-    /// Sets an argument of any kind, as [`Arguments::set`] does.
+    /// Sets an argument other than bytes, as [`Arguments::set`] does.
     ///
     /// # Safety
     ///
@@ -309,8 +309,7 @@ impl KernelObject {
 
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event`
-    /// must be null or valid for writing.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event` must be null or valid for writing.
     #[inline(always)]
     unsafe fn put(
         &self,
