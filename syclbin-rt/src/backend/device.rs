@@ -184,6 +184,16 @@ pub(crate) fn downcast<T: Send + Sync + 'static>(
     object.downcast().map_err(|_| Failure::FOREIGN)
 }
 
+/// Fails if objects of these contexts cannot be used together.
+#[inline]
+pub(crate) fn same_context<C>(one: &Arc<C>, other: &Arc<C>) -> Result<()> {
+    if Arc::ptr_eq(one, other) {
+        Ok(())
+    } else {
+        Err(Failure::FOREIGN)
+    }
+}
+
 /// The queues of a context. Entries of dropped queues remain until the next registration.
 pub(crate) struct LiveQueues<Q>(Mutex<Vec<Weak<Q>>>);
 

@@ -120,12 +120,6 @@ impl Facts {
         self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
     }
 
-    /// Returns whether a buffer of `size` bytes exceeds the default limit of an Intel GPU but fits into its memory.
-    pub(crate) fn needs_unlimited_buffer(&self, size: usize) -> bool {
-        let size = size as u64;
-        self.is_intel_gpu() && self.max_buffer_bytes < size && size <= self.memory_bytes
-    }
-
     pub(crate) fn has(&self, name: &str) -> bool {
         self.extensions
             .split_whitespace()
@@ -198,10 +192,7 @@ pub(crate) struct Abilities {
     pub(crate) compiler: bool,
     pub(crate) linker: bool,
     /// The values of `cl_device_unified_shared_memory_capabilities_intel` for host, device, shared and system memory.
-    pub(crate) host_memory: u64,
-    pub(crate) device_memory: u64,
-    pub(crate) shared_memory: u64,
-    pub(crate) system_memory: u64,
+    pub(crate) memory: [u64; 4],
     /// Whether the device is a CPU with matrix instructions (AMX).
     pub(crate) matrix_units: bool,
 }
@@ -216,6 +207,7 @@ fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
     let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);
     let access = |memory: u64| memory & ACCESS != 0;
     let atomics = |memory: u64| memory & ATOMIC_ACCESS != 0;
+    let [host, device, shared, system] = abilities.memory;
     let is = |kind| facts.kind == kind;
     [
         (Aspect::HOST, false),
@@ -233,31 +225,13 @@ fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
         (Aspect::ONLINE_COMPILER, abilities.compiler),
         (Aspect::ONLINE_LINKER, abilities.linker),
         (Aspect::QUEUE_PROFILING, facts.queues.profiling),
-        (
-            Aspect::USM_DEVICE_ALLOCATIONS,
-            access(abilities.device_memory),
-        ),
-        (Aspect::USM_HOST_ALLOCATIONS, access(abilities.host_memory)),
-        (
-            Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
-            atomics(abilities.host_memory),
-        ),
-        (
-            Aspect::USM_SHARED_ALLOCATIONS,
-            access(abilities.shared_memory),
-        ),
-        (
-            Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS,
-            access(abilities.shared_memory),
-        ),
-        (
-            Aspect::USM_ATOMIC_SHARED_ALLOCATIONS,
-            atomics(abilities.shared_memory),
-        ),
-        (
-            Aspect::USM_SYSTEM_ALLOCATIONS,
-            access(abilities.system_memory),
-        ),
+        (Aspect::USM_DEVICE_ALLOCATIONS, access(device)),
+        (Aspect::USM_HOST_ALLOCATIONS, access(host)),
+        (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, atomics(host)),
+        (Aspect::USM_SHARED_ALLOCATIONS, access(shared)),
+        (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, access(shared)),
+        (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, atomics(shared)),
+        (Aspect::USM_SYSTEM_ALLOCATIONS, access(system)),
         (
             Aspect::EXT_ONEAPI_NATIVE_ASSERT,
             has("cl_intel_devicelib_assert"),
@@ -324,10 +298,7 @@ mod aspects_tests {
         doubles: true,
         compiler: false,
         linker: false,
-        host_memory: 3,
-        device_memory: 0,
-        shared_memory: 0,
-        system_memory: 0,
+        memory: [3, 0, 0, 0],
         matrix_units: false,
     };
 

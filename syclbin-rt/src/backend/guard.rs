@@ -84,7 +84,6 @@ pub(crate) use pages::{Pages, watch};
 #[cfg(target_os = "linux")]
 mod pages {
     use std::ffi::{c_int, c_void};
-    use std::mem::MaybeUninit;
     use std::ptr::{NonNull, null_mut};
     use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
     use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -297,19 +296,22 @@ mod pages {
     /// The SIGSEGV handler that was installed before this module's handler.
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
+    fn default_action() -> libc::sigaction {
+        // SAFETY: all-zero bytes are the default action.
+        unsafe { std::mem::zeroed() }
+    }
+
     fn install_handler() {
         PREVIOUS.get_or_init(|| {
-            let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-            let mut previous = MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: all-zero bytes are a valid `sigaction`, and the calls write only to these structs.
+            let (mut action, mut previous) = (default_action(), default_action());
+            action.sa_sigaction = on_fault as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            // SAFETY: the calls write only to these structs.
             unsafe {
-                let action = action.assume_init_mut();
-                action.sa_sigaction = on_fault as *const () as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
                 libc::sigemptyset(&raw mut action.sa_mask);
-                libc::sigaction(libc::SIGSEGV, action, previous.as_mut_ptr());
-                previous.assume_init()
+                libc::sigaction(libc::SIGSEGV, &raw const action, &raw mut previous);
             }
+            previous
         });
     }
 
@@ -331,9 +333,9 @@ mod pages {
         let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
         if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
             // After the handler returns, the instruction faults again, which ends the process.
-            let mut default = MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: all-zero bytes are the default action; the call only reads it.
-            unsafe { libc::sigaction(libc::SIGSEGV, default.assume_init_mut(), null_mut()) };
+            let action = default_action();
+            // SAFETY: the call only reads the action.
+            unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, null_mut()) };
         } else if previous.is_some_and(|previous| previous.sa_flags & libc::SA_SIGINFO != 0) {
             type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
             // SAFETY: with this flag, the handler has three parameters.

@@ -59,18 +59,12 @@ impl Kernel {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event, V::Error> {
-        match (self, queue) {
-            (Self::OpenCl(kernel), Queue::OpenCl(queue)) => {
-                // SAFETY: the caller guarantees this.
-                unsafe { kernel.launch(queue, values, grid, after) }.map(Event::OpenCl)
-            }
+        match self {
+            // SAFETY: the caller guarantees this.
+            Self::OpenCl(kernel) => unsafe { kernel.launch(queue, values, grid, after) },
             #[cfg(feature = "cuda")]
-            (Self::Cuda(kernel), Queue::Cuda(queue)) => {
-                // SAFETY: the caller guarantees this.
-                unsafe { kernel.launch(queue, values, grid, after) }.map(Event::Cuda)
-            }
-            #[cfg(feature = "cuda")]
-            _ => Err(values.not_launched(Failure::FOREIGN)),
+            // SAFETY: the caller guarantees this.
+            Self::Cuda(kernel) => unsafe { kernel.launch(queue, values, grid, after) },
         }
     }
 }

@@ -129,10 +129,7 @@ impl Context {
     pub(crate) unsafe fn settle(&self, stream: CUstream) -> Result<()> {
         const TIMES: usize = 100;
         // Even if `enter` fails, the context is current, because this thread has just enqueued the copy.
-        let functions = match self.enter() {
-            Ok(functions) => functions,
-            Err(_) => self.device.functions,
-        };
+        let functions = self.enter().unwrap_or(self.device.functions);
         let wait = || {
             // SAFETY: the caller guarantees that the stream is alive.
             let code = unsafe { (functions.cuStreamSynchronize.pass())(stream) };

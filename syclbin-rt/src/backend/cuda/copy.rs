@@ -148,9 +148,7 @@ impl Queue {
 
     fn find_variable(&self, program: &AnyProgram, name: &CStr) -> Result<(CUdeviceptr, usize)> {
         let program: Arc<Program> = downcast(program.clone())?;
-        if !Arc::ptr_eq(&self.stream.context, &program.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.stream.context, &program.context)?;
         program.variable(name)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syclbin::Aspect;
 use syclbin::ptx::Version;
@@ -121,13 +121,12 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
     #[cfg(test)]
     fn separate_context(&'static self) -> Result<AnyContext> {
-        Ok(std::sync::Arc::new(Context::new(self)?))
+        Ok(Arc::new(Context::new(self)?))
     }
 
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
         // SAFETY: the caller guarantees this.
-        let queue = unsafe { Queue::adopt(self, handle) }?;
-        Ok(std::sync::Arc::new(queue).into())
+        unsafe { Queue::adopt(self, handle) }.map(|queue| Arc::new(queue).into())
     }
 }
 

@@ -42,10 +42,7 @@ impl Graph {
     /// Creates an empty graph for `queue`. Returns `None` if the driver is older than CUDA 12.
     pub(crate) fn for_queue(queue: &Arc<Queue>) -> Result<Option<Box<dyn AnyGraph>>> {
         let context = &queue.stream.context;
-        let functions = context.device.functions;
-        if functions.cuGraphInstantiateWithFlags.is_none()
-            || functions.cuGraphAddKernelNode_v2.is_none()
-        {
+        if context.device.functions.cuGraphAddKernelNode_v2.is_none() {
             return Ok(None);
         }
         let mut graph = std::ptr::null_mut();

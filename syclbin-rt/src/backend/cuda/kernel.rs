@@ -61,17 +61,17 @@ impl Kernel {
     /// The requirements of [`Kernel::launch`](crate::backend::kernel::Kernel::launch) apply.
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
-        queue: &Queue,
+        queue: &AnyQueue,
         values: &V,
         grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event, V::Error> {
+    ) -> Result<AnyEvent, V::Error> {
         let _guard = CallGuard::new();
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller guarantees this.
         unsafe { values.give(&mut *object) }?;
         // SAFETY: the caller guarantees this.
-        let launched = unsafe { object.launch(queue, grid, after) };
+        let launched = unsafe { object.enqueue(queue, grid, after) };
         launched.map_err(|failure| values.not_launched(failure))
     }
 }

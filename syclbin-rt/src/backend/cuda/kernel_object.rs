@@ -43,14 +43,37 @@ pub(crate) struct KernelObject {
 }
 
 impl DriverKernelObject for KernelObject {
+    #[inline]
     unsafe fn enqueue(
         &self,
         queue: &AnyQueue,
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent> {
-        // SAFETY: the caller guarantees this.
-        unsafe { self.launch(queue.cuda()?, grid, after) }.map(AnyEvent::from)
+        let queue = queue.cuda()?;
+        self.prepare(queue, grid, |launch| {
+            queue.submit(LAUNCH, after, |functions, stream| {
+                // SAFETY: the context is current and owns the stream. There is one pointer per parameter, valid for the
+                // parameter's size, and the driver copies the bytes before it returns. The caller guarantees that
+                // running the kernel on its arguments is sound.
+                self.context.check(LAUNCH, unsafe {
+                    (functions.cuLaunchKernel.pass())(
+                        launch.func,
+                        launch.gridDimX,
+                        launch.gridDimY,
+                        launch.gridDimZ,
+                        launch.blockDimX,
+                        launch.blockDimY,
+                        launch.blockDimZ,
+                        launch.sharedMemBytes,
+                        stream,
+                        launch.kernelParams,
+                        launch.extra,
+                    )
+                })
+            })
+        })
+        .map(AnyEvent::from)
     }
 }
 
@@ -96,42 +119,6 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply.
-    #[inline]
-    pub(crate) unsafe fn launch(
-        &self,
-        queue: &Queue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<Event> {
-        self.prepare(queue, grid, |launch| {
-            queue.submit(LAUNCH, after, |functions, stream| {
-                // SAFETY: the context is current and owns the stream. There is one pointer per parameter, valid for the
-                // parameter's size, and the driver copies the bytes before it returns. The caller guarantees that
-                // running the kernel on its arguments is sound.
-                self.context.check(LAUNCH, unsafe {
-                    (functions.cuLaunchKernel.pass())(
-                        launch.func,
-                        launch.gridDimX,
-                        launch.gridDimY,
-                        launch.gridDimZ,
-                        launch.blockDimX,
-                        launch.blockDimY,
-                        launch.blockDimZ,
-                        launch.sharedMemBytes,
-                        stream,
-                        launch.kernelParams,
-                        launch.extra,
-                    )
-                })
-            })
-        })
-    }
-
     /// Calls `use_it` with the kernel, its arguments, and the range in the driver's form, which contains one pointer per
     /// parameter.
     ///
@@ -145,9 +132,7 @@ impl KernelObject {
         grid: &AnyRange,
         use_it: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> Result<T>,
     ) -> Result<T> {
-        if !Arc::ptr_eq(&self.context, &queue.stream.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.context, &queue.stream.context)?;
         let local = grid.local.as_ref().map(Extent::padded);
         let blocks = blocks(grid.global.padded(), local, &self.handles.bounds)
             .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;

@@ -84,17 +84,15 @@ impl Queue {
         call: &'static str,
         commands: impl FnOnce() -> Result<()>,
     ) -> Result<Event> {
-        let Stream {
-            context, handle, ..
-        } = &*self.stream;
+        let (context, handle) = (&self.stream.context, self.stream.handle);
         // SAFETY: the stream is alive and belongs to the context.
-        let (base, queued) = unsafe { context.clock.base(context, *handle) }?;
+        let (base, queued) = unsafe { context.clock.base(context, handle) }?;
         // SAFETY: as above.
-        let started = unsafe { Mark::record(context, *handle, true) }?;
+        let started = unsafe { Mark::record(context, handle, true) }?;
         commands()?;
         let number = self.stream.count();
         // SAFETY: as above.
-        let timed = unsafe { Mark::record(context, *handle, true) }.map(|ended| Timed {
+        let timed = unsafe { Mark::record(context, handle, true) }.map(|ended| Timed {
             base,
             queued,
             started,
@@ -166,6 +164,6 @@ impl DriverQueue for Queue {
     }
 
     fn is_busy(&self) -> bool {
-        self.stream.is_busy()
+        !self.stream.has_ended(self.stream.last())
     }
 }

@@ -77,12 +77,8 @@ impl Stream {
         self.queued.fetch_add(1, Ordering::Release) + 1
     }
 
-    fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.queued.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn is_busy(&self) -> bool {
-        !self.has_ended(self.last())
     }
 
     pub(crate) fn has_ended(&self, number: u64) -> bool {

@@ -98,11 +98,7 @@ impl Copies for Queue {
         let Handle::Object(object) = self.handle_of(memory, offset, size)? else {
             return Err(Failure::UNSUITABLE);
         };
-        let flags = if writing {
-            CL_MAP_READ | CL_MAP_WRITE
-        } else {
-            CL_MAP_READ
-        };
+        let flags = CL_MAP_READ | if writing { CL_MAP_WRITE } else { 0 };
         let (queue, no_events, none) = (self.handle, std::ptr::null(), std::ptr::null_mut());
         // SAFETY: the queue and the memory share a context, and the region is inside the memory. There are no events,
         // and the call writes only the status. It blocks until the mapped memory can be used.

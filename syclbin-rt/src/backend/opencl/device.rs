@@ -4,7 +4,7 @@
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsStr;
 use std::ptr::null_mut;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opencl_sys as cl;
 use opencl3::device::{
@@ -101,13 +101,12 @@ impl crate::backend::device::DriverDevice for DriverDevice {
 
     #[cfg(test)]
     fn separate_context(&'static self) -> Result<AnyContext> {
-        Ok(std::sync::Arc::new(Context::new(self)?))
+        Ok(Arc::new(Context::new(self)?))
     }
 
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<AnyQueue> {
         // SAFETY: the caller guarantees this.
-        let queue = unsafe { Queue::adopt(self, handle) }?;
-        Ok(std::sync::Arc::new(queue).into())
+        unsafe { Queue::adopt(self, handle) }.map(|queue| Arc::new(queue).into())
     }
 
     #[cfg(test)]
@@ -205,7 +204,6 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
     let has_usm = has(USM);
-    let memory = |name| if has_usm { bits(name) } else { 0 };
     let queue_properties = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
     // The query that an extension defines.
     let extended = |extension, name| has(extension).then(|| device(name));
@@ -288,10 +286,13 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
             doubles: bits(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
             compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
             linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),
-            host_memory: memory(cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
-            device_memory: memory(cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL),
-            shared_memory: memory(cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
-            system_memory: memory(cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL),
+            memory: [
+                cl::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL,
+                cl::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL,
+                cl::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL,
+                cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL,
+            ]
+            .map(|name| if has_usm { bits(name) } else { 0 }),
             matrix_units: facts.kind == DeviceKind::Cpu && host_has_matrix_units(),
         },
     );

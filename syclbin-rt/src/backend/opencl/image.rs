@@ -159,35 +159,32 @@ impl Image {
         })
     }
 
-    /// Returns whether the device supports images in the format of `shape`.
-    pub(crate) fn has_format(context: &AnyContext, shape: &Shape) -> Result<bool> {
+    /// Returns the maximum width, height and depth of an image with the dimensions and the format of `shape`; 1 for each
+    /// unused dimension. Returns `None` if the device does not support the format.
+    pub(crate) fn max_size(context: &AnyContext, shape: &Shape) -> Result<Option<[usize; 3]>> {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
-            return Ok(false);
+            return Ok(None);
         };
-        let (functions, kind) = (context.functions, kind(shape.dimensions));
+        let (functions, handle, id) = (context.functions, context.handle, context.device.id);
+        let (kind, wanted) = (kind(shape.dimensions), format(shape));
         let empty = cl_image_format {
             image_channel_order: 0,
             image_channel_data_type: 0,
         };
         let call = "clGetSupportedImageFormats";
         let formats = list(call, empty, |count, formats, found| {
-            let (handle, ask) = (context.handle, functions.clGetSupportedImageFormats.pass());
+            let ask = functions.clGetSupportedImageFormats.pass();
             // SAFETY: the context is alive; `formats` is null or has room for `count` formats.
             unsafe { ask(handle, FLAGS, kind, count, formats, found) }
         })?;
-        let key =
-            |format: &cl_image_format| (format.image_channel_order, format.image_channel_data_type);
-        let wanted = key(&format(shape));
-        Ok(formats.iter().any(|format| key(format) == wanted))
-    }
-
-    /// Returns the maximum width, height and depth of an image with this many dimensions; 1 for each unused dimension.
-    pub(crate) fn max_size(context: &AnyContext, dimensions: u8) -> Result<[usize; 3]> {
-        let context = narrow(context, Rejection::NoImages)?;
-        let (functions, id) = (context.functions, context.device.id);
-        // SAFETY: the device belongs to this library.
-        let size = |name| unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value();
-        let [width, height, depth] = match dimensions {
+        let is_wanted = |format: &cl_image_format| {
+            format.image_channel_order == wanted.image_channel_order
+                && format.image_channel_data_type == wanted.image_channel_data_type
+        };
+        if !formats.iter().any(is_wanted) {
+            return Ok(None);
+        }
+        let names = match shape.dimensions {
             1 | 2 => [
                 cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
                 cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
@@ -199,14 +196,12 @@ impl Image {
                 cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
             ],
         };
-        let used = |dimension, name| {
-            if dimension <= dimensions {
-                size(name)
-            } else {
-                Ok(1)
-            }
-        };
-        Ok([size(width)?, used(2, height)?, used(3, depth)?])
+        let mut max = [1; 3];
+        for (max, name) in max.iter_mut().zip(names).take(shape.dimensions.into()) {
+            // SAFETY: the device belongs to this library.
+            *max = unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value()?;
+        }
+        Ok(Some(max))
     }
 
     pub(crate) fn shape(&self) -> &Shape {

@@ -62,11 +62,13 @@ impl Kernel {
     /// The requirements of [`Kernel::launch`](crate::backend::kernel::Kernel::launch) apply.
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
-        queue: &Queue,
+        queue: &AnyQueue,
         values: &V,
         grid: &AnyRange,
         after: &WaitList<'_>,
-    ) -> Result<Event, V::Error> {
+    ) -> Result<AnyEvent, V::Error> {
+        let not_launched = |failure| values.not_launched(failure);
+        let queue = queue.opencl().map_err(not_launched)?;
         let guard = &CallGuard::new();
         let mut locked = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         let object = &mut *locked;
@@ -75,7 +77,7 @@ impl Kernel {
         let launched = given.and_then(|()| {
             // SAFETY: the caller guarantees this.
             let launched = unsafe { locked.enqueue_within(guard, queue, grid, after) };
-            launched.map_err(|failure| values.not_launched(failure))
+            launched.map_err(not_launched)
         });
         locked.drop_parts();
         drop(locked);
@@ -83,7 +85,7 @@ impl Kernel {
         // A failed flush must not fail the launch: the kernel is enqueued, and launching again would run it twice. The
         // next query or wait reports the failure.
         let _ = queue.flush();
-        Ok(event)
+        Ok(event.into())
     }
 
     /// Queries a sub-group property for work-groups of the required size or, by default, the maximum size. Returns

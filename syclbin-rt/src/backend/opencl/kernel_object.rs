@@ -164,7 +164,7 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
 }
 
 impl GuardedObject<'_> {
-    /// Sets an argument of any kind, as [`Arguments::set`] does.
+    /// Sets an argument other than bytes, as [`Arguments::set`] does.
     ///
     /// # Safety
     ///
@@ -309,8 +309,7 @@ impl KernelObject {
 
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event`
-    /// must be null or valid for writing.
+    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event` must be null or valid for writing.
     #[inline(always)]
     unsafe fn put(
         &self,
@@ -320,9 +319,7 @@ impl KernelObject {
         after: &WaitList<'_>,
         event: *mut cl_event,
     ) -> Result<()> {
-        if !Arc::ptr_eq(&self.context, &queue.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.context, &queue.context)?;
         let handles;
         let (count, list) = if after.is_empty() {
             (0, std::ptr::null())
@@ -393,9 +390,7 @@ impl DriverKernelObject for KernelObject {
 
     fn suggested_local(&self, queue: &AnyQueue, global: &[usize]) -> Result<Option<[usize; 3]>> {
         let queue = queue.opencl()?;
-        if !Arc::ptr_eq(&self.context, &queue.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.context, &queue.context)?;
         let Some(suggestions) = &self.context.device.extensions.suggestions else {
             return Ok(None);
         };

@@ -57,13 +57,14 @@ const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
 const CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL: cl_bitfield = 1 << 23;
 
 impl Context {
-    /// Returns the flag for unrestricted sizes if an allocation of this size needs it, and 0 otherwise.
+    /// Returns the flag for unrestricted sizes if an allocation of this size exceeds the default limit of an Intel GPU but
+    /// fits into its memory, and 0 otherwise.
     fn unlimited(&self, size: usize) -> cl_bitfield {
-        if self.device.facts.needs_unlimited_buffer(size) {
-            CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
-        } else {
-            0
-        }
+        let (facts, size) = (&self.device.facts, size as u64);
+        let exceeds = facts.max_buffer_bytes < size && size <= facts.memory_bytes;
+        let needed =
+            (facts.is_intel_gpu() && exceeds).then_some(CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL);
+        needed.unwrap_or(0)
     }
 
     /// Allocates guarded pages for `size` bytes if `SYCLBIN_GUARD` is set. Also returns `None` if `size` exceeds the

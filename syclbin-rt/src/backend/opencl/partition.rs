@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use opencl_sys as cl;
-use opencl3::types::{cl_bitfield, cl_device_id};
+use opencl3::types::cl_bitfield;
 
 use super::*;
 
@@ -68,7 +68,15 @@ impl DriverDevice {
         if let Some(known) = known.find(|made| std::ptr::eq(made.parent, self) && made.how == how) {
             return Ok(known.parts);
         }
-        let ids = self.create(&how)?;
+        let call = "clCreateSubDevices";
+        let ids = list(call, std::ptr::null_mut(), |count, list, found| {
+            let create = self.functions.clCreateSubDevices.pass();
+            // SAFETY: the properties end with 0; `list` is null or has room for `count` devices.
+            unsafe { create(self.id, how.as_ptr(), count, list, found) }
+        })?;
+        if ids.iter().any(|id| id.is_null()) {
+            return Err(invalid(call));
+        }
         let of = ids.len();
         let parts = ids.iter().enumerate().map(|(index, id)| {
             let part = PartPosition {
@@ -92,19 +100,6 @@ impl DriverDevice {
             parts,
         });
         Ok(parts)
-    }
-
-    fn create(&self, how: &[isize]) -> Result<Vec<cl_device_id>> {
-        let call = "clCreateSubDevices";
-        let ids = list(call, std::ptr::null_mut(), |count, list, found| {
-            let create = self.functions.clCreateSubDevices.pass();
-            // SAFETY: the properties end with 0; `list` is null or has room for `count` devices.
-            unsafe { create(self.id, how.as_ptr(), count, list, found) }
-        })?;
-        if ids.iter().any(|id| id.is_null()) {
-            return Err(invalid(call));
-        }
-        Ok(ids)
     }
 }
 

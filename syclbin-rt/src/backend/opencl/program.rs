@@ -36,11 +36,6 @@ pub(crate) const BINDLESS_IMAGES: u32 = 6528;
 const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
     support; use `sycl::accessor` with `sycl::target::image` in its kernels";
 
-fn has_bindless_images(code: &[u8]) -> bool {
-    let words: Vec<u32> = bytemuck::pod_collect_to_vec(code);
-    Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
-}
-
 // SAFETY: programs may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}
 // SAFETY: as for `Send`.
@@ -50,8 +45,11 @@ impl Builds for Context {
     /// Modules must import only from each other: Intel's CPU driver aborts the process on an unresolved import.
     fn build(self: Arc<Self>, modules: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
         let program = Program::build_all(&self, modules).map_err(|mut error| {
-            let mut codes = modules.iter();
-            if codes.any(|module| has_bindless_images(&module.code)) {
+            let has_bindless_images = |module: &Source<'_>| {
+                let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
+                Uses::of(&words).capabilities.contains(&BINDLESS_IMAGES)
+            };
+            if modules.iter().any(has_bindless_images) {
                 error.advice = Some(NO_BINDLESS_IMAGES);
             }
             error

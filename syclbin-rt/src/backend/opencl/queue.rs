@@ -53,13 +53,9 @@ impl Queue {
         // Intel's CPU driver (2026.2) loses commands, hangs or crashes when several threads use an out-of-order queue.
         // So create an in-order queue instead, which satisfies every guarantee of an out-of-order queue.
         let out_of_order = options.out_of_order && !is_intel_cpu(&context.device.facts);
-        let mut properties = 0;
-        if out_of_order {
-            properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-        }
-        if options.profiling {
-            properties |= CL_QUEUE_PROFILING_ENABLE;
-        }
+        let flag = |set, flag| if set { flag } else { 0 };
+        let properties = flag(out_of_order, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+            | flag(options.profiling, CL_QUEUE_PROFILING_ENABLE);
         let (handle, device) = (context.handle, context.device.id);
         let queue = match Self::with_hint(&context, properties, options.priority) {
             Some(queue) => queue,
@@ -176,13 +172,14 @@ impl Queue {
     /// Flushes a command that is not the last of its batch, if the driver requires that. [`DriverQueue::flush_after`]
     /// flushes the last command.
     pub(crate) fn flush_between(&self) {
-        if self.waits_with_lock {
-            // The command is already enqueued, so ignore a failed flush.
-            let _ = self.flush_now();
-        }
+        // The command is already enqueued, so ignore a failed flush.
+        let _ = self.flush_if(self.waits_with_lock);
     }
 
-    fn flush_now(&self) -> Result<()> {
+    fn flush_if(&self, needed: bool) -> Result<()> {
+        if !needed {
+            return Ok(());
+        }
         // SAFETY: the queue is alive.
         unsafe { call!(self.functions => clFlush(self.handle)) }
     }
@@ -257,11 +254,7 @@ impl DriverQueue for Queue {
 
     /// A driver may delay enqueued commands until a thread blocks or flushes (OpenCL 3.0, clFlush).
     fn flush_after(&self, commands: usize) -> Result<()> {
-        let flushed = if self.starts_by_itself {
-            Ok(())
-        } else {
-            self.flush_now()
-        };
+        let flushed = self.flush_if(!self.starts_by_itself);
         // Flush before counting, because counting may wait, and the wait needs the lock of the driver's queue. Another
         // thread may hold that lock until the new command ends (see `waits_with_lock`).
         self.pace.count(&self.owned, commands);
@@ -271,11 +264,7 @@ impl DriverQueue for Queue {
     /// The specification requires this flush even if the driver starts commands by itself. For all other drivers,
     /// [`DriverQueue::flush_after`] has already flushed the queue.
     fn flushed(&self) -> Result<()> {
-        if self.starts_by_itself {
-            self.flush_now()
-        } else {
-            Ok(())
-        }
+        self.flush_if(self.starts_by_itself)
     }
 }
 

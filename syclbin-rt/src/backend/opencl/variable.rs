@@ -81,9 +81,7 @@ impl Queue {
     /// Returns the functions that read and write the variables of `program`. `function` is the name to report if they
     /// are missing.
     fn globals(&self, function: &'static str, program: &Program) -> Result<&'static Globals> {
-        if !Arc::ptr_eq(&self.context, &program.context) {
-            return Err(Failure::FOREIGN);
-        }
+        same_context(&self.context, &program.context)?;
         let globals = self.context.device.extensions.globals.as_ref();
         globals.ok_or(Failure::missing(function, "Intel's driver"))
     }
