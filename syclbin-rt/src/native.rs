@@ -174,7 +174,7 @@ impl Event {
     ///
     /// Fails if the driver rejects the request.
     pub fn native(&self) -> Result<Option<NativeEvent>> {
-        let native = self.raw().native();
+        let native = self.raw.native();
         native.map_err(|failure| self.failed(failure))
     }
 }

@@ -35,6 +35,8 @@ const DIRECTORY: &str = "programs";
 /// The maximum total size of all entries, in bytes.
 const LIMIT: u64 = 256 << 20;
 
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
 pub(crate) type Key = [u8; 32];
 
 /// Returns the persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
@@ -102,7 +104,7 @@ fn find_or_build(
         return Ok((Arc::clone(context).build(modules)?, Origin::Built));
     }
     let settings = driver_settings();
-    let key = key(context.device().facts(), &settings, modules);
+    let key = key(RELEASE, context.device().facts(), &settings, modules);
     if !shared {
         return build(context, modules, &key, cache);
     }
@@ -202,12 +204,8 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     hash.finalize()
 }
 
-fn key(facts: &Facts, environment: &[(OsString, OsString)], modules: &[Source<'_>]) -> Key {
-    key_of_release(env!("CARGO_PKG_VERSION"), facts, environment, modules)
-}
-
 /// Returns the key for a given release of this crate. Releases do not share entries.
-fn key_of_release(
+fn key(
     release: &str,
     facts: &Facts,
     environment: &[(OsString, OsString)],

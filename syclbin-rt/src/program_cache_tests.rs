@@ -87,10 +87,10 @@ fn keys_tell_inputs_releases_and_devices_apart() {
         }]
     };
     let two = |a: &'static [u8], b: &'static [u8]| [of(a), of(b)];
-    let plain = |facts, modules: &[Source<'_>]| key(facts, &[], modules);
+    let plain = |facts, modules: &[Source<'_>]| key(RELEASE, facts, &[], modules);
     let set = |name: &str, value: &str| {
         let environment = [(name.into(), value.into())];
-        key(&facts, &environment, &ir(b"ab"))
+        key(RELEASE, &facts, &environment, &ir(b"ab"))
     };
     let keys = [
         plain(&facts, &ir(b"ab")),
@@ -106,7 +106,7 @@ fn keys_tell_inputs_releases_and_devices_apart() {
         set("IGC_A", "1"),
         set("IGC_A", "2"),
         set("IGC_B", "1"),
-        key_of_release("0.0.1", &facts, &[], &ir(b"ab")),
+        key("0.0.1", &facts, &[], &ir(b"ab")),
     ];
     let distinct: std::collections::BTreeSet<Key> = keys.into();
     assert_eq!(distinct.len(), keys.len());
@@ -197,7 +197,7 @@ fn a_new_program_evicts_only_programs_without_users() {
     assert!(Arc::ptr_eq(&program, &again));
     assert_eq!(origin, Origin::Process);
     let settings = driver_settings();
-    let key = key(context.device().facts(), &settings, &ir(&unused));
+    let key = key(RELEASE, context.device().facts(), &settings, &ir(&unused));
     let programs = IN_USE.lock().unwrap();
     assert!(!programs.contains_key(&(context.address(), key)));
 }
@@ -227,7 +227,7 @@ fn damaged_cache_entry_is_built_again() {
     assert_eq!(std::fs::read(&entry).unwrap().len(), whole.len());
     // The entry is complete, but the driver cannot use it.
     let settings = driver_settings();
-    let key = key(context.device().facts(), &settings, &ir(&spirv));
+    let key = key(RELEASE, context.device().facts(), &settings, &ir(&spirv));
     // Another test of this process may have loaded native code from a file in the meantime.
     let variant = context.variant().map(|variant| key_for(&key, variant));
     for key in std::iter::once(key).chain(variant) {

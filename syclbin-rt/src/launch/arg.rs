@@ -209,19 +209,19 @@ impl<'a> Arg<'a> {
     /// components of the type [`Format::Element`].
     #[must_use]
     pub fn read_image<const D: usize, F: Format>(image: &'a Image<D, F>) -> Self {
-        Self(Value::Device(Argument::Image(image.raw(), false)))
+        Self(Value::Device(Argument::Image(&image.raw, false)))
     }
 
     /// Passes an image that the kernel writes, as [`Arg::read_image`] does.
     #[must_use]
     pub fn write_image<const D: usize, F: Format>(image: &'a mut Image<D, F>) -> Self {
-        Self(Value::Device(Argument::Image(image.raw(), true)))
+        Self(Value::Device(Argument::Image(&image.raw, true)))
     }
 
     /// Passes a `sampler`.
     #[must_use]
     pub fn sampler(sampler: &'a Sampler) -> Self {
-        Self(Value::Device(Argument::Sampler(sampler.raw())))
+        Self(Value::Device(Argument::Sampler(&sampler.0)))
     }
 
     /// Passes a `kernel_handler`, through which C++ reads specialization constants. The device receives a pointer to
@@ -371,10 +371,8 @@ impl<T> LocalMemory<T> {
     /// Describes memory for `count` elements.
     #[must_use]
     pub const fn of(count: usize) -> Self {
-        Self {
-            count,
-            element: PhantomData,
-        }
+        let element = PhantomData;
+        Self { count, element }
     }
 
     /// Returns the number of elements.

@@ -325,12 +325,11 @@ pub(crate) fn unavailable(kernel: &str, device: &Device, reasons: Vec<String>) -
 /// Returns the largest number of work-items that the code supports. DPC++ assumes that no id, size or total number
 /// of work-items exceeds this limit (`-fsycl-id-queries-range`).
 pub(crate) fn max_range(ids: Option<IdRange>) -> usize {
-    const INT: usize = i32::MAX as usize;
     match ids {
         Some(IdRange::Size) => usize::MAX,
         Some(IdRange::UnsignedInt) => u32::MAX as usize,
         // A missing value means `Int`, which is also the safe choice for unknown values from later compilers.
-        None | Some(IdRange::Int | IdRange::Other(_)) => INT,
+        None | Some(IdRange::Int | IdRange::Other(_)) => i32::MAX as usize,
     }
 }
 

@@ -72,10 +72,9 @@ impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     pub fn prepare(self, range: impl Into<R>) -> Result<Prepared<R, T>> {
         let call = self.call()?;
         check_types(&call)?;
-        Ok(Prepared {
-            fixed: BoundKernel::new(&call, range.into().into())?,
-            of: PhantomData,
-        })
+        let fixed = BoundKernel::new(&call, range.into().into())?;
+        let of = PhantomData;
+        Ok(Prepared { fixed, of })
     }
 }
 

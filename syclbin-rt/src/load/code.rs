@@ -180,14 +180,14 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
         ImageKind::Native { .. } => {
             return Err("it is native code, which cannot be linked with other code".to_owned());
         }
-        ImageKind::Ir { ty, .. } if ty == IrType::Ptx => {}
-        ImageKind::Ir { ty, .. } => {
+        ImageKind::Ir { ty, .. } if ty != IrType::Ptx => {
             return Err(format!(
                 "CUDA devices do not support {}; run `cargo syclbin toolchain install --component nvidia` so that \
                  builds also generate PTX",
                 language(ty)
             ));
         }
+        ImageKind::Ir { .. } => {}
     }
     let module = ptx::Module::parse(&image.bytes).map_err(|error| error.to_string())?;
     let (major, minor) = (takes.sm / 10, takes.sm % 10);
@@ -225,10 +225,10 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
         ImageKind::Native { .. } => {
             return Err("it is native code, which OpenCL cannot link with other code".to_owned());
         }
-        ImageKind::Ir { ty, target } if ty == IrType::SpirV => target,
-        ImageKind::Ir { ty, .. } => {
+        ImageKind::Ir { ty, .. } if ty != IrType::SpirV => {
             return Err(format!("OpenCL devices do not support {}", language(ty)));
         }
+        ImageKind::Ir { target, .. } => target,
     };
     check_fpga(target)?;
     // Compilers label every image without an architecture as SPIR-V, so both the target and the bytes are checked.

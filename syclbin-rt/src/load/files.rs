@@ -15,7 +15,7 @@ use crate::load::requirements;
 
 pub(crate) struct Files<'a> {
     files: Vec<File<'a>>,
-    facts: &'a Facts,
+    pub(crate) facts: &'a Facts,
     /// Filled when an image first imports a symbol.
     symbols: OnceLock<SymbolIndex>,
     /// The images of the loaded file that contain SPIR-V or PTX for each kernel; filled when a module with native code
@@ -74,10 +74,6 @@ impl<'a> Files<'a> {
             symbols: OnceLock::new(),
             kernels: OnceLock::new(),
         }
-    }
-
-    pub(crate) fn facts(&self) -> &'a Facts {
-        self.facts
     }
 
     /// Returns the modules of the loaded file.

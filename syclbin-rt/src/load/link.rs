@@ -87,7 +87,7 @@ impl<'f> Closure<'f> {
             if self.defined.contains_key(symbol) || self.undefined.contains_key(symbol) {
                 continue;
             }
-            if symbol == ASSERT_FAIL && self.files.facts().has(ASSERT) {
+            if symbol == ASSERT_FAIL && self.files.facts.has(ASSERT) {
                 continue; // the driver provides it
             }
             match self.exporter(index, symbol)? {
@@ -176,7 +176,7 @@ impl<'f> Closure<'f> {
             linked => format!("neither this file nor the {linked} linked files export them"),
         };
         let unusable = self.undefined.keys().flat_map(|symbol| {
-            let images = files.symbols().claimed(symbol).iter();
+            let images = files.symbols().claimed.get(*symbol).into_iter().flatten();
             images.map(|index| unusable(files, *index, symbol))
         });
         Err(format!(
@@ -263,10 +263,6 @@ impl SymbolIndex {
                 images.push(index);
             }
         }
-    }
-
-    pub(crate) fn claimed(&self, symbol: &str) -> &[ImageIndex] {
-        self.claimed.get(symbol).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the images that define `symbol` for the image at `importer`, preferably from the same file. All weak

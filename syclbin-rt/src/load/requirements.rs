@@ -77,13 +77,11 @@ pub(crate) fn check(metadata: &ModuleMetadata, facts: &Facts) -> Result<(), Stri
 ///
 /// Returns what the device supports instead, phrased to follow a comma.
 pub(crate) fn check_sub_group(size: usize, available: &[usize]) -> Result<(), String> {
-    if available.is_empty() {
-        return Err("but the device chooses their size itself".to_owned());
+    match available {
+        [] => Err("but the device chooses their size itself".to_owned()),
+        _ if available.contains(&size) => Ok(()),
+        _ => Err(format!("but the device only supports sizes {available:?}")),
     }
-    if available.contains(&size) {
-        return Ok(());
-    }
-    Err(format!("but the device only supports sizes {available:?}"))
 }
 
 /// Checks that the code does not rely on a part of the reference runtime that this crate lacks.

@@ -95,10 +95,8 @@ impl<T: Pod> DeviceSlice<T> {
     /// Returns [`ErrorKind::InvalidArgument`] if the slice has fewer than `mid` elements.
     pub fn split_at_mut(&mut self, mid: usize) -> Result<(SliceMut<'_, T>, SliceMut<'_, T>)> {
         let (first, rest) = (self.part(..mid)?, self.part(mid..)?);
-        let mutable = |region| SliceMut {
-            region,
-            whole: PhantomData,
-        };
+        let whole = PhantomData;
+        let mutable = |region| SliceMut { region, whole };
         Ok((mutable(first), mutable(rest)))
     }
 

@@ -155,9 +155,8 @@ impl After<'_> {
         queue.can_copy(slice, data.len())?;
         let (after, size) = (self.wait_list()?, size_of_val(data.as_slice()));
         let failed = |failure| queue.failed(failure, doing, size);
-        let lent = queue
-            .raw()
-            .transfer_later(slice.region(), data, direction, &after);
+        let (raw, region) = (queue.raw(), slice.region());
+        let lent = raw.transfer_later(region, data, direction, &after);
         let lent = lent.map_err(failed)?;
         let raw = lent.event().map_err(failed)?;
         let event = Event::of_any(queue, Class::Memory, action, size, raw);
@@ -167,7 +166,7 @@ impl After<'_> {
 
 impl<T: Pod> fmt::Debug for Transfer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Transfer({})", self.event.what())
+        write!(f, "Transfer({})", self.event.what)
     }
 }
 

@@ -156,7 +156,7 @@ impl Builder {
             Err(_) => None,
         };
         let is_shareable = |(_, global): (&str, &DeviceGlobal)| !global.image_scope;
-        self.files.facts().ptx.is_none()
+        self.files.facts.ptx.is_none()
             && unit.metadata.device_globals.iter().all(is_shareable)
             && unit.module.kernel_names().nth(1).is_some()
             && candidates.find_map(is_alone) == Some(true)
@@ -182,7 +182,7 @@ impl Builder {
         let mut images: Vec<_> = images
             .filter(|(_, image)| image.native == (*part == Part::Native))
             .collect();
-        let here = Some(SavedOn::device(self.files.facts()));
+        let here = Some(SavedOn::device(self.files.facts));
         images.sort_by_key(|(_, image)| SavedOn::read(image, &unit.module.metadata) != here);
         let index = |(image, _)| ImageIndex {
             file: 0,
@@ -194,7 +194,7 @@ impl Builder {
 
     /// Returns the image at `index` and the images that are linked into its program, if the device accepts them.
     fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
-        let facts = self.files.facts();
+        let facts = self.files.facts;
         let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !native::is_native(image, facts) {
             return link::closure(&self.files, index);
@@ -212,7 +212,7 @@ impl Builder {
     ) -> Result<(BuiltProgram, Origin), String> {
         let (unit, image) = (self.files.unit(index), self.files.image(index));
         let members = self.members(index)?;
-        let native = native::is_native(image, self.files.facts());
+        let native = native::is_native(image, self.files.facts);
         let code = if native {
             Codes {
                 codes: vec![Cow::Borrowed(&image.bytes)],
@@ -276,7 +276,7 @@ impl Builder {
     /// Uploads the specialization constants of `image`, if its kernels read them from memory.
     fn emulated_constants(&self, index: ImageIndex) -> Result<Option<ConstantsBuffer>, String> {
         let (unit, image) = (self.files.unit(index), self.files.image(index));
-        if !constants::are_emulated(image, &unit.metadata, self.files.facts()) {
+        if !constants::are_emulated(image, &unit.metadata, self.files.facts) {
             return Ok(None);
         }
         let blob = constants::blob(&self.constants, &unit.metadata.specialization);
@@ -291,7 +291,7 @@ impl Builder {
     }
 
     fn codes(&self, members: &[ImageIndex], part: &Part) -> Result<Codes<'_>, String> {
-        let facts = self.files.facts();
+        let facts = self.files.facts;
         let codes = members.iter().map(|index| {
             let code: &[u8] = &self.files.image(*index).bytes;
             match part {
@@ -349,7 +349,7 @@ impl Builder {
         native: bool,
     ) -> Result<Source<'c>, String> {
         let unit = self.files.unit(index);
-        let facts = self.files.facts();
+        let facts = self.files.facts;
         let held = &unit.metadata.specialization;
         let mut variables = Vec::new();
         if facts.ptx.is_some() {

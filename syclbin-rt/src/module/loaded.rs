@@ -96,12 +96,6 @@ impl LoadedModule {
         builds.find(|build| build.program.is_some())
     }
 
-    /// Returns whether the driver has accepted native code of this module, or might still accept it.
-    pub(crate) fn has_native(&self) -> bool {
-        let verdicts = self.verdicts(&Part::Native);
-        verdicts.iter().any(|(_, verdict)| verdict.is_ok())
-    }
-
     /// Returns the verdicts on the images of a part, or predicts them if the part is not built yet.
     fn verdicts(&self, part: &Part) -> Vec<Verdict> {
         match self.built(part) {
@@ -132,11 +126,7 @@ impl LoadedModule {
         let Some(unit) = self.builder.unit(self.index) else {
             return Vec::new();
         };
-        let code = unit
-            .codes(self.builder.files.facts())
-            .iter()
-            .flatten()
-            .next();
+        let code = unit.codes(self.builder.files.facts).iter().flatten().next();
         let mut names: Vec<String> = match code {
             Some(code) => code.kernels().into_iter().map(str::to_owned).collect(),
             None => {
@@ -240,7 +230,12 @@ impl<'m> NativeCode<'m> {
     /// Collects the native code of `modules`. Code that is not built yet is assumed to be acceptable.
     pub(crate) fn new(modules: &'m [LoadedModule]) -> Self {
         let mut native = Self::default();
-        for module in modules.iter().filter(|module| module.has_native()) {
+        // The driver has accepted native code of the module, or might still accept it.
+        let has_native = |module: &&LoadedModule| {
+            let verdicts = module.verdicts(&Part::Native);
+            verdicts.iter().any(|(_, verdict)| verdict.is_ok())
+        };
+        for module in modules.iter().filter(has_native) {
             for kernel in module.kernels() {
                 native.kernels.entry(kernel).or_insert(module.index);
             }
@@ -290,7 +285,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
     // All images of a module are compiled from the same source, so the kernel's parameters are the same.
     let code = image
         .and_then(|index| files.code(*index).ok())
-        .or_else(|| unit.codes(files.facts()).iter().flatten().next())
+        .or_else(|| unit.codes(files.facts).iter().flatten().next())
         .or_else(|| files.code_of(name, mask));
     let local = metadata.implicit_local_arguments.get(name);
     // -1, stored as `u32::MAX`, means that there is no such argument.
@@ -308,7 +303,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         parameters: described
             .and_then(|code| code.takes(name))
             .unwrap_or_default(),
-        scratch: files.facts().ptx.is_some() && last_is_local,
+        scratch: files.facts.ptx.is_some() && last_is_local,
         last_is_local,
         slots: code.and_then(|code| code.slots(name)),
         sizes: sizes(metadata, name),

@@ -216,7 +216,7 @@ impl Module {
     /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         let modules = self.0.modules.iter();
-        modules.flat_map(|module| module.kernels())
+        modules.flat_map(LoadedModule::kernels)
     }
 
     /// Returns the chosen image for each abstract module, with the reason. Builds nothing: until a module is built,

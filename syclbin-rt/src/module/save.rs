@@ -138,12 +138,7 @@ impl Module {
         let Inner { builder, modules } = &*self.0;
         self.build_modules(&modules.iter().collect::<Vec<_>>());
         let facts = builder.queue.device().facts();
-        let mut file = Syclbin {
-            global: builder.files.head().global.clone(),
-            ..Syclbin::default()
-        };
-        let state = Value::U32(State::Executable.number());
-        file.global.insert(set::GLOBAL, key::STATE, state);
+        let mut file = without_modules(builder.files.head(), State::Executable);
         let context = builder.queue.raw().context();
         let mut first = None;
         for module in modules {
@@ -178,6 +173,17 @@ impl Module {
         }
         Ok(file)
     }
+}
+
+/// Returns a file without modules in the given state, with the other properties of `file`.
+fn without_modules<'a>(file: &Syclbin<'a>, state: State) -> Syclbin<'a> {
+    let mut empty = Syclbin {
+        global: file.global.clone(),
+        ..Syclbin::default()
+    };
+    let state = Value::U32(state.number());
+    empty.global.insert(set::GLOBAL, key::STATE, state);
+    empty
 }
 
 pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
@@ -339,12 +345,7 @@ fn with_code<'a>(
         .flat_map(AbstractModule::kernel_names)
         .map(str::to_owned)
         .collect();
-    let mut whole = Syclbin::default();
-    if let Some(first) = files.first() {
-        whole.global = first.global.clone();
-    }
-    let number = Value::U32(state.number());
-    whole.global.insert(set::GLOBAL, key::STATE, number);
+    let mut whole = without_modules(&files[0], state);
     for file in files {
         let keeps_native = state == State::Object && file.state() == Some(State::Object);
         for (number, mut module) in file.modules.into_iter().enumerate() {

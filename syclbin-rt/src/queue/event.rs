@@ -33,8 +33,8 @@ use crate::trace::{self, Class};
 ///
 /// An event keeps its queue alive. Dropping the last handle to a queue waits for all commands on that queue.
 pub struct Event {
-    what: What,
-    raw: backend::Event,
+    pub(crate) what: What,
+    pub(crate) raw: backend::Event,
 }
 
 /// What a command does, for messages, and the command's queue.
@@ -156,19 +156,11 @@ impl Event {
         })
     }
 
-    pub(crate) fn raw(&self) -> &backend::Event {
-        &self.raw
-    }
-
     pub(crate) fn queue(&self) -> &Queue {
         match &self.what {
             What::Kernel(kernel) => kernel.queue(),
             What::Action(_, queue) => queue,
         }
-    }
-
-    pub(crate) fn what(&self) -> &What {
-        &self.what
     }
 
     /// Converts a driver failure to an error. If the failure only means that a dependency failed, the message points to
@@ -244,7 +236,7 @@ impl<'a> IntoFuture for &'a Event {
 
 impl<E: Borrow<Event>> fmt::Debug for EventFuture<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EventFuture({})", self.event.borrow().what())
+        write!(f, "EventFuture({})", self.event.borrow().what)
     }
 }
 

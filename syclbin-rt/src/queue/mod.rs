@@ -98,9 +98,8 @@ impl Queue {
         }
         let mut driver_options = options;
         driver_options.profiling |= trace::needs_times() && abilities.profiling;
-        let raw = context
-            .new_queue(driver_options)
-            .map_err(device.failed("creating a queue"))?;
+        let raw = context.new_queue(driver_options);
+        let raw = raw.map_err(device.failed("creating a queue"))?;
         Ok(Self::with_options(device, raw, options))
     }
 

@@ -45,13 +45,6 @@ impl Statistics {
     }
 }
 
-impl Row {
-    fn mean(&self) -> Duration {
-        let timed = u32::try_from(self.count - self.without_times).unwrap_or(u32::MAX);
-        self.total.checked_div(timed).unwrap_or_default()
-    }
-}
-
 /// Formats the tables, sorted by descending total time.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,6 +73,8 @@ impl fmt::Display for Statistics {
             for ((_, name, on_device), row) in rows {
                 let place = if *on_device { "" } else { " (host)" };
                 let name = format!("  {name}{place}");
+                let timed = u32::try_from(row.count - row.without_times).unwrap_or(u32::MAX);
+                let mean = row.total.checked_div(timed).unwrap_or_default();
                 // `Debug` chooses the unit, from nanoseconds to seconds.
                 let time = |time: Duration| format!("{time:.1?}");
                 write!(
@@ -87,7 +82,7 @@ impl fmt::Display for Statistics {
                     "{name:<40} {:>8} {:>11} {:>11} {:>11} {:>13}",
                     row.count,
                     time(row.total),
-                    time(row.mean()),
+                    time(mean),
                     time(row.largest),
                     row.bytes
                 )?;

@@ -73,8 +73,8 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
     let reason = match slice.state {
         State::Ended { started, ended } => {
             let begun = u64::try_from(i128::from(started) + offset).unwrap_or_default();
-            let duration = Microseconds(ended.saturating_sub(started));
-            let begun = Microseconds(begun);
+            let duration = microseconds(ended.saturating_sub(started));
+            let begun = microseconds(begun);
             write!(text, "\"ph\":\"X\",\"ts\":{begun},\"dur\":{duration},")?;
             None
         }
@@ -85,7 +85,7 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
     let mut state = String::new();
     if let Some(reason) = reason {
         // An instant event, at the time when the command was enqueued.
-        let begun = Microseconds(slice.begun);
+        let begun = microseconds(slice.begun);
         write!(text, "\"ph\":\"i\",\"s\":\"t\",\"ts\":{begun},")?;
         state = format!(",\"state\":\"{reason}\"");
     }
@@ -93,12 +93,8 @@ fn event(text: &mut String, collector: &Collector, slice: &Slice) -> fmt::Result
 }
 
 /// Formats nanoseconds as microseconds.
-struct Microseconds(u64);
-
-impl fmt::Display for Microseconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
-    }
+fn microseconds(time: u64) -> String {
+    format!("{}.{:03}", time / 1000, time % 1000)
 }
 
 struct Quoted<'a>(&'a str);

@@ -36,7 +36,7 @@ pub(crate) const NEEDS_IMAGES: &str = "CL_DEVICE_IMAGE_SUPPORT";
 /// You can drop an image while kernels still use it: the driver keeps it until they have finished (OpenCL 3.0,
 /// `clReleaseMemObject`).
 pub struct Image<const D: usize, F: Format> {
-    raw: Arc<backend::Image>,
+    pub(crate) raw: Arc<backend::Image>,
     format: PhantomData<fn() -> F>,
 }
 
@@ -73,10 +73,8 @@ impl<const D: usize, F: Format> Image<D, F> {
         let bytes = bytemuck::cast_slice(pixels);
         let raw = backend::Image::new(&queue.raw().context(), shape, bytes);
         let raw = raw.map_err(|failure| failed(failure, "creating", queue))?;
-        Ok(Self {
-            raw: Arc::new(raw),
-            format: PhantomData,
-        })
+        let (raw, format) = (Arc::new(raw), PhantomData);
+        Ok(Self { raw, format })
     }
 
     /// Waits for all commands enqueued earlier on `queue`, then returns the pixels.
@@ -122,18 +120,13 @@ impl<const D: usize, F: Format> Image<D, F> {
     /// Returns the size in each dimension, starting with the width.
     #[must_use]
     pub fn size(&self) -> [usize; D] {
-        let size = self.raw.shape().size;
-        std::array::from_fn(|dimension| size[dimension])
+        std::array::from_fn(|dimension| self.raw.shape().size[dimension])
     }
 
     /// Returns the device that holds the image.
     #[must_use]
     pub fn device(&self) -> Device {
         Device::new(self.raw.device())
-    }
-
-    pub(crate) fn raw(&self) -> &Arc<backend::Image> {
-        &self.raw
     }
 
     fn can_copy(&self, queue: &Queue, pixels: usize) -> Result<()> {
@@ -214,7 +207,7 @@ impl<const D: usize, F: Format> fmt::Debug for Image<D, F> {
 }
 
 /// A SYCL 1.2.1 `sampler`, for devices that support images.
-pub struct Sampler(Arc<backend::Sampler>);
+pub struct Sampler(pub(crate) Arc<backend::Sampler>);
 
 impl Sampler {
     /// Creates a sampler for kernels on `queue`. With `normalized`, coordinates range from 0 to 1; otherwise they are
@@ -238,10 +231,6 @@ impl Sampler {
         let raw = backend::Sampler::new(&context, addressing, filtering, normalized)
             .map_err(device.failed("creating a sampler"))?;
         Ok(Self(Arc::new(raw)))
-    }
-
-    pub(crate) fn raw(&self) -> &Arc<backend::Sampler> {
-        &self.0
     }
 }
 
