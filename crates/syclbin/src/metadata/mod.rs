@@ -79,9 +79,8 @@ macro_rules! module_metadata {
             ///
             /// Returns an error if a value is malformed.
             pub fn read(sets: &PropertySets<'_>) -> Result<Self, Malformed> {
-                Ok(Self {
-                    $($field: <$view>::read(sets $(, set::$set)?)?,)*
-                })
+                let (valid, faults) = Self::read_valid(sets);
+                faults.into_iter().next().map_or(Ok(valid), Err)
             }
 
             /// Writes all sets. Unknown sets and keys are preserved.

@@ -302,13 +302,10 @@ impl<'a> Reader<'a> {
         let scratch = memory.clone().filter(|name| *name == SCRATCH);
         let scratch = reachable(scratch.collect(), &users);
         let dynamic = reachable(memory.collect(), &users);
-        let functions = self.order.iter().filter_map(|name| {
-            let function = self.functions.get(name)?;
-            Some((text(name), function))
-        });
         let (mut imports, mut exports) = (Vec::new(), Vec::new());
         let mut weak_exports = self.weak_kernels;
-        for (name, function) in functions {
+        for name in &self.order {
+            let (name, function) = (text(name), &self.functions[name]);
             match function.linkage {
                 Linkage::Extern if !function.defined && function.called => imports.push(name),
                 Linkage::Visible if function.defined => exports.push(name),

@@ -89,11 +89,8 @@ const fn rows() -> [u8; 8192] {
         let (mut first, mut number, mut at) = (None, 0, 0);
         while at <= opcodes.len() {
             // The end of the string terminates a number, just as a space does.
-            let byte = if at < opcodes.len() {
-                opcodes[at]
-            } else {
-                b' '
-            };
+            let is_end = at == opcodes.len();
+            let byte = if is_end { b' ' } else { opcodes[at] };
             match byte {
                 b'0'..=b'9' => number = number * 10 + (byte - b'0') as usize,
                 b'-' => (first, number) = (Some(number), 0),
@@ -199,10 +196,8 @@ fn read(opcode: u16, operands: &[u32], wide_cases: Option<bool>) -> Result<Ids, 
             // Trailing operands are optional.
             _ if is_missing => break,
             'o' => {
-                let opcode = operands.get(2).copied();
-                let opcode = opcode.and_then(|opcode| u16::try_from(opcode).ok());
-                let pattern = opcode.and_then(pattern_of);
-                let rest = pattern.and_then(|pattern| pattern.strip_prefix("TR"));
+                let opcode = operands.get(2).and_then(|word| u16::try_from(*word).ok());
+                let rest = opcode.and_then(|opcode| pattern_of(opcode)?.strip_prefix("TR"));
                 reader.next += 1;
                 for letter in rest.ok_or(Unknown::Opcode)?.chars() {
                     reader.letter(letter)?;

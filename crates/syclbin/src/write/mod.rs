@@ -60,13 +60,15 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
     }
 
     let mut image = version_1(file)?;
-    if container == Container::Bare {
-        return Ok(image);
-    }
-    if container == Container::OffloadBinary2 {
-        // Pads like the reference runtime, although the runtime also loads files without this padding.
-        image.resize(image.len().next_multiple_of(8), 0);
-    }
+    let version = match container {
+        Container::Bare => return Ok(image),
+        Container::OffloadBinary1 => 1,
+        _ => {
+            // Pads like the reference runtime, although the runtime also loads files without this padding.
+            image.resize(image.len().next_multiple_of(8), 0);
+            2
+        }
+    };
     let entry = Entry {
         image_kind: ImageKind::SYCLBIN,
         offload_kind: OffloadKind::SYCL,
@@ -76,14 +78,7 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
     };
     let mut entries = Vec::from([entry]);
     entries.extend(file.foreign.iter().cloned());
-    binary::write(
-        if container == Container::OffloadBinary1 {
-            1
-        } else {
-            2
-        },
-        &entries,
-    )
+    binary::write(version, &entries)
 }
 
 /// Writes version 1, which consists of headers, a metadata table and a binary table.

@@ -189,19 +189,14 @@ impl<'m> DebugInfo<'m> {
                 // Bit-fields may share bytes, so adjacent bit-fields become one member with unknown content.
                 let end = offset.checked_add(bits)?.div_ceil(8);
                 let begin = offset / 8;
-                match members.last_mut() {
-                    Some(Field {
-                        name: None,
-                        offset,
-                        ty: Element::Bytes(size),
-                        ..
-                    }) if offset.checked_add(*size)? >= begin => {
-                        *size = end.max(*offset + *size) - *offset;
-                    }
-                    _ => {
-                        let ty = Element::Bytes(end.checked_sub(begin)?);
-                        members.push(Field::unnamed(begin, ty, true));
-                    }
+                if let Some(last) = members.last_mut()
+                    && let (None, Element::Bytes(size)) = (&last.name, &mut last.ty)
+                    && last.offset.checked_add(*size)? >= begin
+                {
+                    *size = end.max(last.offset + *size) - last.offset;
+                } else {
+                    let ty = Element::Bytes(end.checked_sub(begin)?);
+                    members.push(Field::unnamed(begin, ty, true));
                 }
                 continue;
             }
