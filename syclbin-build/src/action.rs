@@ -7,15 +7,13 @@ use syclbin::metadata::Sources;
 use syclbin::{Container, Syclbin};
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::cargo;
-use crate::compile;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
-use crate::file;
 use crate::out_dir::Paths;
 use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::request::Request;
+use crate::{cargo, compile, file};
 
 /// The reason recorded in placeholders that `cargo syclbin build --check` produces.
 const CHECKED: &str = "`cargo syclbin build --check` compiles nothing";

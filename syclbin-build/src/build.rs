@@ -7,16 +7,12 @@ use std::path::{Path, PathBuf};
 
 use syclbin::signature::Unsupported;
 
-use crate::action;
-use crate::cargo;
 use crate::compiler::default_targets::TARGETS;
 use crate::error::{Error, Result};
-use crate::file;
-use crate::out_dir::Paths;
-use crate::out_dir::abandoned;
-use crate::out_dir::listing;
+use crate::out_dir::{Paths, abandoned, listing};
 use crate::request::Request;
 use crate::watch::Watch;
+use crate::{action, cargo, file};
 
 /// Compiles SYCL C++ sources to one SYCLBIN file. See the [crate] for an example.
 #[derive(Clone, Debug, Default)]

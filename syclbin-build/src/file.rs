@@ -48,6 +48,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // the umask applies
     builder.prefix(".syclbin-").tempfile_in(directory_of(path))
 }
+
 /// Returns the directory that contains `path`. For a bare file name, this is the current directory.
 #[must_use]
 pub fn directory_of(path: &Path) -> &Path {

@@ -109,12 +109,13 @@ impl Manifest {
 pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| error(path, None, format!("cannot be read: {source}")))?;
-    parse(&text).map_err(|Mistake { at, problem }| {
+    parse(&text).map_err(|(at, problem)| {
         let before = at.and_then(|at| text.get(..at.start));
         let line = before.map(|before| 1 + before.matches('\n').count());
         error(path, line, problem)
     })
 }
+
 fn error(path: &Path, line: Option<usize>, problem: String) -> Error {
     let path = path.to_owned();
     Error::Manifest {
@@ -124,23 +125,18 @@ fn error(path: &Path, line: Option<usize>, problem: String) -> Error {
     }
 }
 
-struct Mistake {
-    at: Option<Range<usize>>,
-    problem: String,
-}
+/// The position of a mistake in Cargo.toml, if it is known, and the problem.
+type Mistake = (Option<Range<usize>>, String);
 
 fn mistake<T>(at: Range<usize>, problem: String) -> Result<T, Mistake> {
-    let at = Some(at);
-    Err(Mistake { at, problem })
+    Err((Some(at), problem))
 }
 
 type Value<'t> = Spanned<DeValue<'t>>;
 
 fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
-    let whole = DeTable::parse(text).map_err(|error| Mistake {
-        at: error.span(),
-        problem: error.message().to_owned(),
-    })?;
+    let whole = DeTable::parse(text);
+    let whole = whole.map_err(|error| (error.span(), error.message().to_owned()))?;
     let mut table = whole.get_ref();
     let (mut span, mut end) = (0..0, 0);
     for part in TABLE.split('.') {
@@ -153,22 +149,17 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         end += 1; // the dot
     }
     if table.is_empty() {
-        return mistake(
-            span,
-            format!("[{TABLE}] is empty; add a table [{TABLE}.NAME] with sources"),
-        );
+        let problem = format!("[{TABLE}] is empty; add a table [{TABLE}.NAME] with sources");
+        return mistake(span, problem);
     }
     let mut entries = Vec::new();
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let is_key = KEYS.split(", ").any(|key| key == name);
         if is_key && value.get_ref().as_table().is_none() {
-            return mistake(
-                key.span(),
-                format!(
-                    "`{name}` must be in a table named after the file; move it to [{TABLE}.NAME]"
-                ),
-            );
+            let remedy = format!("move it to [{TABLE}.NAME]");
+            let problem = format!("`{name}` must be in a table named after the file; {remedy}");
+            return mistake(key.span(), problem);
         }
         entries.push(entry(name, value)?);
     }
@@ -211,20 +202,14 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "compiler" => build = build.compiler(text(value, &place)?),
             "prebuilt" => build = build.prebuilt(text(value, &place)?),
             unknown => {
-                return mistake(
-                    key.span(),
-                    format!(
-                        "[{TABLE}.{name}] has an unknown key `{unknown}`; the valid keys are {KEYS}"
-                    ),
-                );
+                let problem = format!("has an unknown key `{unknown}`; the valid keys are {KEYS}");
+                return mistake(key.span(), format!("[{TABLE}.{name}] {problem}"));
             }
         }
     }
     if sources.is_empty() {
-        return mistake(
-            value.span(),
-            format!("[{place}] has no sources; add sources = [\"kernels/{name}.cpp\"]"),
-        );
+        let problem = format!("has no sources; add sources = [\"kernels/{name}.cpp\"]");
+        return mistake(value.span(), format!("[{place}] {problem}"));
     }
     Ok(Entry {
         name: name.to_owned(),
@@ -257,6 +242,7 @@ fn flag(value: &Value<'_>, place: &str) -> Result<bool, Mistake> {
         _ => wrong(value, place, "true or false"),
     }
 }
+
 fn text<'v>(value: &'v Value<'_>, place: &str) -> Result<&'v str, Mistake> {
     match value.get_ref() {
         DeValue::String(text) => Ok(text),
@@ -277,10 +263,8 @@ fn texts<'v>(
 
 fn wrong<T>(value: &Value<'_>, place: &str, wanted: &str) -> Result<T, Mistake> {
     let kind = value.get_ref().type_str();
-    mistake(
-        value.span(),
-        format!("{place} has type {kind}, but must be {wanted}"),
-    )
+    let problem = format!("{place} has type {kind}, but must be {wanted}");
+    mistake(value.span(), problem)
 }
 
 #[cfg(test)]

@@ -49,7 +49,6 @@ pub struct Process {
     child: Child,
     stderr: File,
     started: Instant,
-    is_over: bool,
 }
 
 impl Process {
@@ -74,7 +73,6 @@ impl Process {
             child,
             stderr,
             started: Instant::now(),
-            is_over: false,
         })
     }
 
@@ -84,9 +82,7 @@ impl Process {
     ///
     /// Fails if the operating system cannot report the status.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        let status = self.child.try_wait()?;
-        self.is_over = status.is_some();
-        Ok(status)
+        self.child.try_wait()
     }
 
     pub(crate) fn runs_for(&self) -> Duration {
@@ -105,14 +101,15 @@ impl Process {
 
     /// Stops the program and, on Linux, the processes that it started.
     pub fn stop(&mut self) {
-        if self.is_over {
+        if matches!(self.ended(), Ok(Some(_))) {
             return;
         }
+
         #[cfg(target_os = "linux")]
         tree::kill(self.child.id());
         // Ignores errors: the program may already have ended.
         let _ = self.child.kill();
-        self.is_over = self.child.wait().is_ok();
+        let _ = self.child.wait();
     }
 }
 

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::cargo;
 use crate::error::{Error, Result};
 use crate::out_dir::Paths;
-use crate::prebuilt;
+use crate::{cargo, prebuilt};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {

@@ -7,14 +7,12 @@ use std::time::SystemTime;
 
 use syclbin_toolchain::file::{TICK, changed, stamp, stamp_of};
 
-use crate::action;
-use crate::cargo;
 use crate::compile::{self, diagnostics};
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
-use crate::file;
 use crate::out_dir::listing;
 use crate::request::{Request, pattern_directory};
+use crate::{action, cargo, file};
 
 /// Recompiles a SYCLBIN file when a source or header changes. Created by [`Build::watch`](crate::Build::watch).
 ///
@@ -149,9 +147,8 @@ impl Watch {
             }
         }
         for path in files {
-            before
-                .entry(path)
-                .or_insert_with_key(|path| stamp_before(path, started));
+            let stamp = before.entry(path);
+            stamp.or_insert_with_key(|path| stamp_before(path, started));
         }
         self.compiled = Some(before);
         result.map(|files| Recompiled { warnings, files })

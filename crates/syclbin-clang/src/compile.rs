@@ -10,31 +10,24 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::command_line::depfile;
 use crate::command_line::targets::NVIDIA;
-use crate::describe;
 use crate::library::sink::Sink;
 use crate::library::{self, DeviceImage};
 use crate::lower::{self, signed_bools};
 use crate::make::write;
 use crate::nvidia::{self, Ptx};
-use crate::{Failure, Result, own};
+use crate::{Failure, Result, describe, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";
 
-pub(crate) struct Compiled {
-    pub(crate) file: Syclbin<'static>,
-    /// The files that were read, if a depfile was requested.
-    pub(crate) read: Vec<PathBuf>,
-}
-
-/// Compiles `source` with clang's `arguments`. Warnings go to standard error. SPIR-V keeps the debug information that
-/// [`describe::read`] needs.
+/// Compiles `source` with clang's `arguments`. Also returns the files that were read, if a depfile was requested.
+/// Warnings go to standard error. SPIR-V keeps the debug information that [`describe::read`] needs.
 pub(crate) fn compile(
     source: &Path,
     mut arguments: Vec<String>,
     state: State,
     dependencies: Option<&str>,
     ptx: Option<Ptx>,
-) -> Result<Compiled> {
+) -> Result<(Syclbin<'static>, Vec<PathBuf>)> {
     let text = read(source)?;
     arguments.splice(0..0, library::include_arguments(library::ASSERT_PATH));
     let is_optimized = describe::is_optimized(&arguments);
@@ -75,7 +68,7 @@ pub(crate) fn compile(
         Some(sink) => depfile::files(&sink.finish()?),
         None => Vec::new(),
     };
-    Ok(Compiled { file, read })
+    Ok((file, read))
 }
 
 /// Compiles the LLVM bitcode at `path`, which comes from the input `name`, with clang's `arguments`.
@@ -172,9 +165,9 @@ fn diagnostics(log: &str) -> String {
 /// specialization constants.
 fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Syclbin<'static>> {
     let mut file = Syclbin::new(state);
-    for image in images {
+    for (code, metadata) in images {
         let mut module = AbstractModule {
-            metadata: image.metadata,
+            metadata,
             ..AbstractModule::default()
         };
         if is_ptx {
@@ -182,12 +175,11 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
             let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
             let masks = set::KERNEL_PARAM_OPT;
             module.metadata.retain(masks, |name| kernels.contains(name));
-            let code = finish(image.code, &mut module, state)?;
+            let code = finish(code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
         } else {
-            module
-                .images
-                .push(Image::ir(IrType::SpirV, SPIRV, image.code));
+            let image = Image::ir(IrType::SpirV, SPIRV, code);
+            module.images.push(image);
             lower::lower_module(&mut module).or_else(|why| own(why.to_string()))?;
         }
         file.modules.push(module);

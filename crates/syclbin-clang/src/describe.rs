@@ -30,6 +30,7 @@ pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
 fn level(arguments: &[String]) -> &str {
     last(arguments, "-O").unwrap_or("-O2")
 }
+
 /// Returns the last argument that starts with `prefix`.
 fn last<'a>(arguments: &'a [String], prefix: &str) -> Option<&'a str> {
     let mut arguments = arguments.iter().map(String::as_str);

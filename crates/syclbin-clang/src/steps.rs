@@ -177,6 +177,7 @@ pub(crate) fn this_program() -> Result<PathBuf> {
         ))
     })
 }
+
 /// The exit code if a step crashed, the same as clang's.
 pub(crate) const CRASHED: u8 = 254;
 

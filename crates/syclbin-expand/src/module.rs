@@ -4,16 +4,12 @@
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
-use crate::doc;
 use crate::file::File;
-use crate::info;
 use crate::input::Input;
 use crate::names::Scope;
-use crate::plan::Namespace;
-use crate::plan::Plan;
-use crate::types::Types;
-use crate::types::structs;
-use crate::variables;
+use crate::plan::{Namespace, Plan};
+use crate::types::{Types, structs};
+use crate::{doc, info, variables};
 
 pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -> TokenStream {
     let plan = Plan::new(input, file, errors);
@@ -161,6 +157,7 @@ struct Contents {
     /// The module with a trait for each left-out kernel, and the modules for inner namespaces.
     modules: TokenStream,
 }
+
 impl Contents {
     /// Generates the struct `name`. `first` precedes the constants, and `new` is the start of the constructor.
     fn structure(
@@ -257,9 +254,8 @@ fn contents(
             let method = global.method(types, depth, field.as_ref());
             contents.methods.extend(method);
         }
-        contents
-            .fields
-            .extend(quote!(#field: ::syclbin_rt::Module,));
+        let loaded = quote!(#field: ::syclbin_rt::Module,);
+        contents.fields.extend(loaded);
         let clone = quote!(#field: ::core::clone::Clone::clone(module),);
         contents.constructor.extend(clone);
         contents.module = field;
@@ -317,6 +313,7 @@ fn inner_module(
         }
     }
 }
+
 fn omitted(omitted: &[(String, String)]) -> TokenStream {
     if omitted.is_empty() {
         return TokenStream::new();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Extracts the directories and headers that compiler arguments name, so that the cache can track them.
 
-use crate::compiler::default_targets::TARGETS;
 use std::path::{Path, PathBuf};
+
+use crate::compiler::default_targets::TARGETS;
 
 /// Prefixes of arguments that disable the cache. With these arguments, the compiler reads files that its depfile omits,
 /// writes files that the cache does not store, or runs other programs.

@@ -35,9 +35,8 @@ use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
-use crate::compiler::Compiler;
-use crate::compiler::headers;
 use crate::compiler::output::Compiled;
+use crate::compiler::{Compiler, headers};
 pub(crate) use files::Files;
 use manifest::{Manifest, Record, decode_result, encode_result};
 use setting::Setting;

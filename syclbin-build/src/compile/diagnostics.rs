@@ -42,22 +42,18 @@ pub(crate) fn hints(diagnostics: &str) -> String {
     let mut hints = BTreeSet::new();
     for line in plain.lines().filter(|line| kind(line) == Some(Kind::Error)) {
         let quoted = line.split('\'').nth(1).unwrap_or_default();
-        if line.ends_with(" file not found") {
-            hints.insert(missing_header(quoted));
-        } else if line.ends_with("cannot be used as the type of a kernel parameter")
-            && quoted.ends_with('&')
-        {
-            hints.insert(
-                "a kernel captures a reference to a host variable, which a device cannot read; capture it by value, \
-                 as with [=], or pass a pointer to device memory"
-                    .to_owned(),
-            );
+        let is_parameter = line.ends_with("cannot be used as the type of a kernel parameter");
+        hints.insert(if line.ends_with(" file not found") {
+            missing_header(quoted)
+        } else if is_parameter && quoted.ends_with('&') {
+            "a kernel captures a reference to a host variable, which a device cannot read; capture it by value, as \
+             with [=], or pass a pointer to device memory"
+                .to_owned()
         } else if line.contains("no matching constructor") && quoted.contains("device_global<") {
-            hints.insert(
-                "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")"
-                    .to_owned(),
-            );
-        }
+            "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")".to_owned()
+        } else {
+            continue;
+        });
     }
     hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
 }
@@ -82,7 +78,7 @@ fn missing_header(name: &str) -> String {
 /// The diagnostics for several sources, without duplicates.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
-    text: String,
+    pub(crate) text: String,
     said: BTreeSet<String>,
     errors: usize,
     warnings: usize,
@@ -104,10 +100,6 @@ impl Diagnostics {
         }
         self.text.push_str(&new);
         new
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
     }
 
     /// Returns a summary: "3 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"

@@ -17,10 +17,8 @@ use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::cache::{Cache, Files, Pending};
 use crate::cargo;
-use crate::compiler::Compiler;
-use crate::compiler::default_targets;
-use crate::compiler::headers;
 use crate::compiler::output::{Compiled, Outputs, no_kernel};
+use crate::compiler::{Compiler, default_targets, headers};
 use crate::error::{Error, Result};
 use crate::request::Request;
 use diagnostics::Diagnostics;
@@ -58,6 +56,7 @@ pub(crate) fn compile(
     let whole = link::link(compiled, &sources, request, &context)?;
     Ok((whole, files))
 }
+
 /// The inputs of every compile of a build.
 struct Context<'b> {
     compiler: &'b Compiler,
@@ -203,6 +202,7 @@ impl Context<'_> {
         Ok(results)
     }
 }
+
 /// Additional flags for the second compile, which produces debug information.
 const DEBUG_FLAGS: [&str; 3] = [
     "-g",
@@ -269,7 +269,7 @@ fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec
         said.add(failure.diagnostics());
     }
     let summary = said.summary(sources.len(), failed.into_iter());
-    let diagnostics = said.text().to_owned();
+    let diagnostics = said.text.clone();
     for (source, one) in &compiled {
         cargo::warning(&said.add(&one.diagnostics));
         if !one.is_of_use {

@@ -30,13 +30,10 @@ pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) 
         argument.push(targets);
         return vec![argument];
     }
-    let mut installed = homes(found, variable).into_iter();
-    let installed = installed
-        .find_map(|home| home.newest(Component::Nvidia))
-        .into_iter();
-    installed
-        .map(|_| format!("{OPTIONAL}{NVIDIA}").into())
-        .collect()
+    let mut homes = homes(found, variable).into_iter();
+    let has_nvidia = homes.any(|home| home.newest(Component::Nvidia).is_some());
+    let target = has_nvidia.then(|| format!("{OPTIONAL}{NVIDIA}").into());
+    target.into_iter().collect()
 }
 
 /// Returns the existing files and directories that determine whether and how `found` generates PTX.

@@ -27,6 +27,7 @@ const READ_BY_CLANG: [&str; 7] = [
     "SDKROOT",
     "SYSROOT",
 ];
+
 /// Environment variables that add compiler arguments.
 pub(crate) const ARGUMENTS: [&str; 3] = [
     "CCC_OVERRIDE_OPTIONS",

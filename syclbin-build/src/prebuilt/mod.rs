@@ -18,6 +18,7 @@ use syclbin_tools::verify::Severity;
 
 use crate::error::{Error, Result};
 use crate::out_dir::Paths;
+
 /// An undamaged prebuilt file.
 pub(crate) struct Prebuilt {
     pub(crate) bytes: Vec<u8>,

@@ -107,10 +107,6 @@ impl Candidate {
         self.files().all(Path::is_file)
     }
 
-    fn is_same_program(&self, other: &Self) -> bool {
-        self.program == other.program && self.leading == other.leading
-    }
-
     /// Returns a command that runs the candidate with only the leading arguments.
     #[must_use]
     pub fn command(&self) -> Command {
@@ -205,29 +201,21 @@ impl Search<'_> {
         if let Some((program, origin)) = only {
             // A path or a name on `PATH`, possibly with spaces.
             let found = self.on_path(&program).unwrap_or_else(|| program.into());
-            let only = Candidate::program(origin, found);
-            return self.ask(&only).map_err(|problem| {
-                Error::Unusable(Box::new(RejectedCandidate {
-                    candidate: only,
-                    problem,
-                }))
-            });
+            let asked = self.ask(Candidate::program(origin, found));
+            return asked.map_err(Error::Unusable);
         }
-        let mut seen: Vec<Candidate> = Vec::new();
         for candidates in PLACES {
             for candidate in candidates(self)? {
                 // Skips duplicates: `PATH` usually contains the directory that a variable names.
-                if seen.iter().any(|one| one.is_same_program(&candidate)) {
+                let mut seen = passed_over.iter().map(|rejected| &rejected.candidate);
+                let program = (&candidate.program, &candidate.leading);
+                if seen.any(|one| (&one.program, &one.leading) == program) {
                     continue;
                 }
-                match self.ask(&candidate) {
+                match self.ask(candidate) {
                     Ok(found) => return Ok(found),
-                    Err(problem) => passed_over.push(RejectedCandidate {
-                        candidate: candidate.clone(),
-                        problem,
-                    }),
+                    Err(rejected) => passed_over.push(*rejected),
                 }
-                seen.push(candidate);
             }
         }
         Err(Error::NoCompiler {
@@ -236,16 +224,19 @@ impl Search<'_> {
         })
     }
 
-    fn ask(&self, candidate: &Candidate) -> Result<Detected, Problem> {
-        if !candidate.exists() {
-            return Err(Problem::NotFound);
+    fn ask(&self, candidate: Candidate) -> Result<Detected, Box<RejectedCandidate>> {
+        let limit = || process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT);
+        let version = if candidate.exists() {
+            probe::ask(&candidate, limit())
+        } else {
+            Err(Problem::NotFound)
+        };
+        match version {
+            Ok(version) => Ok(Detected { candidate, version }),
+            Err(problem) => Err(Box::new(RejectedCandidate { candidate, problem })),
         }
-        let limit = process::time_limit((self.variable)(LIMIT_VARIABLE), LIMIT);
-        Ok(Detected {
-            version: probe::ask(candidate, limit)?,
-            candidate: candidate.clone(),
-        })
     }
+
     fn home(&self) -> Result<Home, NoHome> {
         for name in syclbin_toolchain::VARIABLES {
             // Reads all variables, so that Cargo tracks everything that the result depends on.

@@ -70,35 +70,19 @@ fn rows() -> impl Iterator<Item = (Form, Treatment, &'static str)> {
     rows.flatten()
 }
 
-/// A row of the table, and the value in the argument that matched it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known<'a> {
-    pub(crate) name: &'static str,
-    pub(crate) treatment: Treatment,
-    /// The option's value, if it is in the same argument.
-    pub(crate) value: Option<&'a str>,
-    /// Whether the option's value is the next argument.
-    pub(crate) next: bool,
-}
-
-/// Returns the row that matches `argument`. The longest matching name wins.
-pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
+/// Returns the name and treatment of the option in `argument`, and its value, which is empty for a flag. The value is
+/// `None` if it is the next argument. The longest matching name wins.
+pub(crate) fn find(argument: &str) -> Option<(&'static str, Treatment, Option<&str>)> {
     let matching = rows().filter_map(|(form, treatment, name)| {
         let rest = argument.strip_prefix(name)?;
-        let (value, next) = match form {
-            Form::Flag if rest.is_empty() => (None, false),
-            Form::Separate | Form::Either if rest.is_empty() => (None, true),
-            Form::Joined | Form::Either => (Some(rest), false),
-            Form::Flag | Form::Separate => return None,
+        let value = match form {
+            Form::Separate | Form::Either if rest.is_empty() => None,
+            Form::Flag | Form::Separate if !rest.is_empty() => return None,
+            _ => Some(rest),
         };
-        Some(Known {
-            name,
-            treatment,
-            value,
-            next,
-        })
+        Some((name, treatment, value))
     });
-    matching.max_by_key(|known| known.name.len())
+    matching.max_by_key(|(name, ..)| name.len())
 }
 
 #[cfg(test)]
@@ -117,25 +101,19 @@ mod tests {
 
     #[test]
     fn the_longest_name_counts_and_values_are_found() {
-        let found = |argument| find(argument).map(|known| (known.name, known.value, known.next));
-        assert_eq!(found("-include"), Some(("-include", None, true)));
-        assert_eq!(
-            found("-includea.hpp"),
-            Some(("-include", Some("a.hpp"), false))
-        );
-        assert_eq!(
-            found("-include-pchx"),
-            Some(("-include-pch", Some("x"), false))
-        );
-        assert_eq!(found("-isystemx"), Some(("-isystem", Some("x"), false)));
-        assert_eq!(found("-Ix"), Some(("-I", Some("x"), false)));
-        assert_eq!(found("-lm"), Some(("-l", Some("m"), false)));
-        assert_eq!(found("-MD"), Some(("-MD", None, false)));
-        assert_eq!(found("-undef"), Some(("-undef", None, false)));
+        let found = |argument| find(argument).map(|(name, _, value)| (name, value));
+        assert_eq!(found("-include"), Some(("-include", None)));
+        assert_eq!(found("-includea.hpp"), Some(("-include", Some("a.hpp"))));
+        assert_eq!(found("-include-pchx"), Some(("-include-pch", Some("x"))));
+        assert_eq!(found("-isystemx"), Some(("-isystem", Some("x"))));
+        assert_eq!(found("-Ix"), Some(("-I", Some("x"))));
+        assert_eq!(found("-lm"), Some(("-l", Some("m"))));
+        assert_eq!(found("-MD"), Some(("-MD", Some(""))));
+        assert_eq!(found("-undef"), Some(("-undef", Some(""))));
         assert_eq!(found("-Wall"), None);
         assert_eq!(found("-static-pie"), None);
         assert_eq!(found("-fsycl-unnamed-lambda"), None);
-        assert_eq!(found("--include=x"), Some(("--include=", Some("x"), false)));
+        assert_eq!(found("--include=x"), Some(("--include=", Some("x"))));
         assert_eq!(found("--include-directory=x"), None);
     }
 }

@@ -46,11 +46,13 @@ impl Warnings {
             ..*self
         }
     }
+
     pub(crate) fn texts(&self) -> Vec<&str> {
         let unused = self.unused.iter().filter(|_| !self.none_unused);
         let all = self.texts.iter().chain(unused).map(String::as_str);
         all.filter(|_| !self.none).collect()
     }
+
     /// Prints the warnings.
     ///
     /// # Errors

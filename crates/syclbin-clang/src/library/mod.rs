@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use syclbin::Content;
 use syclbin::property::{PropertySets, Value};
+
 /// The content of the header at [`ASSERT_PATH`], which handles failed asserts.
 use syclbin_build::headers::ASSERT;
 use syclbin_toolchain::INSTALL_COMMAND;
@@ -95,10 +96,8 @@ fn header_arguments(library: &Path) -> Vec<String> {
 /// The library falls back to compiling this text if it cannot read the bitcode.
 const UNREADABLE: &str = "#error SYCLBIN_UNREADABLE_BITCODE\n";
 
-pub(crate) struct DeviceImage {
-    pub(crate) code: Vec<u8>,
-    pub(crate) metadata: PropertySets<'static>,
-}
+/// The code of an image, and its properties.
+pub(crate) type DeviceImage = (Vec<u8>, PropertySets<'static>);
 
 /// The output of the library.
 pub(crate) struct Output {
@@ -134,10 +133,9 @@ pub(crate) fn compile(
     };
     let contents = c_string(name, text_of_source)?;
     arguments.extend(header_arguments(library));
-    let arguments = arguments
-        .into_iter()
-        .map(|argument| c_string(&argument, argument.clone().into()))
-        .collect::<Result<Vec<_>>>()?;
+    let arguments = arguments.into_iter();
+    let arguments = arguments.map(|argument| c_string(&argument, argument.clone().into()));
+    let arguments = arguments.collect::<Result<Vec<_>>>()?;
     let header = |(path, text): (&str, &str)| {
         let path = format!("{BUILT_IN_DIRECTORY}{path}");
         Ok((
@@ -151,10 +149,8 @@ pub(crate) fn compile(
         path: path.as_ptr(),
         contents: contents.as_ptr(),
     };
-    let included: Vec<_> = headers
-        .iter()
-        .map(|(path, text)| file(path, text))
-        .collect();
+    let included = headers.iter().map(|(path, text)| file(path, text));
+    let included: Vec<_> = included.collect();
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
     // SAFETY: the file is the pinned library (`check`). Its initializers are LLVM's, which may run in any process.
     let loaded = unsafe { libloading::Library::new(library) }.or_else(|error| {
@@ -289,8 +285,7 @@ unsafe fn copy_images(images: &raw::View<raw::Image>) -> Vec<DeviceImage> {
                 metadata.insert(name.clone(), key, value);
             }
         }
-        let code = code.to_vec();
-        DeviceImage { code, metadata }
+        (code.to_vec(), metadata)
     };
     // SAFETY: the caller's contract covers `images`.
     unsafe { slice(images) }.iter().map(copy_image).collect()

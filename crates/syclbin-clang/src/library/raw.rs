@@ -38,6 +38,7 @@ pub(super) struct View<T> {
     pub(super) first: *const T,
     pub(super) count: usize,
 }
+
 impl<T> View<T> {
     pub(super) fn of(slice: &[T]) -> Self {
         Self {

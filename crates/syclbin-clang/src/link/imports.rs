@@ -62,9 +62,8 @@ fn parsed(module: &AbstractModule<'_>) -> impl Iterator<Item = Result<spirv::Mod
 
 /// Returns the imports of a module, from its properties and its code.
 pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
-    let mut imports: BTreeSet<_> = flagged(module, set::IMPORTED_SYMBOLS)
-        .map(str::to_owned)
-        .collect();
+    let recorded = flagged(module, set::IMPORTED_SYMBOLS).map(str::to_owned);
+    let mut imports: BTreeSet<_> = recorded.collect();
     for code in parsed(module) {
         imports.extend(code?.imports().map(str::to_owned));
     }
@@ -76,11 +75,9 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
 pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports = BTreeSet::new();
     for image in module.images.iter().filter(|image| is_ptx(image)) {
-        let text = ptx::Module::parse(&image.bytes);
-        imports.extend(
-            text.or_else(|error| own(format!("invalid PTX: {error}")))?
-                .imports,
-        );
+        let text = ptx::Module::parse(&image.bytes)
+            .or_else(|error| own(format!("invalid PTX: {error}")))?;
+        imports.extend(text.imports);
     }
     Ok(imports)
 }
@@ -124,10 +121,8 @@ pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
         };
         (name.split('=').next() == Some(NATIVE_ASSERT)).then_some(option)
     });
-    options
-        .filter(|option| ["-D", "-U"].contains(option))
-        .last()
-        == Some("-D")
+    let mut options = options.filter(|option| ["-D", "-U"].contains(option));
+    options.next_back() == Some("-D")
 }
 
 /// The function that PTX calls if an `assert` fails. NVIDIA's driver defines it.

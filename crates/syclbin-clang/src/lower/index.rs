@@ -12,6 +12,7 @@ use syclbin::__private::spirv::words::{
 
 /// The maximum number of instructions through which a pointer is traced.
 const MAX_TRACE: usize = 64;
+
 /// The limit on the total bytes and parts of a module's constants. It bounds time and memory for arbitrary code, and
 /// no reasonable source reaches it.
 const MAX_STEPS: usize = 1 << 24;
@@ -96,6 +97,7 @@ impl<'m> Index<'m> {
         self.steps.set(self.steps.get().checked_sub(count)?);
         Some(())
     }
+
     /// Returns the instruction that defines `id`.
     pub(super) fn get(&self, id: u32) -> Option<&'m Instruction> {
         self.module.instructions.get(self.place(id)?)

@@ -70,6 +70,7 @@ impl Refusal {
         }
     }
 }
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.constant {

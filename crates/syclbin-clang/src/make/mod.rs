@@ -12,12 +12,8 @@ use syclbin_build::file;
 use crate::command_line::inputs::Input;
 use crate::command_line::options::{Bitcode, Options, Show};
 use crate::command_line::targets::Target;
-use crate::compile;
-use crate::link;
 use crate::native::{self, Backend};
-use crate::nvidia;
-use crate::steps;
-use crate::{Failure, Result, own};
+use crate::{Failure, Result, compile, link, nvidia, own, steps};
 
 /// Creates the requested files, or prints the steps. A file appears completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
@@ -98,6 +94,7 @@ fn encode(file: &Syclbin<'_>, what: &str) -> Result<Vec<u8>> {
     syclbin::write::to_vec(file, Container::default())
         .or_else(|error| own(format!("cannot encode {what} as SYCLBIN: {error}")))
 }
+
 /// Rejects requests that would fail only after minutes, or that would overwrite an input.
 fn check(options: &Options, inputs: &[Input]) -> Result<()> {
     let sources: Vec<_> = inputs.iter().filter(|input| input.is_source()).collect();

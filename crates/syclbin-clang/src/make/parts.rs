@@ -11,14 +11,10 @@ use crate::command_line::inputs::Input;
 use crate::command_line::options::{Bitcode, Options, Show};
 
 use crate::command_line::targets::{NVIDIA, Target};
-use crate::compile;
-use crate::describe;
-use crate::link::imports;
-use crate::link::objects;
-use crate::link::{self, InputFile};
+use crate::link::{self, InputFile, imports, objects};
 use crate::nvidia::{self, Ptx};
 use crate::steps::{self, Step};
-use crate::{Failure, Result, own};
+use crate::{Failure, Result, compile, describe, own};
 
 /// Returns the paths of the intermediate file and depfile for input number `index`.
 pub(crate) fn between(folder: &Path, index: usize, code: Option<Ptx>) -> [PathBuf; 2] {
@@ -111,16 +107,17 @@ fn compile_here(
     }
     let dependencies = options.depfile.as_ref().map(|depfile| depfile.option);
     let keeps_asserts = imports::keeps_asserts(&clang);
-    let mut compiled = compile::compile(source, clang, options.state, dependencies, options.ptx)?;
+    let (mut file, read) =
+        compile::compile(source, clang, options.state, dependencies, options.ptx)?;
     if options.ptx.is_none() && !options.describes_later {
-        let described = describe::read(&compiled.file)?;
-        describe::record(&mut compiled.file, &described, &options.clang)?;
+        let described = describe::read(&file)?;
+        describe::record(&mut file, &described, &options.clang)?;
     }
-    let part = InputFile::new(source.display().to_string(), compiled.file);
+    let part = InputFile::new(source.display().to_string(), file);
     if !keeps_asserts {
         imports::check_asserts(&part)?;
     }
-    Ok((part, compiled.read))
+    Ok((part, read))
 }
 
 /// Returns the modules of each input in order, and the files that were read for each source.

@@ -12,11 +12,9 @@ use syclbin_toolchain::file::{self, find_program};
 use super::{import, objection};
 use crate::command_line::options::Options;
 use crate::command_line::targets::{Target, processor, processors};
-use crate::library;
 use crate::link::imports;
-use crate::nvidia;
 use crate::steps::{Step, this_program};
-use crate::{Failure, Result, own};
+use crate::{Failure, Result, library, nvidia, own};
 
 /// The environment variable that selects the processor for Intel's CPU device.
 pub(super) const PROCESSOR_VARIABLE: &str = "CL_CONFIG_CPU_TARGET_ARCH";
@@ -38,6 +36,7 @@ pub(crate) struct Backend {
     /// Environment variables for the compiler.
     pub(super) variables: Vec<(&'static str, String)>,
 }
+
 impl Backend {
     /// Returns a backend for each native target that `options` request.
     ///
@@ -77,6 +76,7 @@ impl Backend {
         let ptx = images.find(|image| imports::is_ptx(image));
         ptx.map(|image| &*image.bytes)
     }
+
     pub(crate) fn suffix(&self) -> &'static str {
         if self.target.is_of_spirv() {
             "spv"
@@ -93,8 +93,8 @@ impl Backend {
                 "target spir64_x86_64: native code for CPUs is compiled only on Linux; remove the target",
             );
         }
-        let mut wanted = match &target {
-            Target::Cpu(processor) => *processor,
+        let mut wanted = match target {
+            Target::Cpu(processor) => processor,
             _ => None,
         };
         let mut options = Vec::new();
@@ -120,14 +120,10 @@ impl Backend {
         if let Some(installed) = library::installed(Component::CpuDevice) {
             // The installed library precedes the libraries that the user listed.
             let named = std::env::var(LIBRARY_VARIABLE).unwrap_or_default();
-            variables.push((
-                LIBRARY_VARIABLE,
-                format!("{};{named}", installed.entry().display()),
-            ));
+            let libraries = format!("{};{named}", installed.entry().display());
+            variables.push((LIBRARY_VARIABLE, libraries));
         }
-        if let Some(processor) = wanted {
-            variables.push((PROCESSOR_VARIABLE, processor.to_owned()));
-        }
+        variables.extend(wanted.map(|processor| (PROCESSOR_VARIABLE, processor.to_owned())));
         Ok(Self {
             target,
             arch: wanted.unwrap_or(ANY_PROCESSOR).to_owned(),

@@ -8,8 +8,7 @@ use syclbin_tools::__private::described;
 
 use super::Backend;
 use crate::command_line::targets::{Target, first_part};
-use crate::link::InputFile;
-use crate::link::imports;
+use crate::link::{InputFile, imports};
 use crate::{Result, own};
 
 /// Removes the native images in `parts` that `backends` compile again. In an executable, also removes images for Intel

@@ -20,12 +20,10 @@ use syclbin_tools::__private::link::link_modules;
 
 use crate::command_line::options::Show;
 use crate::command_line::targets::Target;
-use crate::library;
 use crate::link::imports;
 use crate::link::imports::named;
 use crate::make::write;
-use crate::steps;
-use crate::{Result, own};
+use crate::{Result, library, own, steps};
 
 pub(crate) use backend::Backend;
 
@@ -41,6 +39,7 @@ fn objection(module: &AbstractModule<'_>) -> Result<Option<String>> {
     }
     Ok(import(&imports::of_module(module)?))
 }
+
 fn has_constants(module: &AbstractModule<'_>) -> bool {
     let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
     constants.is_some_and(|constants| !constants.is_empty())
@@ -167,21 +166,17 @@ fn add_to_module(
             ))
         })?;
         let is_gpu = matches!(backend.target, Target::Gpu(_));
-        if is_gpu || module.images.is_empty() {
-            let mut separate = module.clone();
-            separate.images = vec![image];
-            if let Some(name) = backend.compile_target() {
-                let (set, key) = (set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
-                separate.metadata.insert(set, key, name);
-            }
-            if is_gpu {
-                of_gpus.push(separate);
-            } else {
-                module = separate;
-            }
-        } else {
-            module.images.push(image);
+        let mut separate = is_gpu.then(|| AbstractModule {
+            images: Vec::new(),
+            ..module.clone()
+        });
+        let own = separate.as_mut().unwrap_or(&mut module);
+        if let (true, Some(name)) = (own.images.is_empty(), backend.compile_target()) {
+            let (set, key) = (set::DEVICE_REQUIREMENTS, key::COMPILE_TARGET);
+            own.metadata.insert(set, key, name);
         }
+        own.images.push(image);
+        of_gpus.extend(separate);
     }
     if !module.images.is_empty() {
         modules.push(module);

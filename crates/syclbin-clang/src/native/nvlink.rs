@@ -26,8 +26,10 @@ pub(super) struct Nvlink<'f> {
     /// The assembled objects, by module index and backend number.
     objects: BTreeMap<(usize, usize), PathBuf>,
     /// The linked modules, by index in the file, with their outputs. They contain no code until the processes have run.
-    linked: BTreeMap<usize, (AbstractModule<'static>, Vec<(&'f Backend, PathBuf)>)>,
+    linked: BTreeMap<usize, Linked<'f>>,
 }
+
+type Linked<'f> = (AbstractModule<'static>, Vec<(&'f Backend, PathBuf)>);
 
 impl<'f> Nvlink<'f> {
     pub(super) fn new(file: &'f Syclbin<'static>, folder: &'f Path) -> Self {
@@ -61,16 +63,15 @@ impl<'f> Nvlink<'f> {
                 syclbin_toolchain::INSTALL_COMMAND
             )));
         }
-        let mut objects = Vec::new();
-        for module in needed {
-            objects.push(self.object(module, number, backend)?);
-        }
         let output = self.folder.join(format!("{index}.{number}.linked"));
         let mut arguments = vec![format!("-arch={}", backend.arch)];
         // A single argument with all names could exceed some systems' length limit.
         let kernels = self.modules[index].kernel_names();
         arguments.extend(kernels.map(|kernel| format!("--kernels-used={kernel}")));
-        arguments.extend(objects.iter().map(|path| path.display().to_string()));
+        for module in needed {
+            let object = self.object(module, number, backend)?;
+            arguments.push(object.display().to_string());
+        }
         arguments.extend(["-o".to_owned(), output.display().to_string()]);
         let subject = described(&self.modules[index]);
         self.link.push(Step::new(linker, &subject, arguments));

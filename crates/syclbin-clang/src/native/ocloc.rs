@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::{Result, own};
 use syclbin_tools::__private::spelled;
+
+use crate::{Result, own};
 
 /// The environment variable that sets the time limit in seconds.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
@@ -24,6 +25,7 @@ pub(crate) fn limit() -> Result<Duration> {
         None => Ok(DEFAULT_LIMIT),
     }
 }
+
 fn parse_limit(value: &str) -> Result<Duration> {
     match value.trim().parse() {
         Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),

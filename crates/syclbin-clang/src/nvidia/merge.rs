@@ -54,6 +54,7 @@ fn fit(a: &AbstractModule<'_>, b: &AbstractModule<'_>) -> bool {
             .iter()
             .all(|set| properties(a, set) == properties(b, set))
 }
+
 /// Returns the properties in a set, except for aspects.
 fn properties<'m>(module: &'m AbstractModule<'_>, set: &str) -> BTreeMap<&'m str, &'m Value> {
     let all = module.metadata.entries(set);
@@ -80,10 +81,8 @@ fn has_exports(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
 /// Returns whether the record of specialization constants for the SPIR-V also describes the PTX.
 fn has_constants(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
     let constants = |module| SpecializationConstants::read(module).ok();
-    match (constants(&spirv.metadata), constants(&ptx.metadata)) {
-        (Some(of_spirv), Some(of_ptx)) => lower::serves(&of_spirv, &of_ptx),
-        _ => false,
-    }
+    let both = constants(&spirv.metadata).zip(constants(&ptx.metadata));
+    both.is_some_and(|(of_spirv, of_ptx)| lower::serves(&of_spirv, &of_ptx))
 }
 
 /// Returns the indices of the kernel's removed arguments, or `None` if the mask is malformed.

@@ -8,10 +8,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syclbin::signature::{KernelSignature, Parameter, Pointee, Scalar, Type};
 use syn::Expr;
 
-use crate::contract::given;
 use crate::contract::safety::removed;
 use crate::contract::subobject::{Subobject, call, literal};
-use crate::contract::{has_operator, spelled};
+use crate::contract::{given, has_operator, spelled};
 use crate::names;
 use crate::types::{Types, number, option, scalar};
 

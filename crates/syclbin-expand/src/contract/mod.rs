@@ -22,12 +22,9 @@ use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree
 use quote::{ToTokens, quote};
 use syclbin::signature::KernelSignature;
 
-pub(crate) struct Checked {
-    /// All conditions, including the implied ones.
-    pub(crate) texts: Vec<String>,
-    /// A module with the function that checks the conditions. The module is outside every `unsafe` block.
-    pub(crate) module: TokenStream,
-}
+/// All conditions, including the implied ones, and a module with the function that checks them. The module is outside
+/// every `unsafe` block.
+pub(crate) type Checked = (Vec<String>, TokenStream);
 
 /// Returns the number of dimensions that a contract states, such as 2 for `range.dimensions() == 2`. The number is 0
 /// for a single task.
@@ -93,7 +90,7 @@ pub(crate) fn check(
             }
         }
     };
-    Checked { texts, module }
+    (texts, module)
 }
 
 /// Returns the variable that contains the launch view. User-written names never resolve to it.

@@ -39,6 +39,7 @@ impl Subobject {
             _ => None,
         }
     }
+
     pub(super) fn read(&self, scalar: Scalar, given: Ident) -> TokenStream {
         read(&given, scalar, self.sign_known, self.index, self.offset)
     }
@@ -121,6 +122,7 @@ pub(super) fn call(tokens: &[TokenTree]) -> Option<(&Ident, &Group)> {
         _ => None,
     }
 }
+
 /// Returns the number, if it is the only token in the brackets.
 pub(super) fn literal(group: &Group) -> Option<u64> {
     let integer = syn::parse2::<syn::LitInt>(group.stream()).ok()?;

@@ -82,9 +82,7 @@ impl Items {
                 }
                 item => self.add(item, ended, vouched),
             };
-            if let Err(error) = added {
-                errors.push(error);
-            }
+            errors.extend(added.err());
         }
     }
 
@@ -260,10 +258,8 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     let word = match tokens {
         [TokenTree::Ident(word)] => word,
         [] => {
-            return Err(syn::Error::new(
-                at.span(),
-                "expected a Rust name after this",
-            ));
+            let message = "expected a Rust name after this";
+            return Err(syn::Error::new(at.span(), message));
         }
         [first, ..] => {
             let message = "expected one Rust name, followed by `;` (or by `,` in `types`)";

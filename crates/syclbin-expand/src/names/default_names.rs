@@ -187,6 +187,7 @@ fn same(names: &[Option<Draft<'_>>]) -> Vec<Vec<usize>> {
     let groups = groups.into_values();
     groups.filter(|group| group.len() > 1).collect()
 }
+
 /// Returns a name, and the names of the functions around it, innermost first.
 pub(crate) fn around(name: &KernelName) -> impl Iterator<Item = &KernelName> {
     std::iter::successors(Some(name), |name| name.function.as_deref())

@@ -85,10 +85,12 @@ const KEYWORDS: [&str; 1] = ["gen"];
 
 /// The items of a generated module.
 const OWN: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
+
 /// Types that a generated module uses. An item of that name would shadow the type.
 const TYPES: [&str; 12] = [
     "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
+
 /// Crates that an item of that name would shadow in programs that import `kernels::*`.
 const CRATES: [&str; 4] = ["std", "core", "alloc", "syclbin_rt"];
 
@@ -137,6 +139,7 @@ impl Scope {
     pub(crate) fn reserving<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         Self(names.into_iter().map(String::from).collect())
     }
+
     /// Creates the scope for the types and modules of a generated module.
     pub(crate) fn of_types() -> Self {
         Self::reserving(OWN.into_iter().chain(TYPES).chain(CRATES))

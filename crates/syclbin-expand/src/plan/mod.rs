@@ -13,8 +13,7 @@ use crate::input::items::KernelItem;
 use crate::names::default_names::{OWN_METHODS, RustName, default_names};
 use crate::names::{cpp_name, default_names, plain, qualified};
 use crate::plan::requests::requests;
-use crate::stub::LeftOut;
-use crate::stub::Stub;
+use crate::stub::{LeftOut, Stub};
 use crate::types::Types;
 use crate::variables::PlannedGlobal;
 use proc_macro2::Ident;
@@ -236,6 +235,7 @@ impl<'f> Namespace<'f> {
         });
         own.chain(inner).collect()
     }
+
     pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
         let types = self.stubs.iter().flat_map(|stub| stub.parameters);
         let types = types.map(|parameter| &parameter.ty);

@@ -9,12 +9,9 @@ use syclbin::signature::{Layout, StructId};
 use crate::file::File;
 use crate::input::Input;
 use crate::input::items::RustType;
-use crate::names::known;
-use crate::names::{self, Scope};
-use crate::plan::Plan;
-use crate::plan::{Namespace, structure};
-use crate::types::structs;
-use crate::types::{TypePath, Types};
+use crate::names::{self, Scope, known};
+use crate::plan::{Namespace, Plan, structure};
+use crate::types::{TypePath, Types, structs};
 
 impl<'f> Plan<'f> {
     /// Names every struct in use, and the module of every namespace.
@@ -99,6 +96,7 @@ impl<'f> Plan<'f> {
         name_in(&mut self.root, &[], &chosen, &mut self.types, errors);
     }
 }
+
 /// Names the structs and modules in `namespace`, whose module is `path`. `chosen` are the struct names in items.
 fn name_in<'f>(
     namespace: &mut Namespace<'f>,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::input::items::KernelItem;
 use crate::names::{Scope, label};
 use crate::stub::parameter::Passing;
-use crate::types::{Types, element_of};
+use crate::types::{Types, element_of, structs};
 use crate::{contract, doc, names};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -116,10 +116,11 @@ impl<'f> Stub<'f> {
         let checked = self.contract().map(|(item, vouched)| {
             let (kernel, conditions) = (self.kernel, &item.conditions);
             let place = (dimensions, depth);
-            let checked = contract::check(conditions, kernel, &item.cpp, place, types, errors);
-            (checked, vouched)
+            let (texts, module) =
+                contract::check(conditions, kernel, &item.cpp, place, types, errors);
+            (texts, module, vouched)
         });
-        let texts = checked.as_ref().map(|(checked, _)| &*checked.texts);
+        let texts = checked.as_ref().map(|(texts, ..)| &**texts);
         let (ident, doc) = (&self.ident, self.doc(constant, texts));
         let count = Literal::usize_unsuffixed(values.len());
         // Buffers must outlive the launch. Without buffers, no lifetime is needed.
@@ -141,8 +142,7 @@ impl<'f> Stub<'f> {
             launch = quote!(#launch.with_range());
         }
         let mut ty = quote!(::syclbin_rt::Launch);
-        if let Some((checked, vouched)) = checked {
-            let module = checked.module;
+        if let Some((_, module, vouched)) = checked {
             ty = quote!(::syclbin_rt::SafeLaunch);
             // Use the span of the user's keyword `unsafe`, so that the lint `unsafe_code` reports it.
             let word = Ident::new("unsafe", vouched);
@@ -205,8 +205,7 @@ impl<'f> Stub<'f> {
     fn vectors_of_three(&self) -> String {
         let mut elements = self.parameters.iter().filter_map(|of| element_of(&of.ty));
         if elements.any(|element| matches!(element, Element::Vector { count: 3, .. })) {
-            "A vector of three elements is as large as one of four; the last element is unused."
-                .into()
+            structs::VECTOR_OF_THREE.into()
         } else {
             String::new()
         }
@@ -219,6 +218,7 @@ impl<'f> Stub<'f> {
             labels => format!("{text}: `{}`.", labels.join("`, `")),
         }
     }
+
     /// Returns the names of the parameters for which `is` holds.
     fn labels(&self, is: impl Fn(&Parameter) -> bool) -> Vec<String> {
         let numbered = self.parameters.iter().enumerate();

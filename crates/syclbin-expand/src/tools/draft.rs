@@ -8,8 +8,7 @@ use syclbin::signature::{Access, Element, Enum, Parameter, Pointee, Scalar, Type
 use crate::names::{self, Scope};
 use crate::plan::Plan;
 use crate::stub::{Stub, written_name};
-use crate::types::structs;
-use crate::types::{TypePath, Types, number};
+use crate::types::{TypePath, Types, number, structs};
 
 /// Returns a launch of each kernel, in a comment. The code assumes a variable `queue`, and a variable `kernels` that
 /// holds the module `kernels`, loaded for that queue.

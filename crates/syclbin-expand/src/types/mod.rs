@@ -232,6 +232,7 @@ pub(crate) fn scalar(element: &Element) -> Option<Scalar> {
         _ => None,
     }
 }
+
 /// Returns the element that a parameter passes or points to, if it is known.
 pub(crate) fn element_of(ty: &Type) -> Option<&Element> {
     match ty.pointee() {
@@ -239,6 +240,7 @@ pub(crate) fn element_of(ty: &Type) -> Option<&Element> {
         _ => ty.value(),
     }
 }
+
 /// Returns the code for an optional value.
 pub(crate) fn option(value: Option<impl ToTokens>) -> TokenStream {
     match value {

@@ -10,6 +10,9 @@ use crate::doc;
 use crate::names::{self, Scope};
 use crate::types::Types;
 
+pub(crate) const VECTOR_OF_THREE: &str =
+    "A vector of three elements is as large as one of four; the last element is unused.";
+
 /// Returns the namespaces and name of a struct: `ns::Pair<int, 2>` becomes `Pair_int_2` in `ns`.
 pub(crate) fn name(layout: &Layout) -> (Vec<String>, String) {
     let parts = names::path(&layout.name).into_iter();
@@ -157,10 +160,7 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     let text = match innermost(&field.ty) {
         Element::Scalar(Scalar::Bool) => "A `bool`: 0 or 1.".to_owned(),
         Element::Enum(of) => format!("A value of the enumeration `{}`.", of.name),
-        Element::Vector { count: 3, .. } => {
-            "A vector of three elements is as large as one of four; the last element is unused."
-                .to_owned()
-        }
+        Element::Vector { count: 3, .. } => VECTOR_OF_THREE.to_owned(),
         Element::Bytes(_) => "Opaque bytes: a union or bit-fields.".to_owned(),
         Element::Pointer(pointee) => match *pointee {
             Pointee::Unknown(Some(name)) => format!("Points to `{name}`."),

@@ -12,10 +12,9 @@ use crate::command_line::states::{self, Dependencies};
 use crate::command_line::table::{self, Treatment};
 use crate::command_line::targets::{Target, Targets};
 use crate::command_line::warnings::Warnings;
-use crate::describe;
 use crate::library::{BFLOAT16_PATH, VERSION, include_arguments};
 use crate::nvidia::{self, Ptx};
-use crate::{Failure, Result, own};
+use crate::{Failure, Result, describe, own};
 
 /// The action that a command line requests.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +26,7 @@ pub(crate) enum Request {
     /// Prints this text to standard output.
     Print(String),
 }
+
 /// The text that `--help` prints.
 const HELP: &str = include_str!("../help.txt");
 
@@ -140,26 +140,25 @@ impl Reader {
             self.options.inputs.push(PathBuf::from(argument));
             return Ok(None);
         }
-        let Some(known) = table::find(&argument) else {
+        let Some((name, treatment, value)) = table::find(&argument) else {
             self.options.warnings.look_at(&argument);
             self.options.clang.push(argument);
             return Ok(None);
         };
-        let name = known.name;
-        let value = match known.value {
-            None if known.next => self.next(name)?,
-            value => value.unwrap_or_default().to_owned(),
-        };
-        let spelled = if known.next {
-            format!("{argument} {value}")
-        } else {
-            argument.clone()
+        let is_separate = value.is_none();
+        let (value, spelled) = match value {
+            Some(value) => (value.to_owned(), argument.clone()),
+            None => {
+                let value = self.next(name)?;
+                let spelled = format!("{argument} {value}");
+                (value, spelled)
+            }
         };
         let clang = &mut self.options.clang;
-        match known.treatment {
+        match treatment {
             Treatment::Nothing => {}
             Treatment::Join => clang.push(format!("{name}{value}")),
-            Treatment::Pass if known.next => clang.extend([argument, value]),
+            Treatment::Pass if is_separate => clang.extend([argument, value]),
             Treatment::Pass => clang.push(argument),
             Treatment::Inner => {
                 let xclang = || "-Xclang".to_owned();
@@ -180,6 +179,7 @@ impl Reader {
         let value = self.arguments.pop_front();
         value.ok_or_else(|| Failure::Own(format!("argument to '{option}' is missing")))
     }
+
     fn ours(
         &mut self,
         name: &'static str,

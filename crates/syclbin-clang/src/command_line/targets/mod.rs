@@ -3,13 +3,15 @@
 
 mod named;
 
+use std::collections::BTreeSet;
+
+use syclbin::State;
+
 use crate::command_line::response_file::words;
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Result, own};
 use named::{architecture, names, nvidia_gpu, targets};
 pub(crate) use named::{first_part, processor, processors};
-use std::collections::BTreeSet;
-use syclbin::State;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
@@ -217,35 +219,27 @@ impl Targets {
         let mut kinds: Vec<_> = native.iter().map(Target::name).collect();
         kinds.dedup();
         for (named, shown) in &self.backend {
-            match named.as_deref() {
-                Some(name) if first_part(name) == "spir64" => {
-                    return own(format!(
-                        "-Xsycl-target-backend=spir64 '{shown}': SPIR-V is compiled when the program runs, and the \
-                         file cannot store options for that; remove the option"
-                    ));
-                }
-                Some(name) if !native.iter().any(|target| target.is_named(name)) => {
-                    return own(format!(
-                        "-Xsycl-target-backend={name} '{shown}': the command line does not request target {name}; add \
-                         it to -fsycl-targets"
-                    ));
-                }
-                None if kinds.is_empty() => {
-                    return own(format!(
-                        "-Xsycl-target-backend '{shown}': no target of this file is compiled ahead of time; specify \
-                         one in -fsycl-targets, such as spir64_x86_64, spir64_gen or {NVIDIA}"
-                    ));
-                }
-                None if kinds.len() > 1 => {
-                    return own(format!(
-                        "-Xsycl-target-backend '{shown}' is ambiguous between {}; specify the target: \
-                         -Xsycl-target-backend={}",
-                        kinds.join(", "),
-                        kinds[0]
-                    ));
-                }
-                _ => {}
-            }
+            return own(match named.as_deref() {
+                Some(name) if first_part(name) == "spir64" => format!(
+                    "-Xsycl-target-backend=spir64 '{shown}': SPIR-V is compiled when the program runs, and the file \
+                     cannot store options for that; remove the option"
+                ),
+                Some(name) if !native.iter().any(|target| target.is_named(name)) => format!(
+                    "-Xsycl-target-backend={name} '{shown}': the command line does not request target {name}; add it \
+                     to -fsycl-targets"
+                ),
+                None if kinds.is_empty() => format!(
+                    "-Xsycl-target-backend '{shown}': no target of this file is compiled ahead of time; specify one \
+                     in -fsycl-targets, such as spir64_x86_64, spir64_gen or {NVIDIA}"
+                ),
+                None if kinds.len() > 1 => format!(
+                    "-Xsycl-target-backend '{shown}' is ambiguous between {}; specify the target: \
+                     -Xsycl-target-backend={}",
+                    kinds.join(", "),
+                    kinds[0]
+                ),
+                _ => continue,
+            });
         }
         for target in &native {
             let options = self.backend(target);

@@ -31,11 +31,8 @@ use reader::Reader;
 use text::{Body, Text, Variable};
 use values::Read;
 
-/// A constant and the variable that holds its default value.
-struct Constant<'t> {
-    key: String,
-    variable: &'t Variable<'t>,
-}
+/// The symbol of a constant, and the variable that holds its default value.
+type Constant<'t> = (String, &'t Variable<'t>);
 
 /// Lowers the constants in the PTX `text`. Returns `None` if there are none. Constants are listed in the order of their
 /// reads, each with a single part.
@@ -75,9 +72,9 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
             if let Some(reader) = readers.get_mut(read.function) {
                 reader.read(variable).map_err(refused)?;
             }
-            match constants.iter().find(|known| known.key == key) {
-                None => constants.push(Constant { key, variable }),
-                Some(known) if known.variable.name == variable.name => {}
+            match constants.iter().find(|(known, _)| *known == key) {
+                None => constants.push((key, variable)),
+                Some((_, known)) if known.name == variable.name => {}
                 Some(_) => return Err(refused("it is read with different default values")),
             }
         }
@@ -121,6 +118,7 @@ fn key(text: &Text<'_>, read: &Read<'_>) -> Option<String> {
         .ok()
         .filter(|symbol| !symbol.is_empty())
 }
+
 /// Returns the qualified C++ name of the kernel with this body, or `None` if the body does not belong to a kernel.
 fn kernel(body: &Body<'_>) -> Option<String> {
     let plain = body.name.strip_suffix("_with_offset").unwrap_or(body.name);
@@ -130,15 +128,12 @@ fn kernel(body: &Body<'_>) -> Option<String> {
 fn record(constants: &[Constant<'_>]) -> SpecializationConstants {
     let mut recorded = SpecializationConstants::default();
     let mut defaults = Vec::new();
-    for (id, constant) in (0..).zip(constants) {
-        let bytes = constant.variable.bytes.as_deref().unwrap_or_default();
+    for (id, (key, variable)) in (0..).zip(constants) {
+        let bytes = variable.bytes.as_deref().unwrap_or_default();
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let part = SpecConstantDescriptor {
-            id,
-            offset: 0,
-            size,
-        };
-        recorded.constants.insert(constant.key.clone(), vec![part]);
+        let offset = 0;
+        let part = SpecConstantDescriptor { id, offset, size };
+        recorded.constants.insert(key.clone(), vec![part]);
         defaults.extend_from_slice(bytes);
     }
     recorded.defaults = Some(defaults).filter(|bytes| !bytes.is_empty());
@@ -153,9 +148,9 @@ fn write(
     constants: &[Constant<'_>],
 ) -> String {
     let names = constants.iter();
-    let names = names.map(|of| (of.variable.name, constant_variable(&of.key)));
+    let names = names.map(|(key, variable)| (variable.name, constant_variable(key)));
     let names: BTreeMap<&str, String> = names.collect();
-    let variables: BTreeSet<usize> = constants.iter().map(|of| of.variable.line).collect();
+    let variables: BTreeSet<usize> = constants.iter().map(|(_, of)| of.line).collect();
     let declared = text.declarations.iter().filter_map(|declaration| {
         let reader = readers.get(declaration.name)?;
         Some((declaration.lines.start, (declaration, reader)))
