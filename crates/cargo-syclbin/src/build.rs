@@ -80,10 +80,9 @@ pub fn run(options: &Options) -> Result<bool> {
         return Ok(false);
     }
     if reports.is_empty() {
-        let remedy = "add one with .prebuilt(\"kernels/NAME.syclbin\")";
-        ui::complain(format_args!(
-            "no build script uses a committed file; {remedy}"
-        ));
+        ui::complain(
+            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")",
+        );
     }
     if !all_fresh {
         ui::complain("error: files are stale; run `cargo syclbin build --commit` and commit them");

@@ -73,8 +73,8 @@ pub enum Error {
     MissingWheels(PathBuf, String),
 
     #[error(
-        "{file} contains {found}, but the pinned wheel contains {expected}; the file is truncated or from another build: \
-         delete it and fetch it again; if it is still wrong, do not trust its source"
+        "{file} contains {found}, but the pinned wheel contains {expected}; the file is truncated or from another \
+         build: delete it and fetch it again; if it is still wrong, do not trust its source"
     )]
     WrongWheel {
         file: PathBuf,
@@ -192,9 +192,8 @@ impl Error {
 
 /// Formats the message of [`Error::Platform`].
 fn unavailable(component: Option<Component>) -> String {
-    let compile = format!(
-        "{COMPILE_ON_LINUX}, or set SYCLBIN_CLANG to a DPC++ clang++ that supports -fsyclbin"
-    );
+    let compiler = "set SYCLBIN_CLANG to a DPC++ clang++ that supports -fsyclbin";
+    let compile = format!("{COMPILE_ON_LINUX}, or {compiler}");
     let remedy = match component {
         Some(Component::CpuDevice) => GET_CPU_DRIVER.to_owned(),
         Some(_) => compile,

@@ -46,10 +46,9 @@ pub fn stubs(source: &Source) -> Result<()> {
     answer(&lines.collect::<String>())?;
     let left_out = stubs.iter().filter(|stub| stub.function.is_err()).count();
     if left_out > 0 {
-        let file = source.file.display();
-        complain(format_args!(
-            "kernels without a function: {left_out}; `cargo syclbin inspect {file}` shows why"
-        ));
+        let command = format!("cargo syclbin inspect {}", source.file.display());
+        let text = format!("kernels without a function: {left_out}; `{command}` shows why");
+        complain(text);
     }
     Ok(())
 }

@@ -41,9 +41,8 @@ pub fn run(options: &Options) -> Result<bool> {
         if std::env::var_os(DEVICE_VARIABLE).is_none_or(|device| device.is_empty()) {
             command.env(DEVICE_VARIABLE, "cpu");
         }
-        let status = command
-            .status()
-            .map_err(|error| Error::Start(program.into(), error))?;
+        let status = command.status();
+        let status = status.map_err(|error| Error::Start(program.into(), error))?;
         if !status.success() {
             complain(format_args!("the command failed ({status})"));
             failed.push(side);

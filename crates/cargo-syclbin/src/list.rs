@@ -170,10 +170,8 @@ fn render(report: &Report, root: &Path) -> String {
         let size = (file.size).map_or(String::new(), |size| format!("  {}", Size(size)));
         let (state, sources) = (file.state, file.sources.join(" "));
         let title = format!("{:package$}  {:name$}", file.package, file.name);
-        page.line(format_args!(
-            "{title}  {state}{size}  {}",
-            Escaped(&sources)
-        ));
+        let sources = Escaped(&sources);
+        page.line(format_args!("{title}  {state}{size}  {sources}"));
         if !file.kernels.is_empty() {
             let kernels = listed(file.kernels.iter().map(|kernel| Shown(kernel)));
             page.line(format_args!("    kernels  {kernels}"));

@@ -83,9 +83,8 @@ impl Workspace {
     /// Creates the `cargo check` command for these packages.
     pub(crate) fn check(&self, packages: &[&Package]) -> Command {
         let mut command = Command::new(cargo());
-        command
-            .args(["check", "--quiet", "--keep-going", "--manifest-path"])
-            .arg(self.metadata.workspace_root.join("Cargo.toml"));
+        command.args(["check", "--quiet", "--keep-going", "--manifest-path"]);
+        command.arg(self.metadata.workspace_root.join("Cargo.toml"));
         for package in packages {
             command.arg("--package").arg(&package.id.repr);
         }

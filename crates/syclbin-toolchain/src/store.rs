@@ -122,9 +122,8 @@ impl Store {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         // Dropping the file releases the lock.
-        let _lock = self
-            .lock()
-            .inspect_err(|_| self.has_given_up.store(true, Ordering::Relaxed))?;
+        let lock = self.lock();
+        let _lock = lock.inspect_err(|_| self.has_given_up.store(true, Ordering::Relaxed))?;
         let content = change(self.read(name));
         let size = (HEADER + content.len()) as u64;
         // No entry may evict all others.

@@ -36,9 +36,8 @@ pub(crate) fn members(bytes: &[u8]) -> Result<Vec<Member<'_>>, Error> {
         let at = next;
         let fail =
             |problem: &str| Error::new(RECORD, at as u64, ErrorKind::Object(String::from(problem)));
-        let header = bytes
-            .get(at..at + HEADER_SIZE)
-            .ok_or_else(|| fail("a member header is truncated"))?;
+        let header = bytes.get(at..at + HEADER_SIZE);
+        let header = header.ok_or_else(|| fail("a member header is truncated"))?;
         if header[58..] != *b"`\n" {
             return Err(fail("a member header is malformed"));
         }

@@ -40,7 +40,9 @@ pub fn rename_kernels(
 ) -> Result<(), Unrenamed> {
     let renamed = module.images.iter().map(|image| match image.kind() {
         _ if image.spirv().is_some() => Ok(in_spirv(&image.bytes, names)?),
-        ImageKind::Ir { ty, .. } if ty == IrType::Ptx => Ok(in_ptx(&image.bytes, names)),
+        ImageKind::Ir {
+            ty: IrType::Ptx, ..
+        } => Ok(in_ptx(&image.bytes, names)),
         _ => Err(Unrenamed::Native),
     });
     let renamed = renamed.collect::<Result<Vec<_>, _>>()?;

@@ -24,7 +24,6 @@ const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 /// Windows, and to `/` elsewhere.
 const HEADERS: &str = "usr/include/c++";
 
-#[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// The home directory, or why there is none.
     pub(super) home: String,
@@ -82,6 +81,7 @@ impl Facts {
             Some(compiler) if cfg!(windows) => &compiler.folder,
             _ => Path::new("/"),
         };
+        let pip = pip::Search::from_env().find();
         let directory = root.join(HEADERS);
         let cpp_headers = headers(&directory).ok_or(directory);
         Self {
@@ -92,9 +92,7 @@ impl Facts {
             compiler,
             cache: cache(home.as_ref().ok()),
             cpp_headers,
-            pip: pip::Search::from_env()
-                .find()
-                .map(|pip| format!("{pip} ({})", pip.version)),
+            pip: pip.map(|pip| format!("{pip} ({})", pip.version)),
             cpu_device: newest(Component::CpuDevice),
             nvidia: newest(Component::Nvidia),
             device_variable: variable(DEVICE_VARIABLE),
@@ -190,11 +188,10 @@ fn variable(name: &str) -> Option<String> {
 
 /// Returns the newest directory below `root` that contains C++ headers.
 fn headers(root: &Path) -> Option<PathBuf> {
-    let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
-    folders
-        .map(|entry| entry.path())
-        .filter(|folder| folder.join("vector").is_file())
-        .max_by_key(|folder| major(folder))
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let folders = entries.map(|entry| entry.path());
+    let folders = folders.filter(|folder| folder.join("vector").is_file());
+    folders.max_by_key(|folder| major(folder))
 }
 
 /// Returns the major version from a directory name such as `12` or `13.2.0`.

@@ -14,7 +14,6 @@ use super::facts::Facts;
 use crate::toolchain::list::Row;
 use crate::toolchain::pins::ALL;
 
-#[derive(Debug)]
 pub(super) struct Report {
     /// The title and lines of each section.
     sections: [(&'static str, Vec<Item>); 3],

@@ -60,9 +60,10 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     command.args(default_targets::arguments(compiler, &variable_os));
     command.args(["-fsyclbin=executable", "-o"]);
     command.arg(&output).arg(&source).stdin(Stdio::null());
+    let program = compiler.candidate.program.display();
     let result = command
         .output()
-        .map_err(|error| format!("{}: {error}", compiler.candidate.program.display()))?;
+        .map_err(|error| format!("{program}: {error}"))?;
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr);
         return Err(format!("{}\n{}", result.status, said.trim_end()));

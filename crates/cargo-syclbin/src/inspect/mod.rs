@@ -77,9 +77,8 @@ impl<'a> Contents<'a> {
         // The view and the model contain the same modules and images in the same order.
         for (module, model) in frame.modules().zip(&file.modules) {
             let module = module.map_err(damaged)?;
-            let offsets = module
-                .images()
-                .map(|image| Ok(image.map_err(damaged)?.offset));
+            let images = module.images();
+            let offsets = images.map(|image| Ok(image.map_err(damaged)?.offset));
             let (metadata, problems) = ModuleMetadata::read_valid(&model.metadata);
             modules.push(Module {
                 metadata,

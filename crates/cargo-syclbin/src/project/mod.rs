@@ -55,11 +55,10 @@ impl Source {
 
 /// Runs Cargo in a directory. Cargo's output is shown only if Cargo fails.
 fn cargo(words: &[&str], directory: &Path, remedy: &'static str) -> Result<()> {
-    let output = Command::new(workspace::cargo())
-        .args(words)
-        .current_dir(directory)
-        .output()
-        .map_err(|cause| Error::Cargo(workspace::cargo().into(), cause))?;
+    let cargo = workspace::cargo();
+    let mut command = Command::new(&cargo);
+    let output = command.args(words).current_dir(directory).output();
+    let output = output.map_err(|cause| Error::Cargo(cargo.into(), cause))?;
     if output.status.success() {
         return Ok(());
     }

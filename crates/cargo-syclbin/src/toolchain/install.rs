@@ -38,7 +38,6 @@ pub enum Outcome {
 }
 
 /// One run of the installer.
-#[derive(Clone, Copy)]
 pub struct Installer<'a> {
     /// The home directory, in which the components are installed.
     pub home: &'a Home,
@@ -229,9 +228,9 @@ impl Installer<'_> {
         }
         staging.sync_folder(&parent)?;
         if pin.component == Component::Nvidia {
-            // Mark the compiler as changed, so that build scripts rerun and compile to PTX. They cannot watch the NVIDIA
-            // component before it is installed, because Cargo watches only files that exist. Without a compiler there
-            // is nothing to mark.
+            // Mark the compiler as changed, so that build scripts rerun and compile to PTX. They cannot watch the
+            // NVIDIA component before it is installed, because Cargo watches only files that exist. Without a compiler
+            // there is nothing to mark.
             let compilers = File::open(self.home.versions(Component::Compiler));
             let _ = compilers.and_then(|folder| folder.set_modified(SystemTime::now()));
         }

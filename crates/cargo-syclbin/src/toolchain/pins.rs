@@ -77,6 +77,9 @@ fn component<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Component, D:
 /// The root of a CUDA installation in a wheel.
 const CUDA: &str = "nvidia/cu13/";
 
+/// The headers of musl that depend on the processor.
+const MUSL: &str = "ziglang/lib/libc/include/x86_64-linux-musl/";
+
 /// Directories in wheels, and where their files are installed.
 const ROOTS: [(&str, &str); 6] = [
     ("data/Library/", ""),
@@ -84,10 +87,7 @@ const ROOTS: [(&str, &str); 6] = [
     (CUDA, ""),
     ("ziglang/lib/libcxx/include/", "usr/include/c++/v1/"),
     ("ziglang/lib/libc/include/generic-musl/", "usr/include/"),
-    (
-        "ziglang/lib/libc/include/x86_64-linux-musl/",
-        "usr/include/",
-    ),
+    (MUSL, "usr/include/"),
 ];
 
 impl ComponentPin {

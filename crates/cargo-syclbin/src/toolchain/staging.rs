@@ -120,8 +120,8 @@ impl<'a> Staging<'a> {
         std::fs::rename(from, to).map_err(|cause| self.failed(to, cause))
     }
 
-    /// Creates or replaces a file with a rename, after `write` has written it and it is flushed to the disk. Returns its
-    /// size in bytes.
+    /// Creates or replaces a file with a rename, after `write` has written it and it is flushed to the disk. Returns
+    /// its size in bytes.
     ///
     /// # Errors
     ///
@@ -131,12 +131,11 @@ impl<'a> Staging<'a> {
         // Windows flushes only files that are open for writing, and elsewhere the file may be read-only.
         let mut options = File::options();
         options.read(true).write(cfg!(windows));
-        let synced = write(&new)
-            .and_then(|()| options.open(&new))
-            .and_then(|file| {
-                file.sync_all()?;
-                file.metadata()
-            });
+        let file = write(&new).and_then(|()| options.open(&new));
+        let synced = file.and_then(|file| {
+            file.sync_all()?;
+            file.metadata()
+        });
         let size = synced.map_err(|cause| self.failed(&new, cause))?.len();
         self.create_parent(target)?;
         self.rename(&new, target)?;

@@ -83,10 +83,8 @@ impl<'a> Wheel<'a> {
         // `create_new` fails on a second member with the same path, which would be a mistake in the pins.
         let mut file = File::create_new(&target).map_err(failed)?;
         // Limit the read, because a member may claim one size and unpack to another.
-        let mut source = Watched {
-            source: source.take(size + 1),
-            progress: staging.progress,
-        };
+        let (source, progress) = (source.take(size + 1), staging.progress);
+        let mut source = Watched { source, progress };
         let written = io::copy(&mut source, &mut file).map_err(failed)?;
         if written != size {
             let relation = if written < size { "only" } else { "at least" };

@@ -197,7 +197,7 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
     let (count, names) = (header.e_shnum.get(LE), header.e_shstrndx.get(LE).0);
     let section_size = size_of::<elf::SectionHeader64<LE>>();
     if names >= count
-        || count + 1 >= RESERVED
+        || count >= RESERVED - 1
         || usize::from(header.e_shentsize.get(LE)) != section_size
     {
         let problem = format!(

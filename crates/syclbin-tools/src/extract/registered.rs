@@ -31,18 +31,17 @@ const TEXT_LIMIT: u64 = 1 << 16;
 /// device compiler and linker have OffloadBinary's keys.
 pub(super) type Registered<'a> = (usize, &'a [u8], DeviceImage<'static>);
 
-/// Returns the images that a linked 64-bit program registers, ordered by position, or `None` for other files. `sections`
-/// contain the images. Images with damaged structs are skipped.
+/// Returns the images that a linked 64-bit program registers, ordered by position, or `None` for other files.
+/// `sections` contain the images. Images with damaged structs are skipped.
 pub(super) fn registered<'a>(bytes: &'a [u8], sections: &[&[u8]]) -> Option<Vec<Registered<'a>>> {
     let memory = Memory::of(bytes)?;
-    let mut ranges: Vec<(u64, u64)> = (sections.iter())
-        .filter(|section| !section.is_empty())
-        .filter_map(|section| {
-            let at = (section.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
-            let start = memory.address(at as u64)?;
-            Some((start, start.checked_add(section.len() as u64)?))
-        })
-        .collect();
+    let sections = sections.iter().filter(|section| !section.is_empty());
+    let ranges = sections.filter_map(|section| {
+        let at = (section.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+        let start = memory.address(at as u64)?;
+        Some((start, start.checked_add(section.len() as u64)?))
+    });
+    let mut ranges: Vec<(u64, u64)> = ranges.collect();
     ranges.sort_unstable();
     let range = |address: u64| {
         let after = ranges.partition_point(|(start, _)| *start <= address);
@@ -199,13 +198,12 @@ impl<'a> Reader<'_, 'a> {
             return None;
         }
         // Version 2 stores two manifest pointers before the image pointers; version 3 does not.
-        let texts = [(3, 32), (2, 48)]
-            .into_iter()
-            .find_map(|(version, before)| {
-                let start = place.checked_sub(before)?;
-                let header = memory.bytes(start, 4)?;
-                (header[..3] == [version, 0, SYCL]).then_some(start + 8)
-            })?;
+        let mut versions = [(3, 32), (2, 48)].into_iter();
+        let texts = versions.find_map(|(version, before)| {
+            let start = place.checked_sub(before)?;
+            let header = memory.bytes(start, 4)?;
+            (header[..3] == [version, 0, SYCL]).then_some(start + 8)
+        })?;
         let triple = self.text(texts)?.into();
         let mut strings = Strings::new();
         for (key, at) in [("compile-opts", texts + 8), ("link-opts", texts + 16)] {

@@ -122,7 +122,6 @@ fn complete_interfaces(module: &mut edit::Module, version: Version) -> Option<()
 
 /// The reason why modules cannot be linked. Modules are identified by the names that the caller passed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum LinkError {
     /// A module is not valid SPIR-V.
     #[error("{0} is damaged: {1}; recompile its source")]

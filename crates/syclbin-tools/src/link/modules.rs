@@ -30,7 +30,6 @@ pub struct Unlinked {
 
 /// The reason why a module cannot be linked ahead of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum Obstacle {
     /// The modules are incompatible.
     #[error(transparent)]

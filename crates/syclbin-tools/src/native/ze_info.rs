@@ -35,9 +35,8 @@ impl<'a> Line<'a> {
 }
 
 pub(super) fn kernels(section: &[u8]) -> impl Iterator<Item = Kernel> {
-    let mut lines = section
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| Line::of(core::str::from_utf8(line).ok()?));
+    let lines = section.split(|byte| *byte == b'\n');
+    let mut lines = lines.filter_map(|line| Line::of(core::str::from_utf8(line).ok()?));
     let mut is_in_list = false;
     // The depth of `execution_env` while its keys are read.
     let mut environment: Option<usize> = None;

@@ -240,11 +240,8 @@ pub(super) fn check_ptx_names(
     let sets = &module.module.metadata;
     let mut place = module.place(findings);
     if let Some(spirv) = spirv {
-        let ptx = ptx
-            .kernels
-            .iter()
-            .map(|kernel| kernel.name.clone())
-            .collect();
+        let ptx = ptx.kernels.iter().map(|kernel| kernel.name.clone());
+        let ptx = ptx.collect();
         for (these, those, names) in [
             (spirv, &ptx, ["SPIR-V", "PTX"]),
             (&ptx, spirv, ["PTX", "SPIR-V"]),

@@ -106,8 +106,7 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         Container::Bare => {
             let reason =
                 "it is not wrapped in an OffloadBinary, which the reference runtime requires";
-            findings.at(0, "file").note(reason);
-            return;
+            return findings.at(0, "file").note(reason);
         }
         Container::OffloadBinary2 => {
             let reason = "runtimes before 2026.2 load only OffloadBinary version 1";
@@ -120,8 +119,7 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         Container::Images => {
             let reason = "bare device images from LLVM's own SYCL compiler (clang-sycl-linker): the reference runtime \
                           does not load them; `cargo syclbin convert` converts them to SYCLBIN";
-            findings.at(0, "file").note(reason);
-            return;
+            return findings.at(0, "file").note(reason);
         }
         _ => {}
     }

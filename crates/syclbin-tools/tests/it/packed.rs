@@ -574,4 +574,9 @@ fn unfit_hosts_and_binaries_are_refused() {
     }
     let text = refused(&host[..80], &binaries);
     assert!(text.contains("object file: "), "{text}");
+    let mut full = host.clone();
+    full[60..62].fill(0xff);
+    full.resize(host.len() + 0xffff * 64, 0);
+    let text = refused(&full, &binaries);
+    assert!(text.contains("it has 65535 sections"), "{text}");
 }
