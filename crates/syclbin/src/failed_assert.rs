@@ -29,6 +29,7 @@ pub struct FailedAssert {
 
 impl FailedAssert {
     /// Decodes a record. Returns `None` if no assert has failed.
+    #[must_use]
     pub fn read(record: &[u8; SIZE]) -> Option<Self> {
         let mut fields = Fields::<32>::new(record, "failed assert", 0).ok()?;
         let (failed, line) = (fields.u32(), fields.u32());

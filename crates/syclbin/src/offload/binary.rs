@@ -275,6 +275,7 @@ pub const SYMBOLS_KEY: &str = "symbols";
 /// Until LLVM 22, the string lists the names, separated by line feeds. Since April 2026, it is a table that begins
 /// with the number of names, followed by the offset (from the start of the table) and the length of each name, all
 /// as 32-bit numbers. The NUL-terminated names follow.
+#[must_use]
 pub fn listed_symbols(symbols: &[u8]) -> Option<Vec<String>> {
     table(symbols).or_else(|| {
         let text = core::str::from_utf8(symbols).ok()?;

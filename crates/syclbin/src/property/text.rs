@@ -153,6 +153,7 @@ fn byte_array(value: &str) -> Result<Value, &'static str> {
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Encodes `bytes` in LLVM's variant of base64: lowest bits first, without padding.
+#[must_use]
 pub(super) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity((bytes.len() * 4).div_ceil(3));
     for group in bytes.chunks(3) {
@@ -168,6 +169,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 }
 
 /// Decodes `text`. Returns `None` for a character outside the alphabet, or an impossible length (`4n + 1`).
+#[must_use]
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.len() % 4 == 1 {
         return None;

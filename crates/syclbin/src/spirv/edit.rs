@@ -58,6 +58,7 @@ impl Module {
     }
 
     /// Creates a module with the version, generator and id bound of `header`.
+    #[must_use]
     pub fn new(header: [u32; HEADER_WORDS], instructions: Vec<Instruction>) -> Self {
         Self {
             header,
@@ -92,6 +93,7 @@ impl Module {
     }
 
     /// Returns a module with the same header, but without instructions.
+    #[must_use]
     pub fn empty(&self) -> Self {
         Self::new(self.header, Vec::new())
     }
@@ -158,6 +160,7 @@ impl Instruction {
     }
 
     /// Returns the operand at `index`, if there is one.
+    #[must_use]
     pub fn operand(&self, index: usize) -> Option<u32> {
         self.operands.get(index).copied()
     }
@@ -172,6 +175,7 @@ impl Instruction {
     }
 
     /// Returns the id that the instruction defines.
+    #[must_use]
     pub fn result(&self) -> Option<u32> {
         self.operand(self.ids().ok()?.result?)
     }
@@ -179,6 +183,7 @@ impl Instruction {
 
 /// Returns the number of the module section that an instruction belongs to. Sections are numbered in the order that the
 /// specification prescribes in section 2.4, "Logical Layout of a Module".
+#[must_use]
 pub fn section(opcode: u16) -> u8 {
     match opcode {
         op::CAPABILITY | op::CONDITIONAL_CAPABILITY => 0,
