@@ -61,7 +61,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
 /// The tests of `syclbin` that Miri finishes in seconds.
 const FORMAT: &str = "content merge metadata model offload property::set spirv::module spirv::uses";
 
-/// The tests of `syclbin-rt` that call no driver: all its `unsafe` code that Miri can run, and the threads beside it.
+/// Tests of `syclbin-rt` that call no driver, mainly of unsafe code and of threads.
 const RUNTIME: &str = "backend::cuda::copy backend::cuda::kernel backend::cuda::program backend::event backend::gate \
     backend::opencl::partition backend::range backend::slice backend::wakers error::tests launch::accessor launch::arg \
     launch::number launch::parameter_kinds memory::copy module::stub trace:: \
