@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tests of damaged input that take too long for the regular tests.
+//! Tests of damaged input and of memory accesses that take too long for the regular tests.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::files;
 use crate::steps::{Result, cargo, step, target_folder};
@@ -64,6 +65,41 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
             .arg(format!("-max_total_time={}", minutes * 60))
             .args(["-print_final_stats=1", "-verbosity=0"]);
         step(&format!("fuzz {target}, {minutes} min"), &mut command)?;
+    }
+    Ok(())
+}
+
+/// The tests of `syclbin` that Miri finishes in seconds.
+const FORMAT: &str = "content merge metadata model offload property::set spirv::module spirv::uses";
+
+/// Tests of `syclbin-rt` that call no driver, mainly of unsafe code and of threads.
+const RUNTIME: &str = "backend::cuda::copy backend::cuda::kernel backend::cuda::program backend::event backend::gate \
+    backend::opencl::partition backend::range backend::slice backend::wakers error::tests launch::accessor launch::arg \
+    launch::number launch::parameter_kinds memory::copy module::stub trace:: \
+    --skip every_pattern --skip exit_waits --skip downloads_without --skip only_regular_files";
+
+/// Interprets tests with Miri, which finds undefined behaviour and data races.
+///
+/// The gate's model of `exit()` runs in 16 schedules.
+pub(crate) fn miri() -> Result<()> {
+    let interpret = |name, flags, package, tests: &str| {
+        // Cargo's own variable names the Cargo of another toolchain.
+        let mut command = Command::new("rustup");
+        command
+            .args("run nightly cargo miri test --lib --package".split(' '))
+            .args([package, "--"])
+            .args(tests.split_whitespace())
+            .env("MIRIFLAGS", format!("-Zmiri-disable-isolation {flags}"))
+            .current_dir(files::root());
+        step(name, &mut command)
+    };
+    interpret("format", "", "syclbin", FORMAT)?;
+    interpret("runtime", "", "syclbin-rt", RUNTIME)?;
+    // A gate never reopens, so each child has its own processes. Threads that sleep at the gate count as leaks.
+    for child in ["closes_its_gate", "exits_during_calls"] {
+        let flags =
+            "-Zmiri-env-set=SYCLBIN_RT_TEST_CHILD=1 -Zmiri-ignore-leaks -Zmiri-many-seeds=0..16";
+        interpret("exit", flags, "syclbin-rt", &format!("a_child_{child}"))?;
     }
     Ok(())
 }

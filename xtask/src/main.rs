@@ -11,6 +11,7 @@ mod gpu;
 mod licences;
 mod nvcc;
 mod nvidia;
+mod packages;
 mod platforms;
 mod prose;
 mod random;
@@ -26,7 +27,7 @@ struct Task {
     run: fn(&[String]) -> steps::Result<()>,
 }
 
-const TASKS: [Task; 21] = [
+const TASKS: [Task; 23] = [
     Task {
         name: "demo",
         help: "install the toolchain if it is missing, then build and run examples/saxpy",
@@ -131,6 +132,16 @@ const TASKS: [Task; 21] = [
         name: "fuzz",
         help: "run each fuzz target for --minutes N (default 1), or divide --hours N among them",
         run: damage::fuzz,
+    },
+    Task {
+        name: "miri",
+        help: "interpret tests that need no driver, and the exit of a process in many schedules; minutes",
+        run: |arguments| none(arguments, damage::miri),
+    },
+    Task {
+        name: "packages",
+        help: "package the last commit twice, and compare the archives",
+        run: |arguments| none(arguments, packages::compare),
     },
 ];
 

@@ -410,18 +410,26 @@ mod tests {
     /// The environment variable that is set in the child process.
     const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
-    // Runs in a child process, because a gate never reopens.
+    // Runs in child processes, because a gate never reopens.
     #[test]
-    fn exit_waits_for_calls_within_calls() {
-        let name = "backend::gate::tests::a_child_closes_its_gate";
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = child.args([name, "--exact"]).env(CHILD, "1").output();
-        let output = output.unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{said}"
-        );
+    fn exit_waits_for_running_calls() {
+        let children = [
+            ("a_child_closes_its_gate", 1),
+            ("a_child_exits_during_calls", 10),
+        ];
+        for (child, times) in children {
+            let name = format!("backend::gate::tests::{child}");
+            for _ in 0..times {
+                let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+                let output = child.args([&name, "--exact"]).env(CHILD, "1").output();
+                let output = output.unwrap();
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert!(
+                    output.status.success() && said.contains("1 passed"),
+                    "{said}"
+                );
+            }
+        }
     }
 
     #[test]
@@ -446,5 +454,48 @@ mod tests {
         entered.recv().unwrap();
         close();
         assert!(ENDED.load(Ordering::SeqCst));
+    }
+
+    /// `cargo xtask miri` runs this in many schedules. Miri reports a call that races with the exit.
+    #[test]
+    fn a_child_exits_during_calls() {
+        /// The state that a driver destroys in `exit()`.
+        struct DriverState(std::cell::UnsafeCell<usize>);
+        // SAFETY: this is what the test checks.
+        unsafe impl Sync for DriverState {}
+        static DRIVER: DriverState = DriverState(std::cell::UnsafeCell::new(1));
+
+        if std::env::var_os(CHILD).is_none() {
+            return; // only the child process runs the test
+        }
+        if !cfg!(miri) {
+            // Lets the handler use `membarrier`, which Miri does not support.
+            close_at_exit(DRIVER.0.get(), Stage::Loaded);
+        }
+        let (sender, called) = std::sync::mpsc::channel();
+        for _ in 0..3 {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                let call = Gated::new(|| {
+                    std::thread::yield_now();
+                    // SAFETY: the gate keeps calls and the exit apart.
+                    unsafe { DRIVER.0.get().read() }
+                });
+                loop {
+                    if (call.pass())() != 1 {
+                        std::process::abort();
+                    }
+                    let _ = sender.send(());
+                }
+            });
+        }
+        for _ in 0..4 {
+            called.recv().unwrap();
+        }
+        close();
+        // SAFETY: no call is running, and none will.
+        unsafe { DRIVER.0.get().write(2) };
+        std::thread::sleep(Duration::from_micros(100));
+        drop(CallGuard::new()); // the exiting thread may still make calls
     }
 }

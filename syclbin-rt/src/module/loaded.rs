@@ -355,3 +355,36 @@ impl fmt::Display for ImageChoice {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::{Module, common};
+
+    #[test]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
+    fn threads_share_one_build() -> Result<()> {
+        let Some(queue) = common::opencl_queue() else {
+            return Ok(());
+        };
+        let bytes = test_files::read("vector_ops.object.syclbin");
+        // SAFETY: a compiler made the code.
+        let module = unsafe { Module::load(&queue, &bytes)? };
+        let (builder, modules) = (&module.0.builder, &module.0.modules);
+        let start = Barrier::new(4);
+        let build = || {
+            start.wait();
+            modules[0].build(builder, &Part::Code)
+        };
+        let builds: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
+            let builds = threads.into_iter().map(|thread| thread.join().unwrap());
+            builds.collect()
+        });
+        assert!(builds[0].program.is_some());
+        assert!(builds.iter().all(|build| Arc::ptr_eq(build, &builds[0])));
+        Ok(())
+    }
+}
