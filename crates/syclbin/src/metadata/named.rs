@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::property::PropertySets;
 
 /// The properties of a set whose keys are names of kernels, variables or constants. Names are unique and in file
-/// order.
+/// order. `K` is the type that stores a name.
 ///
 /// ```
 /// use syclbin::metadata::{DeviceGlobal, Named};
