@@ -372,11 +372,11 @@ mod tests {
         let bytes = test_files::read("vector_ops.object.syclbin");
         // SAFETY: a compiler made the code.
         let module = unsafe { Module::load(&queue, &bytes)? };
-        let (builder, modules) = (&module.0.builder, &module.0.modules);
+        let modules = &module.0.modules;
         let start = Barrier::new(4);
         let build = || {
             start.wait();
-            modules[0].build(builder, &Part::Code)
+            modules[0].build(&Part::Code)
         };
         let builds: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
