@@ -161,12 +161,11 @@ fn supported(queue: &Queue, shape: &Shape) -> Result<()> {
     }
     let asking = |failure| failed(failure, "querying the formats and sizes of", queue);
     let context = queue.raw().context();
-    if !backend::Image::has_format(&context, shape).map_err(asking)? {
+    let Some(max) = backend::Image::max_size(&context, shape).map_err(asking)? else {
         let needs = "this pixel format (clGetSupportedImageFormats)";
         let images = format!("images of {:?}<{:?}>", shape.order, shape.storage);
         return Err(Error::unsupported(&images, needs, device));
-    }
-    let max = backend::Image::max_size(&context, shape.dimensions).map_err(asking)?;
+    };
     let mut sizes = shape.size.iter().zip(max);
     if sizes.all(|(size, max)| (1..=max).contains(size)) {
         return Ok(());
