@@ -117,12 +117,13 @@ impl Error {
         Self::with_details(kind, &message, Details::None)
     }
 
-    /// Creates an error whose message lists `reasons`, one per line.
+    /// Creates the error for an invalid argument.
     #[cold]
     pub(crate) fn invalid(message: impl Display) -> Self {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
+    /// Creates an error whose message lists `reasons`, one per line.
     pub(crate) fn listing(kind: ErrorKind, message: impl Display, reasons: Vec<String>) -> Self {
         let message = format!("{message}{}", list(&reasons));
         Self::with_reasons(kind, message, reasons)

@@ -125,6 +125,9 @@ fn find_or_build(
 
 fn slot(key: (usize, Key)) -> Slot {
     let mut slots = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(slot) = slots.get(&key) {
+        return Arc::clone(slot);
+    }
     // Drop the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
         Arc::get_mut(slot).is_none_or(|slot| {

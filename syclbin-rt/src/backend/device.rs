@@ -215,9 +215,8 @@ impl<Q> LiveQueues<Q> {
         let live: Vec<Arc<Q>> = queues.iter().filter_map(Weak::upgrade).collect();
         // The wait may take a long time and must not block threads that create queues.
         drop(queues);
-        live.iter()
-            .map(|queue| finish(queue))
-            .fold(Ok(()), Result::and)
+        let results = live.iter().map(|queue| finish(queue));
+        results.fold(Ok(()), Result::and)
     }
 }
 
@@ -242,20 +241,23 @@ impl<D: DriverDevice> Devices<D> {
         /// Held while a driver lists its devices: until PoCL (6.0) is initialized, it reports no devices to other
         /// threads.
         static LISTING: Mutex<()> = Mutex::new(());
-        let _guard = CallGuard::new();
-        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         if self.0.get().is_none() {
-            let (mut devices, mut failed) = (Vec::new(), Ok(Vec::new()));
-            for device in list()? {
-                match device {
-                    Ok(device) => devices.push(device),
-                    Err(failure) => failed = failed.and(Err(failure)),
+            let _guard = CallGuard::new();
+            let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another thread may have cached the list while this one waited for the lock.
+            if self.0.get().is_none() {
+                let (mut devices, mut failed) = (Vec::new(), Ok(Vec::new()));
+                for device in list()? {
+                    match device {
+                        Ok(device) => devices.push(device),
+                        Err(failure) => failed = failed.and(Err(failure)),
+                    }
                 }
+                if devices.is_empty() {
+                    return failed;
+                }
+                let _ = self.0.set(devices);
             }
-            if devices.is_empty() {
-                return failed;
-            }
-            let _ = self.0.set(devices);
         }
         let devices = self.0.get().into_iter().flatten();
         Ok(devices.map(|device| -> Device { device }).collect())
@@ -319,9 +321,8 @@ pub(crate) fn find_function(
 /// Returns the system loader's message without the leading library name, which callers print themselves.
 pub(crate) fn loader_reason(name: &OsStr, error: &libloading::Error) -> String {
     // `libloading`'s own message omits the cause.
-    let reason = error
-        .source()
-        .map_or(error.to_string(), ToString::to_string);
+    let source = error.source();
+    let reason = source.map_or(error.to_string(), ToString::to_string);
     let rest = reason.strip_prefix(&*name.to_string_lossy());
     match rest.and_then(|rest| rest.strip_prefix(": ")) {
         Some(rest) => rest.to_owned(),

@@ -161,6 +161,15 @@ mod pages {
     /// Whether a launch is running. If not, host code caused the fault, so the handler does not open any page.
     static WATCHING: AtomicBool = AtomicBool::new(false);
 
+    /// Ends watching on drop, even if a panic unwinds.
+    struct Watch;
+
+    impl Drop for Watch {
+        fn drop(&mut self) {
+            WATCHING.store(false, Release);
+        }
+    }
+
     /// The pages of a guarded buffer, unmapped on drop.
     pub(crate) struct Pages {
         mapping: &'static Mapping,
@@ -238,9 +247,9 @@ mod pages {
         let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
         STRAYED.store(0, Relaxed);
         WATCHING.store(true, Release);
-        let launched = launch().inspect(finish);
-        WATCHING.store(false, Release);
-        let launched = launched?;
+        let watch = Watch;
+        let launched = launch().inspect(finish)?;
+        drop(watch);
         let strayed = STRAYED.load(Acquire);
         let Some(mapping) = MAPPINGS.get(strayed.wrapping_sub(1)) else {
             return Ok(launched);

@@ -278,9 +278,10 @@ impl Queue {
                 Ok(copy)
             }
             Err(failure) => {
-                // The driver may have enqueued the copy nevertheless. If the queue cannot be waited for, leak the
-                // elements.
-                if self.finish().is_ok() {
+                // A rejected copy was not enqueued. After other failures, the driver may have enqueued it nevertheless.
+                // If the queue cannot be waited for, leak the elements.
+                let rejected = matches!(failure, Failure::Rejected(_) | Failure::Missing { .. });
+                if rejected || self.finish().is_ok() {
                     drop(ManuallyDrop::into_inner(data));
                 }
                 Err(failure)

@@ -49,8 +49,8 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply. The arguments' memory must stay alive until this
-    /// function returns.
+    /// The requirements of [`KernelObject::enqueue`] apply. The arguments' memory must stay alive until this function
+    /// returns.
     #[inline]
     pub(crate) unsafe fn launch<'v, V: Values<'v>>(
         &self,
@@ -115,6 +115,14 @@ impl<'a> Arguments<'a> for KernelObject {
 }
 
 pub(crate) trait DriverKernelObject: Send + Sync {
+    /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
+    /// `None` if the driver does not report it. All arguments must be set, because the size may depend on them.
+    fn suggested_local(&self, _queue: &Queue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
+        Ok(None)
+    }
+}
+
+impl KernelObject {
     /// Enqueues the kernel with its current arguments, to start when all commands in `after` have finished. Sizes are
     /// in the driver's order: x first.
     ///
@@ -123,28 +131,49 @@ pub(crate) trait DriverKernelObject: Send + Sync {
     /// The events in `after` must belong to the context of `queue`. All arguments must be set and match the kernel's
     /// parameter kinds, and their memory must be alive. Running the kernel on them over this range must be sound: the
     /// kernel must not access memory outside its buffers or cause data races.
-    unsafe fn enqueue(&self, queue: &Queue, grid: &AnyRange, after: &WaitList<'_>)
-    -> Result<Event>;
+    #[inline]
+    pub(crate) unsafe fn enqueue(
+        &self,
+        queue: &Queue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
+        match self {
+            Self::OpenCl(object) => {
+                let (queue, guard) = (queue.opencl()?, &CallGuard::new());
+                // SAFETY: the caller guarantees this.
+                unsafe { object.enqueue_within(guard, queue, grid, after) }.map(Event::OpenCl)
+            }
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller guarantees this.
+            Self::Cuda(object) => unsafe { object.enqueue(queue, grid, after) },
+        }
+    }
 
     /// Enqueues the kernel without an event, for commands that are never waited for individually.
     ///
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply.
-    unsafe fn enqueue_without_event(
+    /// The requirements of [`KernelObject::enqueue`] apply.
+    #[inline]
+    pub(crate) unsafe fn enqueue_without_event(
         &self,
         queue: &Queue,
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        // SAFETY: the caller guarantees this.
-        unsafe { self.enqueue(queue, grid, after) }.map(drop)
-    }
-
-    /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
-    /// `None` if the driver does not report it. All arguments must be set, because the size may depend on them.
-    fn suggested_local(&self, _queue: &Queue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
-        Ok(None)
+        match self {
+            // SAFETY: the caller guarantees this.
+            Self::OpenCl(object) => unsafe { object.enqueue_without_event(queue, grid, after) },
+            #[cfg(feature = "cuda")]
+            Self::Cuda(object) => {
+                let queue = queue.cuda()?;
+                object.prepare(queue, grid, |launch| {
+                    // SAFETY: this makes the context current and passes its stream; the caller guarantees the rest.
+                    queue.submit_without_event(after, unsafe { object.command(launch) })
+                })
+            }
+        }
     }
 }
 

@@ -344,9 +344,7 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply each time the graph is enqueued.
-    ///
-    /// [`DriverKernelObject::enqueue`]: crate::backend::DriverKernelObject::enqueue
+    /// The requirements of [`KernelObject::enqueue`] apply each time the graph is enqueued.
     unsafe fn add_kernel(&mut self, kernel: &KernelObject, grid: &AnyRange) -> Result<()>;
 
     /// Records a copy of a region to another region of the same size. The regions must not overlap.

@@ -23,7 +23,7 @@ pub struct AnyRange {
 /// Sizes in one to three dimensions, converted from a number or an array of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The sizes in the driver's order, the reverse of SYCL's. Padded with 1.
+    /// The sizes in the driver's order, the reverse of SYCL's. Ranges and work-groups are padded with 1.
     sizes: [usize; 3],
     dimensions: usize,
 }
@@ -53,7 +53,8 @@ impl AnyRange {
 }
 
 impl Extent {
-    /// Creates an extent from three sizes in the driver's order. Only the first `dimensions` sizes count.
+    /// Creates an extent from three sizes in the driver's order. Only the first `dimensions` sizes are displayed,
+    /// but all three count as work-items, so the others must be 1 in ranges and work-groups.
     pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
         Self { sizes, dimensions }
     }
@@ -69,7 +70,7 @@ impl Extent {
         &self.sizes[..self.dimensions]
     }
 
-    /// Returns the sizes in the driver's order, padded with 1.
+    /// Returns all three sizes in the driver's order. Ranges and work-groups are padded with 1.
     #[cfg(feature = "cuda")]
     pub(crate) fn padded(&self) -> [usize; 3] {
         self.sizes

@@ -345,9 +345,15 @@ impl<T> From<LocalMemory<T>> for Arg<'_> {
 
 impl std::fmt::Debug for Arg<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.raw(0) {
-            Argument::Bytes(bytes) => write!(f, "Arg({bytes:02x?})"),
-            argument => write!(f, "Arg({})", parameter_kinds::kind(argument)),
+        match (self.raw(0), self.range()) {
+            (Argument::Memory(..), Some(range)) => write!(f, "Arg(accessor of {range:?})"),
+            (Argument::Local(bytes), Some(_)) => {
+                write!(f, "Arg(accessor of {bytes} bytes of work-group memory)")
+            }
+            (Argument::Local(bytes), None) => write!(f, "Arg({bytes} bytes of work-group memory)"),
+            (Argument::Bytes(bytes), _) => write!(f, "Arg({bytes:02x?})"),
+            (Argument::Pointer(address), _) => write!(f, "Arg({address:#x})"),
+            (argument, _) => write!(f, "Arg({})", parameter_kinds::kind(argument)),
         }
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! Launch types are generic over the number of arguments, but [`Invocation`] is not. So its functions are compiled
 //! only once, in this crate, rather than in each program for each number of arguments.
-#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 
@@ -38,6 +37,7 @@ impl<'l> Invocation<'l> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`](crate::Launch::launch) apply whenever the contract holds.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub(crate) unsafe fn launch(&self, mut range: AnyRange) -> Result<Event> {
         let kernel = self.kernel;
         self.divide(&mut range)?;
@@ -76,12 +76,14 @@ impl<'l> Invocation<'l> {
     }
 
     /// Checks the number, kinds, sizes and devices of the arguments.
+    #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn check(&self) -> Result<()> {
         // SAFETY: the values are only compared.
         unsafe { self.give(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
     }
 
     /// Creates a kernel object with these arguments, which borrows their memory.
+    #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn object(&self) -> Result<KernelObject> {
         let object = self.kernel.raw().object();
         let mut object = object.map_err(|failure| self.kernel.failed("preparing", failure))?;
@@ -96,6 +98,7 @@ impl<'l> Invocation<'l> {
     ///
     /// The requirements of [`Invocation::give`](Values::give) apply.
     #[inline(never)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_parts(
         &self,
         index: usize,
@@ -119,6 +122,7 @@ impl<'l> Invocation<'l> {
     /// The requirements of [`Invocation::give`](Values::give) apply.
     // Without the attribute, the compiler does not inline this function, which costs 10 ns for ten arguments.
     #[inline(always)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_value(
         &self,
         index: usize,
@@ -174,6 +178,7 @@ impl<'l> Invocation<'l> {
     ///
     /// The requirements of [`Invocation::give`](Values::give) apply.
     #[cold]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn pass_hidden(&self, progress: &Progress, to: &mut impl Arguments<'l>) -> Result<()> {
         let (kernel, position) = (self.kernel, progress.passed);
         let rest = kernel.checked().parameters.get(position..);
@@ -316,6 +321,7 @@ impl<'l> Values<'l> for Invocation<'l> {
     ///
     /// Where the code does not contain the parameter types, the arguments must match the kernel's parameters.
     #[inline(always)]
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn give(&self, to: &mut impl Arguments<'l>) -> Result<()> {
         let mut progress = Progress {
             number: 0,
@@ -365,6 +371,7 @@ struct Progress {
 struct CheckOnly<'k>(&'k backend::Queue);
 
 impl<'a> Arguments<'a> for CheckOnly<'_> {
+    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
         let fits = match value {
             Argument::Memory(region, _) => region.memory.is_for(self.0),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Prepared launches, which are checked once and launched repeatedly.
-#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -138,6 +137,7 @@ impl<R> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch(&self) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.fixed.launch(&[]) }
@@ -153,6 +153,7 @@ impl<R> Prepared<R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.fixed.launch(events) }
@@ -176,6 +177,7 @@ impl<R> Prepared<R, Checked> {
     /// # Errors
     ///
     /// Fails for the same reasons as [`SafePrepared::launch`], or if an event belongs to another device.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn launch_after(&self, events: &[&Event]) -> Result<Event> {
         // SAFETY: the contract held for the arguments and the range, which have not changed since.
         unsafe { self.fixed.launch(events) }
@@ -235,6 +237,7 @@ impl BoundKernel {
         Ok(())
     }
 
+    #[allow(unsafe_code, reason = "argument kinds are checked or guaranteed")]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
         // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise, the caller of an
@@ -249,6 +252,7 @@ impl BoundKernel {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     unsafe fn launch(&self, events: &[&Event]) -> Result<Event> {
         let (kernel, raw_queue) = (&self.kernel, &self.kernel.checked().raw_queue);
         if !self.complete {
@@ -275,6 +279,7 @@ impl BoundKernel {
 }
 
 impl<'a> Arguments<'a> for BoundKernel {
+    #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<(), Failure> {
         // SAFETY: the caller upholds the same requirements.
         unsafe { self.object.set(position, value) }?;

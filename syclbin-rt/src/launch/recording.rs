@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings: launches and copies that are enqueued together and can be replayed.
-#![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -51,6 +50,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// # Safety
     ///
     /// The requirements of [`Launch::launch`] apply to each replay of the recording.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub unsafe fn record(self, recorder: &mut Recorder, range: impl Into<R>) -> Result<()> {
         recorder.add(&self.call()?, range.into().into())
     }
@@ -158,6 +158,7 @@ fn unrecordable(what: &str) -> Error {
 }
 
 /// Records the steps as a graph. Returns `None` if there are no steps, or if the driver does not support graphs.
+#[allow(unsafe_code, reason = "launching a kernel is unsafe")]
 fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
     if steps.is_empty() {
         return Ok(None);
@@ -262,14 +263,13 @@ impl Recording {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Recording::replay`], or if an event belongs to another device.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
         // Held because drivers interleave commands of concurrent threads, even the commands of a graph.
-        let _alone = self
-            .replaying
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let alone = self.replaying.lock();
+        let _alone = alone.unwrap_or_else(PoisonError::into_inner);
         let replayed = match &self.graph {
             // SAFETY: the recording has ended and keeps its memory and kernels alive. The code that recorded the
             // kernels guarantees that they are sound.
@@ -289,6 +289,7 @@ impl Recording {
         self.queue.device().failed(REPLAY)
     }
 
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn one_by_one(&self, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let Some((last, others)) = self.steps.split_last() else {
@@ -314,6 +315,7 @@ impl Recording {
         Ok(last)
     }
 
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn start(&self, step: &Step, after: &WaitList<'_>) -> Result<backend::Event> {
         let raw = self.queue.raw();
         let started = match step {

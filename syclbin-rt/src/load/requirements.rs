@@ -98,10 +98,10 @@ fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
              -fsanitize={option}"
         ));
     }
-    let pipes = listed(metadata.host_pipes.names());
-    if !pipes.is_empty() {
+    if metadata.host_pipes.names().next().is_some() {
         return Err(format!(
-            "it uses host pipes, which syclbin-rt does not support: {pipes}; pass the data in buffers"
+            "it uses host pipes, which syclbin-rt does not support: {}; pass the data in buffers",
+            listed(metadata.host_pipes.names())
         ));
     }
     Ok(())

@@ -172,12 +172,17 @@ impl After<'_> {
         queue.same_device(from)?;
         queue.same_device(to)?;
         same_elements(from.len(), to.len())?;
+        let after = self.wait_list()?;
         let (raw, from, to) = (queue.raw(), from.region(), to.region());
-        let is_direct = from.memory.address().is_some() == to.memory.address().is_some();
-        let direct = is_direct.then_some(|after: &WaitList<'_>| raw.start_copy(from, to, after));
-        self.change(to, ("copying", "copying a buffer"), direct, |bytes| {
-            raw.read(&from.memory, from.offset, bytes)
-        })
+        let copied = if to.bytes() == 0 {
+            raw.barrier(&after)
+        } else if from.memory.address().is_some() == to.memory.address().is_some() {
+            raw.start_copy(from, to, &after)
+        } else {
+            let read = |bytes: &mut [u8]| raw.read(&from.memory, from.offset, bytes);
+            through_host(raw, &after, to, read)
+        };
+        self.started(("copying", "copying a buffer"), to.bytes(), copied)
     }
 
     /// Enqueues a fill as [`Queue::fill`] does, after the events.
@@ -187,47 +192,50 @@ impl After<'_> {
     /// Fails for the same reasons as [`Queue::fill`], or if an event belongs to another device.
     pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
         self.queue.same_device(slice)?;
+        let after = self.wait_list()?;
         let (raw, region, element) = (self.queue.raw(), slice.region(), bytemuck::bytes_of(&value));
-        let direct = pattern(element)
-            .map(|pattern| move |after: &WaitList<'_>| raw.start_fill(region, pattern, after));
-        self.change(region, ("filling", "filling a buffer"), direct, |bytes| {
-            for copy in bytes.chunks_exact_mut(element.len()) {
-                copy.copy_from_slice(element);
-            }
-            Ok(())
-        })
+        let filled = if region.bytes() == 0 {
+            raw.barrier(&after)
+        } else if let Some(pattern) = pattern(element) {
+            raw.start_fill(region, pattern, &after)
+        } else {
+            through_host(raw, &after, region, |bytes| {
+                let copies = bytes.chunks_exact_mut(element.len());
+                copies.for_each(|copy| copy.copy_from_slice(element));
+                Ok(())
+            })
+        };
+        self.started(("filling", "filling a buffer"), region.bytes(), filled)
     }
 
     pub(crate) fn wait_list(&self) -> Result<WaitList<'_>> {
         self.queue.wait_list(self.events, None)
     }
 
-    /// Enqueues a command that changes `region`, if the driver has one for it (`direct`). Otherwise waits for all earlier
-    /// commands and for the events, calls `make` to fill a host buffer, then copies that buffer to the device.
-    fn change(
-        self,
-        region: &Region,
+    fn started(
+        &self,
         (action, what): (&str, &'static str),
-        direct: Option<impl FnOnce(&WaitList<'_>) -> Result<backend::Event, Failure>>,
-        make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+        size: usize,
+        started: Result<backend::Event, Failure>,
     ) -> Result<Event> {
-        let (queue, raw, size) = (self.queue, self.queue.raw(), region.bytes());
-        let after = self.wait_list()?;
-        let through_host = || {
-            let mut bytes = vec![0; size];
-            raw.barrier(&after)?.wait()?;
-            make(&mut bytes)?;
-            raw.write(&region.memory, region.offset, &bytes)?;
-            raw.barrier(WaitList::NOTHING)
-        };
-        let started = match direct {
-            _ if size == 0 => raw.barrier(&after),
-            Some(start) => start(&after),
-            None => through_host(),
-        };
-        let raw = started.map_err(|failure| queue.failed(failure, action, size))?;
-        Ok(Event::of_any(queue, Class::Memory, what, size, raw))
+        let raw = started.map_err(|failure| self.queue.failed(failure, action, size))?;
+        Ok(Event::of_any(self.queue, Class::Memory, what, size, raw))
     }
+}
+
+/// Waits for all earlier commands and for the events in `after`, calls `make` to fill a host buffer, then copies that
+/// buffer to `region`.
+fn through_host(
+    raw: &backend::Queue,
+    after: &WaitList<'_>,
+    region: &Region,
+    make: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+) -> Result<backend::Event, Failure> {
+    let mut bytes = vec![0; region.bytes()];
+    raw.barrier(after)?.wait()?;
+    make(&mut bytes)?;
+    raw.write(&region.memory, region.offset, &bytes)?;
+    raw.barrier(WaitList::NOTHING)
 }
 
 pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {

@@ -83,8 +83,9 @@ impl Builder {
     pub(crate) fn variable(&self, name: &str) -> Option<Variable> {
         let variables = self.variables.lock();
         let variables = variables.unwrap_or_else(PoisonError::into_inner);
-        let mut variables = variables.values();
-        variables.find(|variable| variable.is_called(name)).cloned()
+        let is_called = |known: &&Variable| known.code_name.as_deref() == Some(name);
+        let by_code_name = || variables.values().find(is_called);
+        variables.get(name).or_else(by_code_name).cloned()
     }
 
     /// Returns a module of the loaded file, if it is valid.
@@ -179,9 +180,8 @@ impl Builder {
             return Vec::new();
         };
         let images = unit.module.images.iter().enumerate();
-        let mut images: Vec<_> = images
-            .filter(|(_, image)| image.native == (*part == Part::Native))
-            .collect();
+        let images = images.filter(|(_, image)| image.native == (*part == Part::Native));
+        let mut images: Vec<_> = images.collect();
         let here = Some(SavedOn::device(self.files.facts));
         images.sort_by_key(|(_, image)| SavedOn::read(image, &unit.module.metadata) != here);
         let index = |(image, _)| ImageIndex {
@@ -369,9 +369,8 @@ impl Builder {
 fn spirv_names(code: &[u8], name: &str) -> bool {
     let text = [name.as_bytes(), &[0]].concat();
     let words = (0..code.len()).step_by(4);
-    words
-        .filter_map(|start| code.get(start..))
-        .any(|rest| rest.starts_with(&text))
+    let mut rests = words.filter_map(|start| code.get(start..));
+    rests.any(|rest| rest.starts_with(&text))
 }
 
 /// Returns only the code that a kernel reaches, or all code if that cannot be determined.

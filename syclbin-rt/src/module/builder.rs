@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options for loading a module: values of specialization constants, and files to link with it.
-#![allow(unsafe_code, reason = "loading code is unsafe")]
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,6 +42,7 @@ impl Embedded {
     /// compiler output.
     #[doc(hidden)]
     #[must_use]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self(bytes)
     }
@@ -142,6 +142,7 @@ impl<'q> ModuleBuilder<'q> {
     /// # Safety
     ///
     /// The requirements of [`Module::load`] apply, for the linked files as well.
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load(self, bytes: &[u8]) -> Result<Module> {
         self.read(SourceFile::Given(bytes))
     }
@@ -153,6 +154,7 @@ impl<'q> ModuleBuilder<'q> {
     /// The requirements of [`Module::load`] apply to each file that [`link`](Self::link) has added. Generated code adds
     /// only embedded files, for which [`Embedded::new`] guarantees them.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_embedded(self, file: Embedded) -> Result<Module> {
         self.read(SourceFile::Embedded(file.0))
     }
@@ -164,6 +166,7 @@ impl<'q> ModuleBuilder<'q> {
     /// The requirements of [`load`](Self::load) apply. The kernels of the file must satisfy the contracts of safe
     /// stubs.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_file_for(
         self,
         path: &Path,
@@ -184,6 +187,7 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// The requirements of [`load_file_for`](Self::load_file_for) apply.
     #[doc(hidden)]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
     pub unsafe fn load_bytes_for(
         self,
         bytes: &[u8],

@@ -38,7 +38,7 @@ pub(crate) struct Variable {
     id: String,
     /// The name that the code uses for the variable, if the file records it. For a variable that is neither static nor
     /// in a namespace, this is the unmangled name.
-    code_name: Option<String>,
+    pub(crate) code_name: Option<String>,
     /// The name by which the driver looks up the variable.
     symbol: CString,
     size: usize,
@@ -173,12 +173,6 @@ pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
         .any(|id| id == name || named.is_some_and(|(named, _)| without_run_prefix(named) == id))
 }
 
-impl Variable {
-    pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.id == name || self.code_name.as_deref() == Some(name)
-    }
-}
-
 /// Connects the variables of a built program: allocates memory for variables outside the program, and makes the program
 /// point to that memory. Programs share these variables. The variables in `unreached` are missing from the program.
 ///
@@ -210,7 +204,9 @@ pub(crate) fn connect(
             Some(name) if queue.device().facts().ptx.is_some() => name,
             _ => id,
         };
-        let symbol = CString::new(name).map_err(|_| fail(&"its name contains a NUL"))?;
+        // Check the identifier even if the driver looks up the variable by its other name.
+        let symbol = CString::new(id).and(CString::new(name.as_bytes()));
+        let symbol = symbol.map_err(|_| fail(&"its name contains a NUL"))?;
         if id == failed_assert::VARIABLE {
             queue.watch_asserts(program, symbol);
             continue;

@@ -18,8 +18,7 @@ pub(crate) mod watched_file;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use bytemuck::Pod;
@@ -373,25 +372,24 @@ impl Module {
 /// Calls `run` with each item, on one thread per available processor.
 fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
     let results: Vec<_> = items.iter().map(|_| OnceLock::new()).collect();
+    let unclaimed = Mutex::new(items.iter().zip(&results));
+    let locked = || unclaimed.lock().unwrap_or_else(PoisonError::into_inner);
+    // Releases the lock before the item runs.
+    let claim = || locked().next();
     let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((item, result)) = items.get(index).zip(results.get(index)) else {
-                break;
-            };
+        while let Some((item, result)) = claim() {
             let _ = result.set(run(item));
         }
     };
     thread::scope(|scope| {
-        for _ in 1..processors.min(items.len()) {
-            scope.spawn(work);
-        }
+        let others = 1..processors.min(items.len());
+        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
         work();
+        if let Some(panic) = others.into_iter().find_map(|other| other.join().err()) {
+            std::panic::resume_unwind(panic);
+        }
     });
-    results
-        .into_iter()
-        .filter_map(OnceLock::into_inner)
-        .collect()
+    let results = results.into_iter();
+    results.filter_map(OnceLock::into_inner).collect()
 }

@@ -220,7 +220,9 @@ impl Queue {
             return;
         }
         let asserts = &self.0.asserts;
-        asserts.programs().push(Arc::new(Asserting {
+        // Locked until the flag is set, so that a concurrent check cannot clear the flag afterwards.
+        let mut programs = asserts.programs();
+        programs.push(Arc::new(Asserting {
             program: program.clone(),
             symbol,
             launched: AtomicBool::new(false),

@@ -130,11 +130,8 @@ impl Context {
         const TIMES: usize = 100;
         // Even if `enter` fails, the context is current, because this thread has just enqueued the copy.
         let functions = self.enter().unwrap_or(self.device.functions);
-        let wait = || {
-            // SAFETY: the caller guarantees that the stream is alive.
-            let code = unsafe { (functions.cuStreamSynchronize.pass())(stream) };
-            self.check("cuStreamSynchronize", code)
-        };
+        // SAFETY: the caller guarantees that the stream is alive.
+        let wait = || unsafe { call!(entered functions, self => cuStreamSynchronize(stream)) };
         let waited = wait();
         // Giving up eventually is sound: a copy of unpinned host memory has finished by the time the call that
         // enqueued it returns (CUDA driver API, "API synchronization behavior").

@@ -77,7 +77,7 @@ impl Copies for Queue {
         // Fail if the target's context is lost.
         there.enter()?;
         self.enable_peer_access(there);
-        let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
+        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
             // SAFETY: both regions are `size` bytes long and inside memory of these contexts, which are alive. The
             // borrows outlive the copy, because this function waits for it.
             unsafe {
@@ -163,7 +163,7 @@ impl Queue {
             return self.finish();
         }
         let (to, from) = ends(address, host.raw());
-        let copied = self.submit(COPY, WaitList::NOTHING, |_, stream| {
+        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
             // SAFETY: the caller guarantees that the address is valid. The host bytes outlive the copy, because this
             // function waits for it.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }

@@ -9,7 +9,8 @@ use super::*;
 
 const LAUNCH: &str = "cuGraphLaunch";
 
-/// Calls a driver function that records a command in `$graph`, after the previous command.
+/// Calls a driver function that records a command in `$graph`, after the previous command. If the call fails, the
+/// surrounding function returns the failure; otherwise the macro evaluates to `Ok(())`.
 macro_rules! add {
     ($graph:expr $(, $driver:literal)? => $name:ident($($argument:expr),*)) => {{
         let (after, mut added) = ($graph.last.as_slice(), std::ptr::null_mut());

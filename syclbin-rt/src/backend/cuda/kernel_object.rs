@@ -42,40 +42,8 @@ pub(crate) struct KernelObject {
     _program: Arc<Program>,
 }
 
-impl DriverKernelObject for KernelObject {
-    #[inline]
-    unsafe fn enqueue(
-        &self,
-        queue: &AnyQueue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent> {
-        let queue = queue.cuda()?;
-        self.prepare(queue, grid, |launch| {
-            queue.submit(LAUNCH, after, |functions, stream| {
-                // SAFETY: the context is current and owns the stream. There is one pointer per parameter, valid for the
-                // parameter's size, and the driver copies the bytes before it returns. The caller guarantees that
-                // running the kernel on its arguments is sound.
-                self.context.check(LAUNCH, unsafe {
-                    (functions.cuLaunchKernel.pass())(
-                        launch.func,
-                        launch.gridDimX,
-                        launch.gridDimY,
-                        launch.gridDimZ,
-                        launch.blockDimX,
-                        launch.blockDimY,
-                        launch.blockDimZ,
-                        launch.sharedMemBytes,
-                        stream,
-                        launch.kernelParams,
-                        launch.extra,
-                    )
-                })
-            })
-        })
-        .map(AnyEvent::from)
-    }
-}
+/// Uses the default, because the driver does not suggest work-group sizes.
+impl DriverKernelObject for KernelObject {}
 
 impl<'a> Arguments<'a> for KernelObject {
     // Inlined into the launch loop for the most common kinds of arguments.
@@ -96,6 +64,48 @@ impl<'a> Arguments<'a> for KernelObject {
 }
 
 impl KernelObject {
+    /// Enqueues the kernel as [`AnyKernelObject::enqueue`] does.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`AnyKernelObject::enqueue`] apply.
+    #[inline]
+    pub(crate) unsafe fn enqueue(
+        &self,
+        queue: &AnyQueue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<AnyEvent> {
+        let queue = queue.cuda()?;
+        // SAFETY: `submit` makes the context current and passes its stream; the caller guarantees the rest.
+        let put = |launch: &_| queue.submit(LAUNCH, after, unsafe { self.command(launch) });
+        self.prepare(queue, grid, put).map(AnyEvent::from)
+    }
+
+    /// Returns the driver call that enqueues `launch`.
+    ///
+    /// # Safety
+    ///
+    /// The kernel's context must be current during the call and own the stream. Running the kernel on its arguments
+    /// must be sound.
+    #[inline(always)]
+    pub(crate) unsafe fn command(
+        &self,
+        launch: &CUDA_KERNEL_NODE_PARAMS,
+    ) -> impl FnOnce(&'static Functions, CUstream) -> Result<()> {
+        move |functions, stream| {
+            // SAFETY: the kernel is alive. There is one pointer per parameter, valid for the parameter's size, and the
+            // driver copies the bytes before it returns. The caller guarantees the rest.
+            unsafe {
+                call!(entered functions, self.context => cuLaunchKernel(
+                    launch.func, launch.gridDimX, launch.gridDimY, launch.gridDimZ,
+                    launch.blockDimX, launch.blockDimY, launch.blockDimZ,
+                    launch.sharedMemBytes, stream, launch.kernelParams, launch.extra
+                ))
+            }
+        }
+    }
+
     /// Sets an argument of a less common kind, as [`Arguments::set`] does.
     #[inline(never)]
     fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
@@ -223,10 +233,8 @@ struct Values {
 impl Values {
     /// Creates values for `parameters`, with all bytes zeroed.
     fn new(parameters: Vec<Slot>) -> Self {
-        let ends = parameters
-            .iter()
-            .map(|parameter| parameter.offset.saturating_add(parameter.size));
-        let size = ends.max().unwrap_or_default();
+        let end = |parameter: &Slot| parameter.offset.saturating_add(parameter.size);
+        let size = parameters.iter().map(end).max().unwrap_or_default();
         Self {
             bytes: vec![0; size],
             local: vec![None; parameters.len()],
@@ -305,9 +313,8 @@ impl Values {
     #[inline]
     fn pointers(&self) -> impl Iterator<Item = *const u8> {
         let bytes = &self.bytes;
-        self.parameters
-            .iter()
-            .map(move |parameter| bytes[parameter.offset..].as_ptr())
+        let parameters = self.parameters.iter();
+        parameters.map(move |parameter| bytes[parameter.offset..].as_ptr())
     }
 }
 

@@ -7,15 +7,19 @@
 //! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)), which
 //! fails if a kernel has destroyed that context.
 
-/// Calls a driver function in `$context`, which becomes the current context, or in any context. For an optional
+/// Calls a driver function in `$context`, which becomes the current context unless it already is (`entered`), or in any
+/// context. For an optional
 /// function, `$driver` names the drivers that provide it.
 macro_rules! call {
     (in any context, $functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
         check(stringify!($name), ($functions.$name.pass())($($argument),*))
     };
+    (entered $functions:expr, $context:expr => $name:ident($($argument:expr),* $(,)?)) => {
+        $context.check(stringify!($name), ($functions.$name.pass())($($argument),*))
+    };
     ($context:expr => $name:ident($($argument:expr),* $(,)?)) => {
         $context.enter().and_then(|functions| {
-            $context.check(stringify!($name), (functions.$name.pass())($($argument),*))
+            call!(entered functions, $context => $name($($argument),*))
         })
     };
     ($context:expr, $driver:literal => $name:ident($($argument:expr),* $(,)?)) => {

@@ -78,6 +78,20 @@ impl Queue {
         Ok(Event::new(&self.stream, call, self.stream.count(), None))
     }
 
+    /// Enqueues `commands` without an event, for a command that is never waited for individually.
+    #[inline]
+    pub(crate) fn submit_without_event(
+        &self,
+        after: &WaitList<'_>,
+        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
+    ) -> Result<()> {
+        let functions = self.stream.context.enter()?;
+        self.make_wait(after)?;
+        commands(functions, self.stream.handle)?;
+        self.stream.count();
+        Ok(())
+    }
+
     #[cold]
     fn submit_timed(
         &self,

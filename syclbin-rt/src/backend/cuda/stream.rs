@@ -170,9 +170,12 @@ impl Drop for Stream {
 const SPIN: Duration = Duration::from_micros(50);
 
 /// A context's unused driver events, kept for reuse.
-/// The second list contains the events that record the time.
 #[derive(Default)]
-pub(crate) struct Pool([Mutex<Vec<Free>>; 2]);
+pub(crate) struct Pool {
+    plain: Mutex<Vec<Free>>,
+    /// The events that record the time.
+    timed: Mutex<Vec<Free>>,
+}
 
 struct Free(CUevent);
 
@@ -286,7 +289,7 @@ impl Drop for Mark {
 
 impl Pool {
     fn of(&self, timed: bool) -> std::sync::MutexGuard<'_, Vec<Free>> {
-        let events = &self.0[usize::from(timed)];
+        let events = if timed { &self.timed } else { &self.plain };
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -307,10 +310,16 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The time of the first base event in nanoseconds, large enough that earlier times are not negative.
 const START: i64 = 1_000_000_000;
 
-/// The clock of a context: the host's time when the clock started, and the latest base event. Once running, the clock
-/// keeps the context alive.
+/// The clock of a context. Once running, it keeps the context alive.
 #[derive(Default)]
-pub(crate) struct Clock(Mutex<Option<(Instant, Arc<Base>)>>);
+pub(crate) struct Clock(Mutex<Option<Running>>);
+
+struct Running {
+    /// The host's time when the clock started.
+    begun: Instant,
+    /// The latest base event.
+    base: Arc<Base>,
+}
 
 /// The event from which the times of later events are measured.
 pub(crate) struct Base {
@@ -343,11 +352,12 @@ impl Clock {
         };
         let _guard = CallGuard::new();
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((begun, base)) = &mut *running else {
+        let Some(Running { begun, base }) = &mut *running else {
             let base: Arc<Base> = record(None)?;
             base.mark.sleep()?;
-            *running = Some((Instant::now(), Arc::clone(&base)));
-            return Ok((base, START));
+            let (begun, shared) = (Instant::now(), Arc::clone(&base));
+            *running = Some(Running { begun, base });
+            return Ok((shared, START));
         };
         // A base event has no time until it is reached, and the next base event needs that time.
         if base.recorded.elapsed() > FRESH

@@ -184,22 +184,22 @@ impl Image {
         if !formats.iter().any(is_wanted) {
             return Ok(None);
         }
-        let names = match shape.dimensions {
-            1 | 2 => [
+        let names: &[_] = match shape.dimensions {
+            1 => &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH],
+            2 => &[
                 cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
                 cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
-                0,
             ],
-            _ => [
+            _ => &[
                 cl::CL_DEVICE_IMAGE3D_MAX_WIDTH,
                 cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
                 cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
             ],
         };
         let mut max = [1; 3];
-        for (max, name) in max.iter_mut().zip(names).take(shape.dimensions.into()) {
+        for (max, name) in max.iter_mut().zip(names) {
             // SAFETY: the device belongs to this library.
-            *max = unsafe { query!(functions => clGetDeviceInfo(id, name)) }.value()?;
+            *max = unsafe { query!(functions => clGetDeviceInfo(id, *name)) }.value()?;
         }
         Ok(Some(max))
     }

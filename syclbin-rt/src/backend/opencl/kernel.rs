@@ -97,10 +97,8 @@ impl Kernel {
         if !version_at_least(&device.facts.version, (2, 1)) {
             return None;
         }
-        let local = self
-            .bounds
-            .required_local
-            .unwrap_or([self.bounds.max_local, 1, 1]);
+        let largest = [self.bounds.max_local, 1, 1];
+        let local = self.bounds.required_local.unwrap_or(largest);
         let (input, size) = (local.as_ptr().cast(), size_of_val(&local));
         let (kernel, id) = (object.handle, device.id);
         // SAFETY: the kernel was built for the device. The input is a work-group size, which queries without an input
@@ -151,9 +149,8 @@ impl DriverKernel for Kernel {
         let spilled = sizes_sub_groups.then(|| bytes(CL_KERNEL_SPILL_MEM_SIZE_INTEL));
         let registers = has("cl_intel_maximum_registers")
             .then(|| work_group_info::<cl_uint>(object, REGISTER_COUNT));
-        let required = sizes_sub_groups
-            .then(|| self.sub_group_info(object, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL))
-            .flatten();
+        let sub_group = |name| self.sub_group_info(object, name);
+        let required = || sub_group(CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL);
         Ok(KernelAttributes {
             max_work_group_size: self.bounds.max_local,
             preferred_work_group_size_multiple: self.preferred_multiple()?,
@@ -162,9 +159,8 @@ impl DriverKernel for Kernel {
             // Devices other than GPUs may support the extension without this query.
             spill_memory_bytes: spilled.and_then(Result::ok),
             registers: registers.and_then(Result::ok),
-            max_sub_group_size: self
-                .sub_group_info(object, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE),
-            required_sub_group_size: required,
+            max_sub_group_size: sub_group(CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE),
+            required_sub_group_size: sizes_sub_groups.then(required).flatten(),
         })
     }
 }

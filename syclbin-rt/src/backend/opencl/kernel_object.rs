@@ -16,11 +16,16 @@ use super::*;
 #[cfg(target_os = "linux")]
 use crate::backend::guard;
 
-/// The value of an argument, in a form that is cheap to compare with the next value: the size of a small value in bytes
-/// and its bytes, or [`Memory::id`] and the address in unified shared memory.
-type Current = [u64; 2];
+/// The value of an argument, in a form that is cheap to compare with the next value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Current {
+    /// The size of a small value in bytes, [`Memory::id`], or 0 if unknown.
+    kind: u64,
+    /// The bytes of a small value, or the address in unified shared memory.
+    value: u64,
+}
 
-const UNKNOWN: Current = [0; 2];
+const UNKNOWN: Current = Current { kind: 0, value: 0 };
 
 #[inline(always)]
 fn small_value(bytes: &[u8]) -> Current {
@@ -31,7 +36,8 @@ fn small_value(bytes: &[u8]) -> Current {
         [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
         _ => return UNKNOWN,
     };
-    [bytes.len() as u64, value]
+    let kind = bytes.len() as u64;
+    Current { kind, value }
 }
 
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
@@ -79,8 +85,7 @@ impl KernelObject {
                 CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
                 CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
             ] {
-                let indirect: cl_bool = CL_TRUE;
-                let (size, value) = bytes_of(&indirect);
+                let (size, value) = bytes_of::<cl_bool>(&CL_TRUE);
                 // SAFETY: the device supports the extension that defines these names; the value is a `cl_bool`, which
                 // the driver copies before it returns.
                 let status = unsafe { (set.pass())(handle, name, size, value) };
@@ -104,7 +109,7 @@ impl KernelObject {
 
     #[inline(always)]
     fn is_current(&self, index: usize, value: Current) -> bool {
-        value != UNKNOWN && self.current.get(index) == Some(&value)
+        value.kind != 0 && self.current.get(index) == Some(&value)
     }
 
     /// Records the value of an argument after an attempt to set it.
@@ -146,8 +151,8 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast(), small_value(bytes)),
             Argument::Memory(region, _) => match self.object.object_of(region) {
                 Some((memory, object)) => {
-                    let (size, pointer) = bytes_of(object);
-                    (size, pointer, [memory.id, 0])
+                    let ((size, pointer), kind) = (bytes_of(object), memory.id);
+                    (size, pointer, Current { kind, value: 0 })
                 }
                 // SAFETY: the caller guarantees this.
                 None => return unsafe { self.set_any(index, value) },
@@ -188,7 +193,8 @@ impl GuardedObject<'_> {
                 handle = match memory.handle {
                     Handle::Address { pointer, .. } => {
                         let address = pointer.wrapping_byte_add(region.offset);
-                        let current = [memory.id, address as u64];
+                        let (kind, value) = (memory.id, address as u64);
+                        let current = Current { kind, value };
                         if self.object.is_current(index, current) {
                             return Ok(());
                         }
@@ -242,16 +248,11 @@ impl GuardedObject<'_> {
         current: Current,
     ) -> Result<()> {
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
+        let set_argument = self.object.functions.clSetKernelArg.within(self.guard);
         // SAFETY: `&mut self` ensures that nothing else uses the object; the driver copies the bytes before it returns
         // (OpenCL 3.0, clSetKernelArg); the caller guarantees the rest.
-        let set = check("clSetKernelArg", unsafe {
-            (self.object.functions.clSetKernelArg.within(self.guard))(
-                self.object.handle,
-                number,
-                size,
-                pointer,
-            )
-        });
+        let status = unsafe { set_argument(self.object.handle, number, size, pointer) };
+        let set = check("clSetKernelArg", status);
         self.object.note(index, current, set)?;
         if !self.object.parts.is_empty() {
             self.object.parts.retain(|(of, _)| *of != index);
@@ -284,12 +285,11 @@ impl KernelObject {
         }
     }
 
-    /// Enqueues the kernel as [`DriverKernelObject::enqueue`] does, on a
-    /// thread that has passed the gate.
+    /// Enqueues the kernel as [`AnyKernelObject::enqueue`] does, on a thread that has passed the gate.
     ///
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply.
+    /// The requirements of [`AnyKernelObject::enqueue`] apply.
     #[inline(always)]
     pub(crate) unsafe fn enqueue_within(
         &self,
@@ -302,14 +302,35 @@ impl KernelObject {
             let mut event = std::ptr::null_mut();
             // SAFETY: the event may be written; the caller guarantees the rest.
             unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
+            // A missing event is reported only after `watched` has waited, because the kernel is enqueued.
             // SAFETY: the call passed this reference to its caller.
-            unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) }
-        })
+            Ok(unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) })
+        })?
+    }
+
+    /// Enqueues the kernel without an event, as one of several commands before a flush.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`AnyKernelObject::enqueue`] apply.
+    #[inline]
+    pub(crate) unsafe fn enqueue_without_event(
+        &self,
+        queue: &AnyQueue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<()> {
+        let (queue, guard, none) = (queue.opencl()?, CallGuard::new(), std::ptr::null_mut());
+        // SAFETY: a null event is allowed; the caller guarantees the rest.
+        let put = || unsafe { self.put(&guard, queue, grid, after, none) };
+        watched(queue, put)?;
+        queue.flush_between();
+        Ok(())
     }
 
     /// # Safety
     ///
-    /// The requirements of [`DriverKernelObject::enqueue`] apply; `event` must be null or valid for writing.
+    /// The requirements of [`AnyKernelObject::enqueue`] apply; `event` must be null or valid for writing.
     #[inline(always)]
     unsafe fn put(
         &self,
@@ -362,32 +383,6 @@ fn watched<T>(queue: &Queue, launch: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 impl DriverKernelObject for KernelObject {
-    unsafe fn enqueue(
-        &self,
-        queue: &AnyQueue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<AnyEvent> {
-        // SAFETY: the caller guarantees this.
-        unsafe { self.enqueue_within(&CallGuard::new(), queue.opencl()?, grid, after) }
-            .map(AnyEvent::from)
-    }
-
-    unsafe fn enqueue_without_event(
-        &self,
-        queue: &AnyQueue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<()> {
-        let (queue, guard, none) = (queue.opencl()?, CallGuard::new(), std::ptr::null_mut());
-        // SAFETY: a null event is allowed; the caller guarantees the rest.
-        watched(queue, || unsafe {
-            self.put(&guard, queue, grid, after, none)
-        })?;
-        queue.flush_between();
-        Ok(())
-    }
-
     fn suggested_local(&self, queue: &AnyQueue, global: &[usize]) -> Result<Option<[usize; 3]>> {
         let queue = queue.opencl()?;
         same_context(&self.context, &queue.context)?;

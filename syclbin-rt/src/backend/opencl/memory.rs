@@ -71,9 +71,8 @@ impl Context {
     /// device's limit, so that the driver rejects the allocation.
     #[cfg(target_os = "linux")]
     fn guarded_pages(&self, size: usize) -> Result<Option<Pages>> {
-        let side = self
-            .guard
-            .filter(|_| size as u64 <= self.device.facts.max_buffer_bytes);
+        let fits = size as u64 <= self.device.facts.max_buffer_bytes;
+        let side = self.guard.filter(|_| fits);
         side.map(|side| Pages::new(size, side)).transpose()
     }
 
@@ -86,18 +85,20 @@ impl Context {
 
 impl Memory {
     /// Allocates a buffer of `size` bytes, or of one byte if `size` is 0: OpenCL does not allow empty buffers, but a
-    /// kernel argument needs a buffer. `contents` are as long as the buffer, if given.
+    /// kernel argument needs a buffer. `contents` must consist of `size` bytes, if given.
     pub(crate) fn object(
         context: &Arc<Context>,
         size: usize,
         contents: Option<&[u8]>,
     ) -> Result<Self> {
         let size = size.max(1);
+        // The contents of an empty buffer are shorter than its only byte.
+        let contents = contents.and_then(|contents| contents.get(..size));
         #[cfg(target_os = "linux")]
         if let Some(pages) = context.guarded_pages(size)? {
             let buffer = pages.buffer.as_ptr();
-            if let Some(contents) = contents.and_then(|contents| contents.get(..size)) {
-                // SAFETY: the new pages are `size` bytes long.
+            if let Some(contents) = contents {
+                // SAFETY: the new pages and the contents are `size` bytes long.
                 unsafe { buffer.copy_from_nonoverlapping(contents.as_ptr().cast(), size) };
             }
             // SAFETY: the pages live until the object is released.
@@ -110,7 +111,7 @@ impl Memory {
             Some(contents) => (CL_MEM_COPY_HOST_PTR, contents.as_ptr().cast_mut().cast()),
             None => (0, null_mut()),
         };
-        // SAFETY: the call copies the contents before it returns.
+        // SAFETY: the contents are `size` bytes long, and the call copies them before it returns.
         unsafe { Self::create(context, context.unlimited(size) | flags, size, host) }
     }
 

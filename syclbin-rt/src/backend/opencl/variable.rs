@@ -146,7 +146,7 @@ impl AnyQueue {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
             // The code contains a kernel of this name only if it was generated with this layout, so this fails for any
             // other code.
-            let kernel = KernelObject::new(&program, &name)?;
+            let kernel = AnyKernelObject::from(KernelObject::new(&program, &name)?);
             let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are already set. It copies initial values into
             // the arena, whose size matches the code.
