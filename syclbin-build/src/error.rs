@@ -261,10 +261,11 @@ fn undefined(all: &[Undefined]) -> String {
     for one in all {
         let sources = one.sources.iter().map(|path| path.display().to_string());
         let sources = sources.collect::<Vec<_>>().join(", ");
-        let mut symbol = format!(" ({})", one.symbol);
-        if one.name == one.symbol {
-            symbol.clear();
-        }
+        let symbol = if one.name == one.symbol {
+            String::new()
+        } else {
+            format!(" ({})", one.symbol)
+        };
         text += &format!("\n  {}{symbol}, used in {sources}", one.name);
     }
     text.push_str(

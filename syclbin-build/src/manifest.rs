@@ -16,9 +16,19 @@ use crate::request::is_pattern;
 
 const TABLE: &str = "package.metadata.syclbin";
 
-/// The keys that [`Build::from_manifest`] documents, as messages list them.
-const KEYS: &str =
-    "sources, include, define, flags, targets, link-at-load, link, warnings, compiler, prebuilt";
+/// The keys that [`Build::from_manifest`] documents.
+const KEYS: [&str; 10] = [
+    "sources",
+    "include",
+    "define",
+    "flags",
+    "targets",
+    "link-at-load",
+    "link",
+    "warnings",
+    "compiler",
+    "prebuilt",
+];
 
 /// The builds that Cargo.toml describes. Created by [`Build::from_manifest`].
 #[derive(Clone, Debug)]
@@ -138,15 +148,15 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
     let whole = DeTable::parse(text);
     let whole = whole.map_err(|error| (error.span(), error.message().to_owned()))?;
     let mut table = whole.get_ref();
-    let (mut span, mut end) = (0..0, 0);
+    let (mut span, mut name) = (0..0, String::new());
     for part in TABLE.split('.') {
         let Some(value) = table.get(part) else {
             return Ok(None);
         };
-        end += part.len();
-        table = as_table(value, &TABLE[..end])?;
+        name += part;
+        table = as_table(value, &name)?;
         span = value.span();
-        end += 1; // the dot
+        name.push('.');
     }
     if table.is_empty() {
         let problem = format!("[{TABLE}] is empty; add a table [{TABLE}.NAME] with sources");
@@ -155,8 +165,7 @@ fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
     let mut entries = Vec::new();
     for (key, value) in table {
         let name = key.get_ref().as_ref();
-        let is_key = KEYS.split(", ").any(|key| key == name);
-        if is_key && value.get_ref().as_table().is_none() {
+        if KEYS.contains(&name) && value.get_ref().as_table().is_none() {
             let remedy = format!("move it to [{TABLE}.NAME]");
             let problem = format!("`{name}` must be in a table named after the file; {remedy}");
             return mistake(key.span(), problem);
@@ -202,7 +211,8 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "compiler" => build = build.compiler(text(value, &place)?),
             "prebuilt" => build = build.prebuilt(text(value, &place)?),
             unknown => {
-                let problem = format!("has an unknown key `{unknown}`; the valid keys are {KEYS}");
+                let known = KEYS.join(", ");
+                let problem = format!("has an unknown key `{unknown}`; the valid keys are {known}");
                 return mistake(key.span(), format!("[{TABLE}.{name}] {problem}"));
             }
         }

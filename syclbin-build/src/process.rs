@@ -104,7 +104,6 @@ impl Process {
         if matches!(self.ended(), Ok(Some(_))) {
             return;
         }
-
         #[cfg(target_os = "linux")]
         tree::kill(self.child.id());
         // Ignores errors: the program may already have ended.

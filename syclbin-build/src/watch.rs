@@ -213,9 +213,11 @@ impl Watch {
         }
         if text.contains("file not found") {
             // The directory changes when the missing header appears.
-            let beside = files.iter().map(|path| file::directory_of(path));
+            let beside = files.iter();
+            let beside = beside.filter_map(|path| path.parent().map(|_| file::directory_of(path)));
             let searched = self.request.arguments.iter();
             let searched = searched.filter_map(|argument| argument.to_str()?.strip_prefix("-I"));
+            let searched = searched.map(|folder| if folder.is_empty() { "." } else { folder });
             let folders = beside.chain(searched.map(Path::new));
             let folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
             files.extend(folders);

@@ -54,9 +54,11 @@ fn run() -> Result<()> {
     let arguments = response_file::expand(std::env::args_os().skip(1))?;
     match Request::parse(arguments)? {
         Request::Make(options) => make::make(&options),
-        Request::BuildForCpu([spirv, output, options]) => {
-            native::build_for_cpu(spirv.as_ref(), output.as_ref(), &options)
-        }
+        Request::BuildForCpu {
+            spirv,
+            output,
+            options,
+        } => native::build_for_cpu(&spirv, &output, &options),
         Request::Print(text) => {
             // A failed write is not an error: the reader may have closed the pipe.
             let _ = std::io::stdout().lock().write_all(text.as_bytes());

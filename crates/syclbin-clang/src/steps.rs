@@ -213,11 +213,15 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
             outputs[index].get_or_init(|| step.run());
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(steps.len()) {
-            scope.spawn(work);
-        }
+    let panics = std::thread::scope(|scope| {
+        let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
+        let workers: Vec<_> = workers.collect();
+        let workers = workers.into_iter();
+        workers.filter_map(|worker| worker.join().err()).count()
     });
+    if panics > 0 {
+        return own("a thread of this program panicked");
+    }
     let outputs = outputs.into_iter().filter_map(OnceLock::into_inner);
     let outputs: Vec<_> = outputs.collect();
     let mut outcome = Ok(());

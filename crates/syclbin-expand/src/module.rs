@@ -52,7 +52,7 @@ pub(crate) fn expand(input: &Input, file: &File, errors: &mut Vec<syn::Error>) -
             #module
             #constants
             #structs
-                        #(#proofs)*
+            #(#proofs)*
             #modules
         }
     }
@@ -140,7 +140,8 @@ fn module_struct(contents: &Contents, file_name: &str) -> TokenStream {
             self.#field.build_kernels(symbols)
         }
     };
-    contents.structure(&doc, &quote!(Module), &file, &quote!(#functions fn new))
+    let private = TokenStream::new();
+    contents.structure(&doc, &quote!(Module), &file, &functions, &private)
 }
 
 /// The parts of a struct with kernels, and of the module around it.
@@ -159,12 +160,14 @@ struct Contents {
 }
 
 impl Contents {
-    /// Generates the struct `name`. `first` precedes the constants, and `new` is the start of the constructor.
+    /// Generates the struct `name`. `first` precedes the constants, and `functions` precede the constructor, which has
+    /// the visibility `new`.
     fn structure(
         &self,
         doc: &TokenStream,
         name: &TokenStream,
         first: &TokenStream,
+        functions: &TokenStream,
         new: &TokenStream,
     ) -> TokenStream {
         let Self {
@@ -189,7 +192,8 @@ impl Contents {
             impl #name {
                 #first
                 #constants
-                #new(#module: &::syclbin_rt::Module) -> Self {
+                #functions
+                #new fn new(#module: &::syclbin_rt::Module) -> Self {
                     Self { #constructor }
                 }
                 #methods
@@ -293,16 +297,12 @@ fn inner_module(
     errors: &mut Vec<syn::Error>,
 ) -> TokenStream {
     let contents = contents(namespace, types, depth, errors);
-    let what = if namespace.has_kernels() {
-        "kernels"
-    } else {
-        "structs"
-    };
+    let has_kernels = namespace.has_kernels();
+    let what = if has_kernels { "kernels" } else { "structs" };
     let place = namespace.what();
     let doc = doc::comment(&format!("The {what} in {place} `{name}`."));
-    let new = quote!(pub(super) fn new);
-    let kernels = (namespace.has_kernels())
-        .then(|| contents.structure(&doc, &quote!(Kernels), &TokenStream::new(), &new));
+    let (kernels, none, new) = (quote!(Kernels), TokenStream::new(), quote!(pub(super)));
+    let kernels = has_kernels.then(|| contents.structure(&doc, &kernels, &none, &none, &new));
     let (structs, modules) = (contents.structs, contents.modules);
     quote! {
         #doc

@@ -2,7 +2,6 @@
 //! Collects compiler diagnostics, so that each is printed unchanged but only once, and summarizes failures.
 
 use std::collections::BTreeSet;
-
 use std::path::Path;
 
 use syclbin_toolchain::{Component, INSTALL_COMMAND};
@@ -43,17 +42,19 @@ pub(crate) fn hints(diagnostics: &str) -> String {
     for line in plain.lines().filter(|line| kind(line) == Some(Kind::Error)) {
         let quoted = line.split('\'').nth(1).unwrap_or_default();
         let is_parameter = line.ends_with("cannot be used as the type of a kernel parameter");
-        hints.insert(if line.ends_with(" file not found") {
+        let hint = if line.ends_with(" file not found") {
             missing_header(quoted)
         } else if is_parameter && quoted.ends_with('&') {
             "a kernel captures a reference to a host variable, which a device cannot read; capture it by value, as \
              with [=], or pass a pointer to device memory"
                 .to_owned()
         } else if line.contains("no matching constructor") && quoted.contains("device_global<") {
-            "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")".to_owned()
+            "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")"
+                .to_owned()
         } else {
             continue;
-        });
+        };
+        hints.insert(hint);
     }
     hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
 }

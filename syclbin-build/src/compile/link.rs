@@ -65,15 +65,12 @@ fn file(state: State, modules: Vec<Module>) -> Syclbin<'static> {
 
 /// Returns the modules as an executable, or as an object if they still have to be linked.
 fn linked_file(modules: Vec<Module>) -> Syclbin<'static> {
-    let is_object = need_linking(&modules);
-    file(
-        if is_object {
-            State::Object
-        } else {
-            State::Executable
-        },
-        modules,
-    )
+    let state = if need_linking(&modules) {
+        State::Object
+    } else {
+        State::Executable
+    };
+    file(state, modules)
 }
 
 /// Returns whether a module imports a symbol that another module exports.

@@ -159,6 +159,9 @@ impl Context<'_> {
     /// distinguishes `unsigned n` from `int n`.
     fn run(&self, sources: &[&Path]) -> Result<Vec<Result<Compiled>>> {
         let has_colour = diagnostics::has_colour();
+        // Debug information is read only from SPIR-V, so the targets are omitted.
+        let mut debug_flags = default_targets::split(&self.flags).0;
+        debug_flags.extend(DEBUG_FLAGS.map(OsString::from));
         let mut outputs = Vec::new();
         let mut jobs = Vec::new();
         for (index, source) in sources.iter().enumerate() {
@@ -174,10 +177,7 @@ impl Context<'_> {
                 only_with: None,
             };
             let debug = output.described.as_ref().map(|described| Job {
-                // Debug information is read only from SPIR-V, so the targets are omitted.
-                flags: { default_targets::split(&self.flags).0.into_iter() }
-                    .chain(DEBUG_FLAGS.map(OsString::from))
-                    .collect(),
+                flags: debug_flags.clone(),
                 output: described.clone(),
                 depfile: None,
                 only_with: Some(jobs.len()),

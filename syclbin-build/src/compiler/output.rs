@@ -107,14 +107,16 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
 /// Returns whether the code contains a kernel. The list of kernel names is not sufficient, because it includes exported
 /// functions.
 fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
-    let mut kernels = 0;
     for image in file.modules.iter().flat_map(|module| &module.images) {
-        kernels += match image.spirv() {
+        let kernels = match image.spirv() {
             Some(code) => spirv::Module::parse(code)?.kernels().count(),
             None => file.kernel_names().count(),
         };
+        if kernels > 0 {
+            return Ok(true);
+        }
     }
-    Ok(kernels > 0)
+    Ok(false)
 }
 
 /// Returns the symbols that a module exports.

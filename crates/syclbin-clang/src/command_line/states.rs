@@ -27,7 +27,7 @@ impl Dependencies {
         match self {
             Self::Forbidden(option) if state != State::Executable => {
                 return own(format!(
-                                        "invalid argument '{option}' not allowed with '-fsyclbin={state}': a file in this state is linked \
+                    "invalid argument '{option}' not allowed with '-fsyclbin={state}': a file in this state is linked \
                      later; remove the option, or create an executable"
                 ));
             }

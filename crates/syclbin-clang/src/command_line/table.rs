@@ -70,9 +70,16 @@ fn rows() -> impl Iterator<Item = (Form, Treatment, &'static str)> {
     rows.flatten()
 }
 
-/// Returns the name and treatment of the option in `argument`, and its value, which is empty for a flag. The value is
-/// `None` if it is the next argument. The longest matching name wins.
-pub(crate) fn find(argument: &str) -> Option<(&'static str, Treatment, Option<&str>)> {
+/// A row of the table, and the value in the argument that matched it.
+pub(crate) struct Known<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) treatment: Treatment,
+    /// The option's value, which is empty for a flag. `None` if it is the next argument.
+    pub(crate) value: Option<&'a str>,
+}
+
+/// Returns the row that matches `argument`. The longest matching name wins.
+pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
     let matching = rows().filter_map(|(form, treatment, name)| {
         let rest = argument.strip_prefix(name)?;
         let value = match form {
@@ -80,9 +87,13 @@ pub(crate) fn find(argument: &str) -> Option<(&'static str, Treatment, Option<&s
             Form::Flag | Form::Separate if !rest.is_empty() => return None,
             _ => Some(rest),
         };
-        Some((name, treatment, value))
+        Some(Known {
+            name,
+            treatment,
+            value,
+        })
     });
-    matching.max_by_key(|(name, ..)| name.len())
+    matching.max_by_key(|known| known.name.len())
 }
 
 #[cfg(test)]
@@ -101,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_longest_name_counts_and_values_are_found() {
-        let found = |argument| find(argument).map(|(name, _, value)| (name, value));
+        let found = |argument| find(argument).map(|known| (known.name, known.value));
         assert_eq!(found("-include"), Some(("-include", None)));
         assert_eq!(found("-includea.hpp"), Some(("-include", Some("a.hpp"))));
         assert_eq!(found("-include-pchx"), Some(("-include-pch", Some("x"))));

@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use syclbin::Content;
 use syclbin::property::{PropertySets, Value};
-
 /// The content of the header at [`ASSERT_PATH`], which handles failed asserts.
 use syclbin_build::headers::ASSERT;
 use syclbin_toolchain::INSTALL_COMMAND;

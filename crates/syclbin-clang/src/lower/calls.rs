@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::mangled;
 use syclbin::__private::spirv::Import;
-
 use syclbin::__private::spirv::words::{op, string};
 use syclbin_tools::__private::qualified;
 
@@ -104,12 +103,10 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     // The first parameter directly follows the function, and a decoration of the parameter records the alignment.
     let parameter = index.after(function)?;
     let is_parameter = parameter.opcode == op::FUNCTION_PARAMETER;
-    let align = index
-        .alignment(parameter.operand(1)?)
-        .filter(|_| is_parameter);
-    let pointee = pointer
-        .operand(2)
-        .filter(|_| pointer.opcode == op::TYPE_POINTER);
+    let parameter = parameter.operand(1).filter(|_| is_parameter);
+    let align = parameter.and_then(|id| index.alignment(id));
+    let is_pointer = pointer.opcode == op::TYPE_POINTER;
+    let pointee = pointer.operand(2).filter(|_| is_pointer);
     Some((pointee?, align))
 }
 

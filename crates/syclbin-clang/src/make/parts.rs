@@ -9,7 +9,6 @@ use syclbin::__private::debug_info::Described;
 use crate::command_line::depfile;
 use crate::command_line::inputs::Input;
 use crate::command_line::options::{Bitcode, Options, Show};
-
 use crate::command_line::targets::{NVIDIA, Target};
 use crate::link::{self, InputFile, imports, objects};
 use crate::nvidia::{self, Ptx};

@@ -26,7 +26,6 @@ use crate::make::write;
 use crate::{Result, library, own, steps};
 
 pub(crate) use backend::Backend;
-
 pub(crate) use brought::discard_replaced;
 use nvlink::Nvlink;
 

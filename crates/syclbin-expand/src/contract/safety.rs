@@ -28,7 +28,7 @@ pub(crate) fn missing(
                  accesses"
             ));
         }
-                if element_of(&parameter.ty).is_some_and(|element| types.holds_pointer(element)) {
+        if element_of(&parameter.ty).is_some_and(|element| types.holds_pointer(element)) {
             return Some(format!(
                 "this kernel cannot be safe: `{name}` contains device pointers, and nothing checks where they point"
             ));
@@ -38,7 +38,7 @@ pub(crate) fn missing(
         }
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
-                Some(match dimensions {
+        Some(match dimensions {
             1 => format!(
                 "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"
             ),

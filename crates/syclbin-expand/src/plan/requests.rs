@@ -10,7 +10,7 @@ use crate::names::cpp_name::{self, CppName};
 use crate::names::default_names::RustName;
 use crate::names::known;
 
-/// Returns the indices of the selected kernels, and each kernel's item, if it has one.
+/// Returns the indices of the selected kernels, each with the kernel's item, if it has one.
 pub(crate) fn requests<'i>(
     input: &'i Input,
     file: &File,
@@ -18,19 +18,8 @@ pub(crate) fn requests<'i>(
     errors: &mut Vec<syn::Error>,
 ) -> BTreeMap<usize, Option<&'i KernelItem>> {
     let kernels = &file.signatures.kernels;
-    let selection = input.items.selection.as_ref();
-    let mut named = BTreeSet::new();
-    for name in selection.iter().flat_map(|selection| &selection.names) {
-        let found = name.among(kernels, names);
-        if found.is_empty() {
-            errors.extend(unknown_kernel(name, file, names));
-        }
-        named.extend(found);
-    }
-    let is_selected =
-        |index: &usize| selection.is_none_or(|selection| named.contains(index) != selection.skips);
-    let selected = (0..kernels.len()).filter(is_selected);
-    let mut requests: BTreeMap<_, Option<&KernelItem>> = selected.map(|i| (i, None)).collect();
+    let all = (0..kernels.len()).map(|index| (index, None));
+    let mut requests: BTreeMap<usize, Option<&KernelItem>> = all.collect();
     for item in &input.items.kernels {
         match item.cpp.among(kernels, names).as_slice() {
             [] => errors.extend(unknown_kernel(&item.cpp, file, names)),
@@ -38,13 +27,12 @@ pub(crate) fn requests<'i>(
                 "this item has no effect: write `as NEW_NAME` after it, or `safe` or \
                  `pub(crate)` before `fn`",
             )),
-                                    [index] => match requests.get_mut(index) {
-                None => errors.push(item.cpp.error("`only` or `skip` excludes this kernel")),
-                Some(Some(_)) => errors.push(item.cpp.error(
+            [index] => match requests.entry(*index).or_default() {
+                Some(_) => errors.push(item.cpp.error(
                     "this kernel is already named in an item above; combine both items: `safe fn NAME as \
                     NEW_NAME where CONDITIONS;`",
                 )),
-                Some(request) => *request = Some(item),
+                request => *request = Some(item),
             },
             several => {
                 let each = several
@@ -55,6 +43,25 @@ pub(crate) fn requests<'i>(
                 let message = format!("several kernels have this name; write one of {known}");
                 errors.push(item.cpp.error(message));
             }
+        }
+    }
+    let Some(selection) = &input.items.selection else {
+        return requests;
+    };
+    let mut named = BTreeSet::new();
+    for name in &selection.names {
+        let found = name.among(kernels, names);
+        if found.is_empty() {
+            errors.extend(unknown_kernel(name, file, names));
+        }
+        named.extend(found);
+    }
+    requests.retain(|index, _| named.contains(index) != selection.skips);
+    for item in &input.items.kernels {
+        if let [index] = item.cpp.among(kernels, names).as_slice()
+            && !requests.contains_key(index)
+        {
+            errors.push(item.cpp.error("`only` or `skip` excludes this kernel"));
         }
     }
     requests

@@ -238,3 +238,18 @@ fn an_arrow_does_not_end_template_arguments() {
     let errors = errors("only { f<&A::operator->, 2>, g }", &file);
     assert_eq!(errors.len(), 2, "{errors:?}");
 }
+
+#[test]
+fn errors_about_items_precede_those_about_the_selection() {
+    let errors = errors("only { z, k } fn l; fn y as m;", &file());
+    let expected = [
+        "this item has no effect",
+        "`a.syclbin` has no kernel `y`",
+        "`a.syclbin` has no kernel `z`",
+        "`only` or `skip` excludes this kernel",
+    ];
+    assert_eq!(errors.len(), expected.len(), "{errors:?}");
+    for (error, start) in errors.iter().zip(expected) {
+        assert!(error.starts_with(start), "{errors:?}");
+    }
+}

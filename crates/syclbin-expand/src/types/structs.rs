@@ -94,7 +94,7 @@ pub(crate) fn definition(
         #doc
         #[derive(Clone, Copy, Debug, PartialEq, #rt::bytemuck::Pod, #rt::bytemuck::Zeroable)]
         #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-                #[repr(C #modifier)]
+        #[repr(C #modifier)]
         pub struct #ident {
             #fields
         }
@@ -109,7 +109,7 @@ pub(crate) fn definition(
         const _: () = {
             const SIZE: usize = ::core::mem::size_of::<#ident>();
             ::core::assert!(SIZE == #size);
-                        #(::core::assert!(::core::mem::offset_of!(#ident, #names) == #offsets);)*
+            #(::core::assert!(::core::mem::offset_of!(#ident, #names) == #offsets);)*
         };
     }
 }

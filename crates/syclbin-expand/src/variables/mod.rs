@@ -72,11 +72,11 @@ pub(crate) fn builder(
         #doc
         #[derive(Clone, Debug)]
         #[must_use = "nothing is loaded until `load` is called"]
-                pub struct Builder<'q> {
+        pub struct Builder<'q> {
             module: ::syclbin_rt::ModuleBuilder<'q>,
         }
 
-                impl<'q> Builder<'q> {
+        impl<'q> Builder<'q> {
             #methods
 
             #link

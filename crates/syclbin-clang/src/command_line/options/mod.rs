@@ -20,9 +20,14 @@ use crate::{Failure, Result, describe, own};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Make(Box<Options>),
-    /// Compiles a module to native code: the SPIR-V file, the output, and the options for `clBuildProgram`. This program
-    /// runs itself with this request, so that a driver crash terminates only the child process.
-    BuildForCpu([String; 3]),
+    /// Compiles a module to native code. This program runs itself with this request, so that a driver crash terminates
+    /// only the child process.
+    BuildForCpu {
+        spirv: PathBuf,
+        output: PathBuf,
+        /// The options for `clBuildProgram`.
+        options: String,
+    },
     /// Prints this text to standard output.
     Print(String),
 }
@@ -140,13 +145,14 @@ impl Reader {
             self.options.inputs.push(PathBuf::from(argument));
             return Ok(None);
         }
-        let Some((name, treatment, value)) = table::find(&argument) else {
+        let Some(known) = table::find(&argument) else {
             self.options.warnings.look_at(&argument);
             self.options.clang.push(argument);
             return Ok(None);
         };
-        let is_separate = value.is_none();
-        let (value, spelled) = match value {
+        let name = known.name;
+        let is_separate = known.value.is_none();
+        let (value, spelled) = match known.value {
             Some(value) => (value.to_owned(), argument.clone()),
             None => {
                 let value = self.next(name)?;
@@ -155,7 +161,7 @@ impl Reader {
             }
         };
         let clang = &mut self.options.clang;
-        match treatment {
+        match known.treatment {
             Treatment::Nothing => {}
             Treatment::Join => clang.push(format!("{name}{value}")),
             Treatment::Pass if is_separate => clang.extend([argument, value]),
@@ -284,9 +290,14 @@ impl Reader {
     }
 
     fn build_for_cpu(&mut self) -> Result<Request> {
-        let arguments = Vec::from(std::mem::take(&mut self.arguments)).try_into();
-        arguments.map(Request::BuildForCpu).or_else(|_| {
-            own("--build-for-cpu requires a SPIR-V file, an output and driver options")
+        let arguments = Vec::from(std::mem::take(&mut self.arguments));
+        let Ok([spirv, output, options]) = <[String; 3]>::try_from(arguments) else {
+            return own("--build-for-cpu requires a SPIR-V file, an output and driver options");
+        };
+        Ok(Request::BuildForCpu {
+            spirv: spirv.into(),
+            output: output.into(),
+            options,
         })
     }
 

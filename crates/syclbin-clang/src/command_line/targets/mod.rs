@@ -219,7 +219,7 @@ impl Targets {
         let mut kinds: Vec<_> = native.iter().map(Target::name).collect();
         kinds.dedup();
         for (named, shown) in &self.backend {
-            return own(match named.as_deref() {
+            let problem = match named.as_deref() {
                 Some(name) if first_part(name) == "spir64" => format!(
                     "-Xsycl-target-backend=spir64 '{shown}': SPIR-V is compiled when the program runs, and the file \
                      cannot store options for that; remove the option"
@@ -239,7 +239,8 @@ impl Targets {
                     kinds[0]
                 ),
                 _ => continue,
-            });
+            };
+            return own(problem);
         }
         for target in &native {
             let options = self.backend(target);
