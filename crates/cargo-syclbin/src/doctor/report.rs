@@ -139,7 +139,10 @@ fn compile(facts: &Facts) -> Vec<Item> {
         (true, _) => "run `cargo syclbin toolchain install --force`",
     };
     items.extend(facts.trial.as_ref().map(|trial| match trial {
-        Ok((time, _)) => good("trial", format!("compiled a kernel in {time:.1?}")),
+        Ok(compiled) => good(
+            "trial",
+            format!("compiled a kernel in {:.1?}", compiled.time),
+        ),
         Err(problem) => {
             bad("trial", format!("compiling a kernel failed: {problem}")).with_remedy(remedy)
         }
