@@ -8,7 +8,6 @@ use syclbin_toolchain::{Component, INSTALL_COMMAND};
 use super::*;
 use crate::doctor::Ran;
 use crate::doctor::facts::Facts;
-use crate::doctor::trial::Compiled;
 use crate::toolchain::list::Row;
 use crate::toolchain::manifest::Manifest;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installs components from pinned wheels, each component either completely or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -249,13 +250,9 @@ fn has_driver(pin: &ComponentPin) -> bool {
 
 /// Returns the wheels of all components to install, without duplicates.
 fn wheels<'p>(pins: &[&'p ComponentPin]) -> Vec<&'p WheelPin> {
-    let mut wheels: Vec<&WheelPin> = Vec::new();
-    for wheel in pins.iter().flat_map(|pin| &pin.wheels) {
-        if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
-            wheels.push(wheel);
-        }
-    }
-    wheels
+    let mut seen = BTreeSet::new();
+    let wheels = pins.iter().flat_map(|pin| &pin.wheels);
+    wheels.filter(|wheel| seen.insert(wheel.sha256)).collect()
 }
 
 /// A component and its planned outcome.

@@ -137,6 +137,7 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
     module.images.push(model::Image { strings, ..code });
     Ok(module)
 }
+
 fn is_sycl(entry: &Entry<'_>) -> bool {
     let triple = entry.string(key::TRIPLE).unwrap_or_default();
     match entry.offload_kind {

@@ -164,9 +164,7 @@ impl Parser<'_> {
         let parameters = self.types(depth);
         self.in_lambda = outer;
         let parameters = parameters?;
-        if !self.eat("E") {
-            return None;
-        }
+        self.expect("E")?;
         Some(Lambda {
             parameters,
             index: self.sequence()?,
@@ -177,9 +175,7 @@ impl Parser<'_> {
     /// Parses `<local-name>`, after its `Z`: an entity in a function.
     fn local(&mut self, depth: usize) -> Option<KernelName> {
         let mut function = self.function_name(depth + 1)?;
-        if !self.eat("E") {
-            return None;
-        }
+        self.expect("E")?;
         let mut name = self.name(depth + 1)?;
         self.discriminator()?;
         // The parts that are not lambdas. If only call operators remain, the entity is a lambda.
