@@ -52,13 +52,12 @@ pub enum Error {
     #[error("cannot lock {0}: {1}; set SYCLBIN_HOME to a directory on a local disk")]
     Lock(PathBuf, io::Error),
 
-    /// No pip was found to fetch wheels with. The strings list the rejected commands, each with the reason, and the
-    /// wheels.
+    /// No pip was found to fetch wheels with. `tried` lists the rejected commands, each with the reason.
     #[error(
-        "found no pip to fetch the wheels with (tried {0}); install pip or uv, set SYCLBIN_PIP to your pip \
-         command, or copy the wheels into a directory and pass --wheels DIR:{1}"
+        "found no pip to fetch the wheels with (tried {tried}); install pip or uv, set SYCLBIN_PIP to your pip \
+         command, or copy the wheels into a directory and pass --wheels DIR:{wheels}"
     )]
-    NoPip(String, String),
+    NoPip { tried: String, wheels: String },
 
     /// pip could not be started, or failed and printed its own error. The strings are the command with its status, and
     /// the wheels.
@@ -90,10 +89,14 @@ pub enum Error {
 
     /// A file in the home directory cannot be written or removed.
     #[error(
-        "cannot write or remove {0}: {2}; free space in {1} and make it writable, or set SYCLBIN_HOME to another \
-         directory"
+        "cannot write or remove {file}: {cause}; free space in {home} and make it writable, or set SYCLBIN_HOME to \
+         another directory"
     )]
-    Home(PathBuf, PathBuf, io::Error),
+    Home {
+        file: PathBuf,
+        home: PathBuf,
+        cause: io::Error,
+    },
 
     #[error(
         "{} is not installed in {}; run `{INSTALL_COMMAND} --component {}`",

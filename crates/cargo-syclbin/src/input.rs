@@ -63,13 +63,14 @@ impl Input {
     }
 
     fn read_if(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self> {
-        let mut bytes = Vec::new();
-        let read = if path == Path::new(STDIN) {
-            std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
+        let bytes = if path == Path::new(STDIN) {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            read.map(|_| bytes)
         } else {
-            file::read_if(path, wanted).map(|read| bytes = read)
+            file::read_if(path, wanted)
         };
-        read.map_err(|cause| Error::Read(path.into(), cause))?;
+        let bytes = bytes.map_err(|cause| Error::Read(path.into(), cause))?;
         let path = path.to_owned();
         Ok(Self { path, bytes })
     }

@@ -309,6 +309,13 @@ mod tests {
     }
 
     #[test]
+    fn advice_contains_the_install_command() {
+        for advice in [GET_COMPILER, GET_CPU_DRIVER] {
+            assert_eq!(advice.contains(INSTALL_COMMAND), HAS_COMPONENTS, "{advice}");
+        }
+    }
+
+    #[test]
     fn the_newest_version_is_found_by_number() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::locate(Some(folder.path().as_os_str())).unwrap();

@@ -61,7 +61,7 @@ impl Store {
     /// Returns the total size of all entries in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.entries().iter().map(|(_, size, _)| size).sum()
+        self.entries().iter().map(|entry| entry.size).sum()
     }
 
     /// Returns the content of the entry `name`, and marks it as used. `name` consists of 64 hexadecimal digits, a dot
@@ -191,31 +191,38 @@ impl Store {
     /// the size of the remaining entries.
     fn evict(&self) -> u64 {
         let mut entries = self.entries();
-        let mut total = entries.iter().map(|(_, size, _)| size).sum();
+        let mut total = entries.iter().map(|entry| entry.size).sum();
         if total > self.limit {
-            entries.sort_by_key(|(_, _, used)| *used);
-            for (path, size, _) in entries {
+            entries.sort_by_key(|entry| entry.used);
+            for entry in entries {
                 if total <= self.limit / 10 * 9 {
                     break;
                 }
-                if fs::remove_file(path).is_ok() {
-                    total -= size;
+                if fs::remove_file(entry.path).is_ok() {
+                    total -= entry.size;
                 }
             }
         }
         total
     }
 
-    /// Returns the path, size and last use of each entry.
-    fn entries(&self) -> Vec<(PathBuf, u64, SystemTime)> {
+    fn entries(&self) -> Vec<Entry> {
         let files = fs::read_dir(&self.directory).into_iter().flatten();
         let entries = files.flatten().filter(|file| is_name(&file.file_name()));
         let entries = entries.filter_map(|file| {
             let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some((file.path(), metadata.len(), metadata.modified().ok()?))
+            let (path, size) = (file.path(), metadata.len());
+            let used = metadata.modified().ok()?;
+            Some(Entry { path, size, used })
         });
         entries.collect()
     }
+}
+
+struct Entry {
+    path: PathBuf,
+    size: u64,
+    used: SystemTime,
 }
 
 /// Formats bytes in lowercase hexadecimal. Entry names begin with a hash in this form.

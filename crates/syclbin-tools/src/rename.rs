@@ -109,7 +109,8 @@ fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
         let kind = is_word(first);
         let end = rest.iter().position(|byte| is_word(byte) != kind);
         let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let (name, suffix) = in_word(word, names).unwrap_or((word, &[]));
+        let renamed = kind.then(|| in_word(word, names)).flatten();
+        let (name, suffix) = renamed.unwrap_or((word, &[]));
         out.extend(name);
         out.extend(suffix);
         rest = after;

@@ -137,7 +137,8 @@ impl<'a> AbstractModule<'a> {
     /// After runtime compilation, the reference runtime lists each kernel a second time, with the prefix `rtc_N$`.
     /// The prefix is meaningless outside that run, so prefixed names are left out.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        { self.metadata.keys(set::KERNEL_NAMES) }.filter(|name| without_run_prefix(name) == *name)
+        let names = self.metadata.keys(set::KERNEL_NAMES);
+        names.filter(|name| without_run_prefix(name) == *name)
     }
 
     /// Adds a kernel to [`Self::kernel_names`].

@@ -11,6 +11,7 @@ use syclbin_build::search::Origin;
 use syclbin_toolchain::{COMPILER_LIBRARY, GET_CPU_DRIVER, INSTALL_COMMAND};
 
 use super::facts::Facts;
+use super::trial::Compiled;
 use crate::toolchain::list::Row;
 use crate::toolchain::pins::ALL;
 
@@ -139,7 +140,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
         (true, _) => "run `cargo syclbin toolchain install --force`",
     };
     items.extend(facts.trial.as_ref().map(|trial| match trial {
-        Ok((time, _)) => good("trial", format!("compiled a kernel in {time:.1?}")),
+        Ok(Compiled { time, .. }) => good("trial", format!("compiled a kernel in {time:.1?}")),
         Err(problem) => {
             bad("trial", format!("compiling a kernel failed: {problem}")).with_remedy(remedy)
         }

@@ -43,7 +43,10 @@ fn complete() -> Facts {
             folder: PathBuf::from("/cache/syclbin/compiler/2026.2.0"),
             state: Ok(Manifest::default()),
         }),
-        trial: Some(Ok((Duration::from_millis(400), Vec::new()))),
+        trial: Some(Ok(Compiled {
+            time: Duration::from_millis(400),
+            file: Vec::new(),
+        })),
         cache: "/cache/syclbin/kernels (3.1 MB)".to_owned(),
         cpp_headers: Ok(PathBuf::from("/usr/include/c++/12")),
         pip: Ok("/usr/bin/python3 -m pip (pip 23)".to_owned()),

@@ -27,8 +27,12 @@ pub const VALUE: i32 = 42;
 /// The time limit for a run. It is generous, because a driver's first compilation can take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The time that a compilation took, and the bytes of the SYCLBIN file.
-pub(super) type Compiled = (Duration, Vec<u8>);
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) time: Duration,
+    /// The bytes of the SYCLBIN file.
+    pub(super) file: Vec<u8>,
+}
 
 /// A completed run of the trial kernel. The trial process writes a `Result<Ran, String>` as a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +78,8 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     if file.kernel_names().next().is_none() {
         return Err("the compiler found no kernel in a source that contains one".to_owned());
     }
-    Ok((start.elapsed(), bytes))
+    let (time, file) = (start.elapsed(), bytes);
+    Ok(Compiled { time, file })
 }
 
 /// Runs the kernel of `compiled`, or else the shipped kernel, in a separate process.
@@ -84,7 +89,7 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
 /// Fails if the process cannot be started, crashes, hangs or reports an error.
 pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let file = compiled.map_or(SHIPPED, |(_, file)| file);
+    let file = compiled.map_or(SHIPPED, |compiled| &compiled.file);
     run_by(&program, file, LIMIT)
 }
 

@@ -73,15 +73,15 @@ fn of_module(module: &AbstractModule<'_>, known: &Module) -> Value {
             "register_count": metadata.misc.grf_size,
             "specialized_with_defaults": metadata.misc.specialized_with_defaults.unwrap_or(false),
         },
-        "specialization_constants": list(constants(metadata).map(|(name, layout, default)| json!({
-            "name": name,
-            "size": layout.size,
-            "scalars": list(layout.leaves.iter().map(|leaf| json!({
+        "specialization_constants": list(constants(metadata).map(|constant| json!({
+            "name": constant.name,
+            "size": constant.layout.size,
+            "scalars": list(constant.layout.leaves.iter().map(|leaf| json!({
                 "id": leaf.id,
-                "offset": leaf.start - layout.start,
+                "offset": leaf.start - constant.layout.start,
                 "size": leaf.size,
             }))),
-            "default": default.map(hex),
+            "default": constant.default.map(hex),
         }))),
         "device_globals": list(globals(metadata).map(|(name, symbol, memory)| json!({
             "name": name,

@@ -103,16 +103,21 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Returns the name, layout and default of each specialization constant of a module, in the order of their defaults.
-fn constants(
-    metadata: &ModuleMetadata,
-) -> impl Iterator<Item = (String, SpecConstantLayout, Option<&[u8]>)> {
+struct Constant<'a> {
+    name: String,
+    layout: SpecConstantLayout,
+    default: Option<&'a [u8]>,
+}
+
+/// Returns the specialization constants of a module, in the order of their defaults.
+fn constants(metadata: &ModuleMetadata) -> impl Iterator<Item = Constant<'_>> {
     // Reading the metadata has already validated the layout.
     let layouts = metadata.specialization.layout().unwrap_or_default();
     let defaults = metadata.specialization.defaults.as_deref();
-    layouts.into_iter().map(move |(name, layout)| {
-        let default = defaults.and_then(|values| values.get(layout.start..)?.get(..layout.size));
-        (name, layout, default)
+    layouts.into_iter().map(move |(name, layout)| Constant {
+        default: defaults.and_then(|values| values.get(layout.start..)?.get(..layout.size)),
+        name,
+        layout,
     })
 }
 

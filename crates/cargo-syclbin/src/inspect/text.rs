@@ -137,9 +137,10 @@ impl Page {
         }
         self.field_if_any("needs", &needed(&known.metadata).0.join(", "));
         self.field_if_any("built", &built(&known.metadata).0.join(", "));
-        for (name, layout, default) in constants(&known.metadata) {
-            let default = default.map(|value| format!(", default {}", Shown(&hex(value))));
-            let (name, size) = (Shown(&name), Size(layout.size as u64));
+        for constant in constants(&known.metadata) {
+            let default = constant.default.map(hex);
+            let default = default.map(|hex| format!(", default {}", Shown(&hex)));
+            let (name, size) = (Shown(&constant.name), Size(constant.layout.size as u64));
             let text = format!("{name}: {size}{}", default.unwrap_or_default());
             self.field("constant", text);
         }

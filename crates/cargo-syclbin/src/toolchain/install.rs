@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installs components from pinned wheels, each component either completely or not at all.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -68,8 +69,8 @@ impl Installer<'_> {
             pin.component.check_directory(self.home.path())?;
         }
         let mut plan = self.plan(pins);
-        let changed = plan.iter().filter(|(_, outcome)| *outcome != Present);
-        let changed: Vec<_> = changed.map(|(pin, _)| *pin).collect();
+        let changed = plan.iter().filter(|step| step.outcome != Present);
+        let changed: Vec<_> = changed.map(|step| step.pin).collect();
         if !changed.is_empty() {
             if changed.into_iter().any(has_driver) {
                 // Without a driver, fail before the download.
@@ -80,16 +81,16 @@ impl Installer<'_> {
             staging.check_executable()?;
             // Plan again: the previous holder of the lock may have done all the work.
             plan = self.plan(pins);
-            let with = |outcome| plan.iter().filter(move |step| step.1 == outcome);
-            for (pin, _) in with(Refreshed) {
-                self.refresh(&self.folder(pin), &staging)?;
+            let with = |outcome| plan.iter().filter(move |step| step.outcome == outcome);
+            for step in with(Refreshed) {
+                self.refresh(&self.folder(step.pin), &staging)?;
             }
-            let lacking: Vec<_> = with(Installed).map(|(pin, _)| *pin).collect();
+            let lacking: Vec<_> = with(Installed).map(|step| step.pin).collect();
             self.install_all(&lacking, &staging)?;
             // Unlike `close`, this ignores a failure to remove the staging files, which does not affect the installation.
             drop(staging);
         }
-        let outcomes = plan.into_iter().map(|(pin, outcome)| {
+        let outcomes = plan.into_iter().map(|Step { pin, outcome }| {
             let verb = match outcome {
                 Present => "already installed",
                 Refreshed => "refreshed syclbin-clang",
@@ -153,7 +154,8 @@ impl Installer<'_> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),
             Source::Pip(search) => {
-                let no_pip = |tried| Error::NoPip(tried, listing(wanted));
+                let wheels = listing(wanted);
+                let no_pip = |tried| Error::NoPip { tried, wheels };
                 let pip = search.find().map_err(no_pip)?;
                 let [folder, temporary] = ["wheels", "tmp"].map(|name| staging.path().join(name));
                 staging.create_folder(&folder)?;
@@ -248,19 +250,23 @@ fn has_driver(pin: &ComponentPin) -> bool {
 
 /// Returns the wheels of all components to install, without duplicates.
 fn wheels<'p>(pins: &[&'p ComponentPin]) -> Vec<&'p WheelPin> {
-    let mut wheels: Vec<&WheelPin> = Vec::new();
-    for wheel in pins.iter().flat_map(|pin| &pin.wheels) {
-        if wheels.iter().all(|other| other.sha256 != wheel.sha256) {
-            wheels.push(wheel);
-        }
-    }
-    wheels
+    let mut seen = BTreeSet::new();
+    let wheels = pins.iter().flat_map(|pin| &pin.wheels);
+    wheels.filter(|wheel| seen.insert(wheel.sha256)).collect()
+}
+
+/// A component and its planned outcome.
+struct Step<'p> {
+    pin: &'p ComponentPin,
+    outcome: Outcome,
 }
 
 impl Installer<'_> {
-    /// Returns each component with its planned outcome.
-    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<(&'p ComponentPin, Outcome)> {
-        let step = |pin| (pin, self.outcome(pin).unwrap_or(Installed));
+    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Step<'p>> {
+        let step = |pin| Step {
+            pin,
+            outcome: self.outcome(pin).unwrap_or(Installed),
+        };
         pins.iter().map(step).collect()
     }
 

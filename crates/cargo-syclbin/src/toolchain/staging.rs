@@ -169,7 +169,8 @@ impl Drop for Staging<'_> {
 }
 
 fn failed(home: &Path, file: &Path, cause: io::Error) -> Error {
-    Error::Home(file.into(), home.into(), cause)
+    let (file, home) = (file.into(), home.into());
+    Error::Home { file, home, cause }
 }
 
 fn lock(home: &Path, progress: &dyn Progress) -> Result<File> {

@@ -19,8 +19,10 @@ const END: &[u8] = b" __CLANG_OFFLOAD_BUNDLE____END__ ";
 const COMMENTS: [&[u8]; 3] = [b"//", b";", b"#"];
 const RECORD: &str = "offload bundle";
 
-/// The identifier and the bytes of an entry.
-pub(super) type Entry<'a> = (Cow<'a, str>, &'a [u8]);
+pub(super) struct Entry<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) bytes: &'a [u8],
+}
 
 /// Returns the entries of a binary bundle. The magic is followed by the number of entries, then the offset, size
 /// and identifier of each entry. All numbers are 64-bit.
@@ -35,10 +37,11 @@ pub(super) fn binary(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         let record = || String::from(RECORD);
         let place = at as u64;
         let id = slice(bytes, (place + 24, id_size), "file", record, place)?;
+        at += 24 + id.len();
+        let id = String::from_utf8_lossy(id);
         images.spend(size, record, place)?;
         let bytes = slice(bytes, (offset, size), "file", record, place)?;
-        found.push((String::from_utf8_lossy(id), bytes));
-        at += 24 + id.len();
+        found.push(Entry { id, bytes });
     }
     Ok(found)
 }
@@ -72,8 +75,8 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
             return Err(fail(4, ErrorKind::Version { found, supported }));
         }
     };
-    // The methods are numbered in this order.
-    let Some(method) = Compression::ALL.get(usize::from(method)) else {
+    let known = |known: &Compression| number(*known) == method;
+    let Some(method) = Compression::ALL.into_iter().find(known) else {
         let problem = format!("method {method} is not supported, only 0 (zlib) and 1 (zstd)");
         return Err(fail(6, ErrorKind::Compressed(problem.into())));
     };
@@ -122,6 +125,11 @@ pub fn bundle(
     }
 }
 
+/// Returns the number of a compression method in a bundle's header.
+fn number(method: Compression) -> u16 {
+    u16::from(method != Compression::Zlib)
+}
+
 fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     const HEADER: usize = 24;
     let packed = method.pack(bundle);
@@ -135,7 +143,7 @@ fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     };
     let mut file = COMPRESSED_BUNDLE_MAGIC.to_vec();
     file.extend(2u16.to_le_bytes());
-    file.extend(u16::from(method != Compression::Zlib).to_le_bytes());
+    file.extend(number(method).to_le_bytes());
     file.extend(size(HEADER + packed.len())?.to_le_bytes());
     file.extend(size(bundle.len())?.to_le_bytes());
     file.extend(hash.to_le_bytes());
@@ -192,8 +200,9 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
             match open.take() {
                 Some((started, _, start)) if started == id => {
                     // If the end marker follows the start marker immediately, the range is invalid: the entry is empty.
-                    let content = bytes.get(start..at - 1).unwrap_or_default();
-                    found.push((String::from_utf8_lossy(id), content));
+                    let bytes = bytes.get(start..at - 1).unwrap_or_default();
+                    let id = String::from_utf8_lossy(id);
+                    found.push(Entry { id, bytes });
                 }
                 Some(_) => return Err(fail(at, "an entry ends with a different name")),
                 None => return Err(fail(at, "an entry ends without having started")),

@@ -127,6 +127,7 @@ impl OffloadKind {
     /// HIP and 4 was SYCL. The target disambiguates 4, because HIP targets only AMD GPUs.
     fn numbered(number: u16, triple: &str) -> Self {
         match (number, offload::OffloadKind(number).name()) {
+            (0, _) => Self::None,
             (4, _) if !triple.is_empty() && !triple.starts_with("amdgcn") => Self::Sycl,
             (3, _) => Self::Hip,
             (_, Some(name)) => Self::named(name),
@@ -136,7 +137,7 @@ impl OffloadKind {
 
     fn named(name: &str) -> Self {
         match name {
-            "" | "none" => Self::None,
+            "" => Self::None,
             "host" => Self::Host,
             "openmp" => Self::OpenMp,
             "cuda" => Self::Cuda,

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{DeviceImage, InSyclbin, OffloadKind, modules, shown};
+use super::{DeviceImage, InSyclbin, NAME_LIMIT, OffloadKind, modules, shown};
 use syclbin::__private::listed;
 use syclbin::__private::spirv::{Import, Module, is_target};
 use syclbin::property::{Value, key, key_problem, set};
@@ -145,8 +145,9 @@ impl<'a> Packer<'a> {
             |last: &(Arc<_>, usize)| Arc::ptr_eq(&last.0, &place.file) && last.1 == place.module;
         if !self.last.as_ref().is_some_and(is_last) {
             self.modules.push(AbstractModule {
+                metadata: module.metadata.clone(),
                 images: Vec::new(),
-                ..module.clone()
+                strings: module.strings.clone(),
             });
         }
         if let Some(state) = place.file.state() {
@@ -218,7 +219,8 @@ impl<'a> Packer<'a> {
         module: &mut AbstractModule<'a>,
     ) -> Result<Image<'a>, Cow<'static, str>> {
         let code = Module::parse(&image.bytes).map_err(|error| error.to_string())?;
-        self.kernels(module, image);
+        let kernels = code.kernels().map(ToOwned::to_owned).collect();
+        self.kernels(module, image.content, Some(kernels));
         let (mut constants, mut library) = (0, Vec::new());
         for symbol in code.imports() {
             self.lower(State::Object);
@@ -246,8 +248,9 @@ impl<'a> Packer<'a> {
     }
 
     fn ptx(&mut self, image: &DeviceImage<'a>, module: &mut AbstractModule<'a>) -> Image<'a> {
-        self.kernels(module, image);
         let text = ptx::Module::read(&image.bytes).0;
+        let kernels = text.kernels.iter().map(|kernel| kernel.name.clone());
+        self.kernels(module, image.content, Some(kernels.collect()));
         for symbol in &text.imports {
             self.lower(State::Object);
             self.symbol(module, set::IMPORTED_SYMBOLS, symbol);
@@ -293,7 +296,7 @@ impl<'a> Packer<'a> {
                 return Err(reason.into());
             }
         }
-        self.kernels(module, image);
+        self.kernels(module, image.content, image.kernel_names());
         if image.content == Content::Unknown {
             self.note(
                 "its format is not recognized; packaged as native code because its file declares it as such",
@@ -303,11 +306,10 @@ impl<'a> Packer<'a> {
     }
 
     /// Adds the names of kernels, or a note if they are unknown or if there are none.
-    fn kernels(&mut self, module: &mut AbstractModule<'a>, image: &DeviceImage<'a>) {
-        match image.kernel_names() {
+    fn kernels(&mut self, to: &mut AbstractModule<'a>, of: Content, names: Option<Vec<String>>) {
+        match names {
             None => self.note(format!(
-                "its kernel names are unknown: neither {} nor a `symbols` string records them",
-                image.content
+                "its kernel names are unknown: neither {of} nor a `symbols` string records them"
             )),
             Some(names) if names.is_empty() => {
                 self.lower(State::Object);
@@ -315,7 +317,7 @@ impl<'a> Packer<'a> {
             }
             Some(names) => {
                 for name in names {
-                    self.symbol(module, set::KERNEL_NAMES, &name);
+                    self.symbol(to, set::KERNEL_NAMES, &name);
                 }
             }
         }
@@ -324,8 +326,10 @@ impl<'a> Packer<'a> {
     /// Adds a symbol to a set, or a note if the set cannot store its name.
     fn symbol(&mut self, module: &mut AbstractModule<'a>, set: &'static str, name: &str) {
         if key_problem(name).is_some() {
+            let end = if name.len() > NAME_LIMIT { "..." } else { "" };
             let name = shown(name.as_bytes());
-            self.note(format!("`{name}` cannot be stored as a name in `{set}`"));
+            let text = format!("`{name}{end}` cannot be stored as a name in `{set}`");
+            self.note(text);
         } else {
             module.metadata.insert(set, name.to_owned(), 1u32);
         }

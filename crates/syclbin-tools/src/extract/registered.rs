@@ -27,9 +27,14 @@ const SYCL: u8 = 4;
 /// The maximum length of a name or an option list, in bytes.
 const TEXT_LIMIT: u64 = 1 << 16;
 
-/// The offset of an image in the file, its bytes, and its kind, triple, options and property sets. The options for the
-/// device compiler and linker have OffloadBinary's keys.
-pub(super) type Registered<'a> = (usize, &'a [u8], DeviceImage<'static>);
+pub(super) struct Registered<'a> {
+    /// The offset in the file.
+    pub(super) start: usize,
+    pub(super) bytes: &'a [u8],
+    /// The kind, triple, options and property sets. The options for the device compiler and linker have OffloadBinary's
+    /// keys.
+    pub(super) image: DeviceImage<'static>,
+}
 
 /// Returns the images that a linked 64-bit program registers, ordered by position, or `None` for other files.
 /// `sections` contain the images. Images with damaged structs are skipped.
@@ -53,15 +58,15 @@ pub(super) fn registered<'a>(bytes: &'a [u8], sections: &[&[u8]]) -> Option<Vec<
     let mut found = BTreeMap::new();
     for place in memory.pointers(|target| range(target).is_some()) {
         if let Some(image) = reader.image(place, range) {
-            found.entry(image.0).or_insert(image);
+            found.entry(image.start).or_insert(image);
         }
     }
     // Drop images that overlap others, because their bytes would be read more than once.
     let mut end = 0;
-    let apart = found.into_values().filter(|(start, bytes, _)| {
-        let is_apart = *start >= end;
+    let apart = found.into_values().filter(|one: &Registered<'_>| {
+        let is_apart = one.start >= end;
         if is_apart {
-            end = start + bytes.len();
+            end = one.start + one.bytes.len();
         }
         is_apart
     });
@@ -214,14 +219,17 @@ impl<'a> Reader<'_, 'a> {
         }
         let properties = Some(self.sets(field(32)?, field(40)?)?);
         let (start, bytes) = memory.at(start, size)?;
-        let image = DeviceImage {
-            offload_kind: OffloadKind::Sycl,
-            triple,
-            strings,
-            properties,
-            ..DeviceImage::default()
-        };
-        Some((start, bytes, image))
+        Some(Registered {
+            start,
+            bytes,
+            image: DeviceImage {
+                offload_kind: OffloadKind::Sycl,
+                triple,
+                strings,
+                properties,
+                ..DeviceImage::default()
+            },
+        })
     }
 
     fn sets(&mut self, mut set: u64, end: u64) -> Option<PropertySets<'static>> {

@@ -91,9 +91,10 @@ fn entries<'a>(
     entries: Result<Vec<bundle::Entry<'a>>, Error>,
     found: &mut Found<'a, '_>,
 ) -> Result<(), Error> {
-    for (id, bytes) in slice.located(entries)? {
-        let name = format!("bundle entry {}", super::shown(id.as_bytes()));
-        image(&slice.part(bytes, &name), bundle::declared(&id), found)?;
+    for entry in slice.located(entries)? {
+        let name = format!("bundle entry {}", super::shown(entry.id.as_bytes()));
+        let declared = bundle::declared(&entry.id);
+        image(&slice.part(entry.bytes, &name), declared, found)?;
     }
     Ok(())
 }
@@ -153,8 +154,8 @@ fn registered_images<'a>(
     let start = section.offset.saturating_sub(program.offset);
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let range = start..start.saturating_add(section.bytes.len());
-    let of_section = registered.extract_if(.., |(start, ..)| range.contains(start));
-    let (bytes, images): (Vec<_>, Vec<_>) = of_section.map(|one| (one.1, one.2)).unzip();
+    let of_section = registered.extract_if(.., |one| range.contains(&one.start));
+    let (bytes, images): (Vec<_>, Vec<_>) = of_section.map(|one| (one.bytes, one.image)).unzip();
     for (part, mut declared) in parts(section, &bytes).iter().zip(images) {
         declared.arch = bundle::declared(id).arch;
         if declared.triple.is_empty() {
@@ -239,9 +240,9 @@ fn image<'a>(
                 image(part, declared, found)
             });
         }
-        // The entry claims to be SYCLBIN, so let the reader report the damage.
         Content::Unknown | Content::Empty if declared.image_kind == Some(ImageKind::SYCLBIN) => {
-            return syclbin(slice, found);
+            let kind = ErrorKind::magic("a SYCLBIN file", slice.bytes);
+            return Err(slice.fail("SYCLBIN file header", kind));
         }
         // Code compiled ahead of time without relocatable device code is a host object that contains the images in
         // sections. Other host code and native device code do not have such sections.

@@ -209,8 +209,9 @@ impl<'o> Joined<'o> {
             };
             let first = *place.get_or_insert(*id);
             if link.kind == LINKAGE_EXPORT && first != *id {
+                let symbol = link.symbol.clone();
                 let modules = [first, *id].map(|id| self.name_of(id));
-                return Err(LinkError::Duplicate(link.symbol.clone(), modules));
+                return Err(LinkError::Duplicate { symbol, modules });
             }
         }
         let chosen = linked().filter_map(|(id, link)| {

@@ -12,9 +12,15 @@ use syclbin::__private::spirv::edit::{Instruction, section};
 use syclbin::__private::spirv::grammar::is_merged;
 use syclbin::__private::spirv::words::{self, literal, op, string};
 
-/// How a call to an import must be adapted to its definition: the definition's result type and parameter types, where
-/// they differ. The compiler infers pointee types from the code of each module, so they may differ between modules.
-type Adapter = Vec<Option<u32>>;
+/// How a call to an import must be adapted to its definition. The compiler infers pointee types from the code of
+/// each module, so they may differ between modules.
+#[derive(Clone, Default)]
+struct Adapter {
+    /// The definition's result type, if it differs.
+    result: Option<u32>,
+    /// The definition's parameter types, where they differ.
+    parameters: Vec<Option<u32>>,
+}
 
 #[derive(Default)]
 struct Annotations {
@@ -251,8 +257,11 @@ impl<'j> Merger<'j> {
     fn differ(&mut self, id: u32, user: u32) {
         let link = self.joined.links.get(&id);
         let symbol = link.map(|link| link.symbol.clone()).unwrap_or_default();
-        let modules = [id, self.map(id)].map(|id| self.joined.name_of(id));
-        let error = LinkError::Types(symbol, modules);
+        let error = LinkError::Types {
+            symbol,
+            importer: self.joined.name_of(id),
+            exporter: self.joined.name_of(self.map(id)),
+        };
         self.errors.entry(user).or_insert(error);
     }
 
@@ -302,26 +311,25 @@ impl<'j> Merger<'j> {
 
     fn adapt(
         &mut self,
-        adapter: &[Option<u32>],
+        adapter: &Adapter,
         mut call: Instruction,
         out: &mut Vec<Instruction>,
     ) -> Result<(), LinkError> {
-        let (result, parameters) = adapter.split_first().unwrap_or((&None, &[]));
         let arguments = call.operands.iter_mut().skip(3);
-        for (argument, ty) in arguments.zip(parameters) {
+        for (argument, ty) in arguments.zip(&adapter.parameters) {
             if let Some(ty) = ty {
                 let cast = self.new_id()?;
                 out.push(Instruction::new(op::BITCAST, [*ty, cast, *argument]));
                 *argument = cast;
             }
         }
-        let (Some(ty), [wanted, value, ..]) = (result, &mut call.operands[..]) else {
+        let (Some(ty), [wanted, value, ..]) = (adapter.result, &mut call.operands[..]) else {
             out.push(call);
             return Ok(());
         };
         let returned = self.new_id()?;
         let cast = Instruction::new(op::BITCAST, [*wanted, *value, returned]);
-        (*wanted, *value) = (*ty, returned);
+        (*wanted, *value) = (ty, returned);
         out.extend([call, cast]);
         Ok(())
     }
@@ -347,7 +355,7 @@ impl<'j> Merger<'j> {
     fn adapter(&mut self, import: u32, definition: u32) -> Option<Adapter> {
         let types = [self.type_of(import)?, self.type_of(definition)?];
         if types[0] == types[1] {
-            return Some(Adapter::new());
+            return Some(Adapter::default());
         }
         if !self.adapters.contains_key(&types) {
             let adapter = self.new_adapter(types);
@@ -369,7 +377,7 @@ impl<'j> Merger<'j> {
         if ours.len() != theirs.len() {
             return None;
         }
-        let pairs = ours.iter().zip(theirs).map(|(our, their)| {
+        let mut pairs = ours.iter().zip(theirs).map(|(our, their)| {
             let [our, their] = [our, their].map(|id| self.map(*id));
             if our == their {
                 return Some(None);
@@ -377,6 +385,7 @@ impl<'j> Merger<'j> {
             let same_storage = storage(our).is_some_and(|ours| storage(their) == Some(ours));
             same_storage.then_some(Some(their))
         });
-        pairs.collect()
+        let (result, parameters) = (pairs.next()??, pairs.collect::<Option<_>>()?);
+        Some(Adapter { result, parameters })
     }
 }

@@ -134,16 +134,27 @@ pub enum LinkError {
     /// Two modules have different addressing or memory models.
     #[error("{} and {} have different memory models; compile them for the same target", .0[0], .0[1])]
     MemoryModel([String; 2]),
-    /// Two modules define the same symbol, and neither definition is `inline`. Contains the symbol and both modules.
-    #[error("{} is defined by both {} and {}; remove one of the definitions", .0, .1[0], .1[1])]
-    Duplicate(String, [String; 2]),
-    /// A symbol's declaration and definition have different types. Contains the symbol, the module with the declaration
-    /// and the module with the definition.
+    /// Two modules define the same symbol, and neither definition is `inline`.
+    #[error("{symbol} is defined by both {} and {}; remove one of the definitions", .modules[0], .modules[1])]
+    Duplicate {
+        /// The symbol.
+        symbol: String,
+        /// Both modules.
+        modules: [String; 2],
+    },
+    /// A symbol's declaration and definition have different types.
     #[error(
-        "{} has different types in {}, which uses it, and in {}, which defines it; declare it identically in both",
-        .0, .1[0], .1[1]
+        "{symbol} has different types in {importer}, which uses it, and in {exporter}, which defines it; declare it \
+         identically in both"
     )]
-    Types(String, [String; 2]),
+    Types {
+        /// The symbol.
+        symbol: String,
+        /// The module with the declaration.
+        importer: String,
+        /// The module with the definition.
+        exporter: String,
+    },
     /// Declarations, such as variables with initial values, refer to each other in a cycle.
     #[error("{0} contains a declaration that depends on itself; link the module at load time")]
     Recursive(String),

@@ -63,11 +63,14 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
         let mut imports = own.iter().flat_map(|own| &own.imports);
         let is_exported = |symbol: &String| exporters(&symbols, symbol).next().is_some();
         let result = (imports.any(is_exported)).then(|| link_one(modules, &symbols, index));
-        linked.push(result.transpose().unwrap_or_else(|obstacle| {
-            let name = described(&modules[index]);
-            unlinked.push(Unlinked { name, obstacle });
-            None
-        }));
+        match result.transpose() {
+            Ok(module) => linked.push(module),
+            Err(obstacle) => {
+                let name = described(&modules[index]);
+                unlinked.push(Unlinked { name, obstacle });
+                linked.push(None);
+            }
+        }
     }
     let before = core::mem::take(modules).into_iter();
     for (mut module, linked) in before.zip(linked) {
@@ -154,8 +157,8 @@ fn link_one(
                 *strong && code(&modules[*other]) != code(&modules[exporter])
             };
             if let Some((other, _)) = found.find(differs).filter(|_| is_strong) {
-                let modules = [exporter, other].map(name);
-                return Err(LinkError::Duplicate(symbol.clone(), modules).into());
+                let (symbol, modules) = (symbol.clone(), [exporter, other].map(name));
+                return Err(LinkError::Duplicate { symbol, modules }.into());
             }
             resolved.insert(symbol.as_str());
             if !needed.contains(&exporter) {

@@ -214,19 +214,21 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
 /// that can be compiled for `named`.
 fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     let (major, minor) = (named.major(), named.minor());
-    let entries = cubin::entries(bytes)?.collect::<Result<Vec<_>, _>>()?;
-    let fits = entries.iter().any(|entry| match entry.kind {
-        EntryKind::Elf => entry.target.native_runs_on(major, minor),
-        EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
-        // The contents of other entries are unknown.
-        _ => true,
-    });
-    Ok((!fits).then(
-        || match &*listed(entries.iter().map(|entry| entry.target)) {
-            "" => "it is empty".into(),
-            targets => format!("it contains code for {targets}"),
-        },
-    ))
+    let mut fits = false;
+    for entry in cubin::entries(bytes)? {
+        let entry = entry?;
+        fits |= match entry.kind {
+            EntryKind::Elf => entry.target.native_runs_on(major, minor),
+            EntryKind::Ptx => entry.target.ptx_runs_on(major, minor),
+            // The contents of other entries are unknown.
+            _ => true,
+        };
+    }
+    let targets = cubin::entries(bytes)?.flatten().map(|entry| entry.target);
+    Ok((!fits).then(|| match &*listed(targets) {
+        "" => "it is empty".into(),
+        targets => format!("it contains code for {targets}"),
+    }))
 }
 
 /// Checks that a module's PTX contains the same kernels as its SPIR-V, and the device globals and specialization

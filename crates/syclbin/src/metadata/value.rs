@@ -170,6 +170,7 @@ impl Property for ArgumentMask {
         let Value::Bytes { bits, data } = value else {
             return None;
         };
+        // Prevents a huge allocation if the count does not match the data. Also keeps the index below in range.
         if bits.div_ceil(8) != data.len() as u64 {
             return None;
         }

@@ -184,10 +184,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
             // be inside the file, so `count` cannot cause a huge allocation.
             entries = Vec::with_capacity(binary.count);
         }
-        binary.entries().try_for_each(|entry| {
+        for entry in binary.entries() {
             entries.push(entry?);
-            Ok(())
-        })
+        }
+        Ok(())
     })?;
     Ok(entries)
 }

@@ -74,7 +74,7 @@ impl Declarations {
             match (instruction.opcode, &*instruction.operands) {
                 (op::CAPABILITY, [capability]) => _ = found.capabilities.insert(*capability),
                 (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0 == STD => {
-                    found.std = Some(*id)
+                    found.std = Some(*id);
                 }
                 (op::TYPE_FLOAT, [ty, width, ..]) => _ = found.floats.insert(*ty, *width),
                 (op::TYPE_VECTOR, [ty, component, length @ 2..=16]) => {

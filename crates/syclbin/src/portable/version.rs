@@ -197,21 +197,16 @@ fn need(
         let (_, name, since, extensions) = *table.iter().find(|(known, ..)| *known == number)?;
         Some((format!("{kind} {name}"), since, extensions))
     };
+    let since_1_4 = |what: &str| Some((what.into(), V1_4, &[][..]));
     let found = match instruction.opcode {
         op::CAPABILITY => among(CAPABILITIES, operand(0), "capability"),
         op::EXECUTION_MODE => among(EXECUTION_MODES, operand(1), "execution mode"),
         op::DECORATE => among(DECORATIONS, operand(1), "decoration"),
-        op::SELECT if composites.contains(&operand(0)) => Some((
-            "instruction OpSelect on a struct or array".into(),
-            V1_4,
-            &[][..],
-        )),
+        op::SELECT if composites.contains(&operand(0)) => {
+            since_1_4("instruction OpSelect on a struct or array")
+        }
         op::COPY_MEMORY | op::COPY_MEMORY_SIZED if memory_operands(instruction).is_none() => {
-            Some((
-                "copy with two sets of memory operands".into(),
-                V1_4,
-                &[][..],
-            ))
+            since_1_4("copy with two sets of memory operands")
         }
         _ => None,
     };

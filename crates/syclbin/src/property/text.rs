@@ -49,7 +49,8 @@ impl<'a> PropertySets<'a> {
                 current = Some(sets.set_mut(Cow::Borrowed(&rest[..end])));
                 continue;
             }
-            let set = { current.as_mut() }.ok_or_else(|| fail("a property before any set"))?;
+            let set = current.as_mut();
+            let set = set.ok_or_else(|| fail("a property before any set"))?;
             let (key, rest) = line.split_once('=').ok_or_else(|| fail("missing `=`"))?;
             let (ty, value) = rest.split_once('|').ok_or_else(|| fail("missing `|`"))?;
             if key.is_empty() {
@@ -136,7 +137,8 @@ fn decimal(value: &str) -> Result<u32, &'static str> {
     if !is_decimal(value) {
         return Err("the value is not a decimal number");
     }
-    { value.parse() }.map_err(|_| "the number does not fit into 32 bits")
+    let number = value.parse();
+    number.map_err(|_| "the number does not fit into 32 bits")
 }
 
 fn byte_array(value: &str) -> Result<Value, &'static str> {

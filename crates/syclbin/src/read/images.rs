@@ -137,10 +137,12 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
     module.images.push(model::Image { strings, ..code });
     Ok(module)
 }
+
 fn is_sycl(entry: &Entry<'_>) -> bool {
+    let triple = entry.string(key::TRIPLE).unwrap_or_default();
     match entry.offload_kind {
         OffloadKind::SYCL => true,
-        SYCL_2024 => { entry.string(key::TRIPLE) }.is_some_and(|triple| triple.starts_with("spir")),
+        SYCL_2024 => triple.starts_with("spir"),
         _ => false,
     }
 }

@@ -149,7 +149,8 @@ fn unknown<'a>(mut strings: Strings<'a>, own: &[&str]) -> Strings<'a> {
 }
 
 fn required<'e>(entry: &'e Entry<'_>, key: &str) -> Result<&'e str, String> {
-    { entry.string(key) }.ok_or_else(|| format!("the string `{key}` is missing"))
+    let text = entry.string(key);
+    text.ok_or_else(|| format!("the string `{key}` is missing"))
 }
 
 fn module_index(entry: &Entry<'_>, count: usize) -> Result<usize, String> {

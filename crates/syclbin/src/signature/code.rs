@@ -324,12 +324,12 @@ impl<'m> Meanings<'m> {
                 (Element::array(Element::Scalar(Scalar::U64), *count), true)
             }
             // The code does not distinguish a vector of three elements from one of four, so both remain arrays.
-            ("vec", Element::Array { of, count })
-                if let (Element::Scalar(of), Ok(count @ (1 | 2 | 8 | 16))) =
-                    (&**of, u32::try_from(*count)) =>
-            {
-                (Element::Vector { of: *of, count }, known)
-            }
+            ("vec", Element::Array { of, count }) => match (&**of, u32::try_from(*count)) {
+                (Element::Scalar(of), Ok(count @ (1 | 2 | 8 | 16))) => {
+                    (Element::Vector { of: *of, count }, known)
+                }
+                _ => (inner, known),
+            },
             _ => (inner, known),
         })
     }

@@ -280,7 +280,8 @@ impl Definitions {
 /// Returns whether the launch sets the size of this work-group memory.
 pub(super) fn is_unbounded(ty: &CppType) -> bool {
     let is_unbounded = |of: &CppType| matches!(of, CppType::Array { count: None, .. });
-    { ty.unqualified().template() }.is_some_and(|(name, arguments)| {
+    let template = ty.unqualified().template();
+    template.is_some_and(|(name, arguments)| {
         name == DYNAMIC_MEMORY || arguments.iter().any(is_unbounded)
     })
 }

@@ -44,8 +44,8 @@ pub fn record(module: &mut AbstractModule<'_>, described: &Described) -> Result<
         kernels.push((symbol.to_string(), of_kernel(&kernel, &names.layouts)));
     }
     variables.add(module, Some(&mut sources), &mut names);
-    let variables =
-        { variables.types() }.map(|(name, ty)| (name, of_variable(&ty, &names.layouts)));
+    let variables = variables.types();
+    let variables = variables.map(|(name, ty)| (name, of_variable(&ty, &names.layouts)));
     let variables = variables.collect();
     for (set, values) in [(set::KERNELS, kernels), (set::VARIABLES, variables)] {
         for (key, value) in values {

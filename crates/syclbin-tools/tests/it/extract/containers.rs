@@ -391,7 +391,7 @@ fn image_kinds_come_from_content() {
     entry.image_kind = 7;
     let error = images(&offload(2, 0, &[entry])).unwrap_err().to_string();
     assert!(
-        error.contains("entry 0: file: not a SYCLBIN file"),
+        error.contains("entry 0: SYCLBIN file header: not a SYCLBIN file"),
         "{error}"
     );
 }

@@ -199,15 +199,15 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unsup
             }
         }
     }
-    let mut variables = { scans.iter_mut() }.flat_map(|scan| scan.variables.values_mut());
-    let is_placed = variables.all(|variable| {
-        let link = variable.link.as_ref();
-        let shared = || link.and_then(|link| by_link.get(link)).copied();
-        variable.offset = variable.offset.or_else(shared);
-        variable.offset.is_some()
-    });
-    if !is_placed {
-        return unsupported("it imports a variable that no module defines");
+    for scan in scans {
+        for variable in scan.variables.values_mut() {
+            let link = variable.link.as_ref();
+            let shared = || link.and_then(|link| by_link.get(link)).copied();
+            variable.offset = variable.offset.or_else(shared);
+            if variable.offset.is_none() {
+                return unsupported("it imports a variable that no module defines");
+            }
+        }
     }
     let pointers = globals.iter().filter(|global| !global.holds_value);
     let pointers: BTreeSet<&str> = pointers.map(|global| global.id).collect();

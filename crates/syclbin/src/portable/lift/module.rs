@@ -147,8 +147,8 @@ impl Lifting<'_, '_> {
                     let ty = self.function_type(signature.unwrap_or_default())?;
                     self.emit(opcode, &[*result, *id, *control, ty]);
                 }
-                (op::LOAD, [ty, id, place, ..]) if let Some(buffer) = direct.buffers.get(place) => {
-                    let buffer = frame.arguments[buffer + 1];
+                (op::LOAD, [ty, id, place, ..]) if direct.buffers.contains_key(place) => {
+                    let buffer = frame.arguments[direct.buffers[place] + 1];
                     let is_plain = *ty == self.pointer;
                     let opcode = if is_plain {
                         op::COPY_OBJECT

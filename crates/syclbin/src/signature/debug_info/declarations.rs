@@ -58,8 +58,8 @@ impl<'m> DebugInfo<'m> {
         };
         let class = self.cpp_type(*class, MAX_DEPTH)?;
         let parameter = self.get(*value)?;
-        let of_host = { class.template() }.is_some_and(|(name, _)| OF_VARIABLES.contains(&name));
-        if !of_host || parameter.instruction != TEMPLATE_PARAMETER {
+        let template = class.template().map_or("", |(name, _)| name);
+        if !OF_VARIABLES.contains(&template) || parameter.instruction != TEMPLATE_PARAMETER {
             return None;
         }
         let ty = self.cpp_type(parameter.operand(1)?, MAX_DEPTH)?;
@@ -316,11 +316,38 @@ impl<'m> DebugInfo<'m> {
         if counts.is_empty() {
             return of.array(None);
         }
-        { counts.into_iter().rev() }.fold(of, |of, count| of.array(Some(count)))
+        let counts = counts.into_iter().rev();
+        counts.fold(of, |of, count| of.array(Some(count)))
     }
 }
 
 /// Returns whether `ty` is neither a reference nor a SYCL type that a Rust program cannot pass.
 fn is_supported(ty: &CppType) -> bool {
     Definitions::default().parameter(ty, &Layouts::default()) != Declared::Foreign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spirv::module::Module;
+
+    #[test]
+    fn a_pointer_to_itself_has_no_members() {
+        let e = |(result, instruction, operands)| Extended {
+            result,
+            set: 0,
+            instruction,
+            operands,
+        };
+        let mut module = Module::default();
+        module.strings.insert(1, "operator()".into());
+        let (function, ty) = (super::super::FUNCTION, [0, 0, 4].into());
+        let operator = (2, function, [1, 3].into());
+        let pointer = (4, TYPE_POINTER, [4].into());
+        module.extended = [operator, (3, TYPE_FUNCTION, ty), pointer].map(e).into();
+        let mut info = DebugInfo::new(&module, 0, true, Definitions::default());
+        info.uses.insert(2, [2].into());
+        assert_eq!(info.call_operator(2), Some(2));
+        assert!(info.members(2).is_empty());
+    }
 }

@@ -32,15 +32,17 @@ impl<'m> DebugInfo<'m> {
         let Some(e) = self.get(id) else {
             return Some(CppType::named("void")); // `OpTypeVoid`, as a pointee
         };
+        if matches!(e.instruction, TYPE_ENUM | TYPE_COMPOSITE)
+            && let Some(known) = self.known.get(&id)
+        {
+            return known.clone();
+        }
         let ty = match e.instruction {
             TYPE_BASIC => match (self.text(e, 0)?, self.value(e, 1)) {
                 ("complex", Some(64)) => CppType::named("float").array(Some(2)),
                 ("complex", Some(128)) => CppType::named("double").array(Some(2)),
                 (name, _) => CppType::named(name),
             },
-            TYPE_ENUM | TYPE_COMPOSITE if let Some(known) = self.known.get(&id) => {
-                return known.clone();
-            }
             TYPE_ENUM => self.enumeration(id, e, depth)?,
             TYPE_COMPOSITE => self.composite(id, e, depth)?,
             TYPEDEF => {
@@ -103,7 +105,8 @@ impl<'m> DebugInfo<'m> {
     fn count(&self, id: u32) -> Option<u64> {
         let count = match self.get(id) {
             Some(range) if range.instruction == TYPE_SUBRANGE => {
-                { range.operands.iter() }.find_map(|id| self.wide_constant(*id))
+                let mut ids = range.operands.iter();
+                ids.find_map(|id| self.wide_constant(*id))
             }
             _ => self.wide_constant(id),
         };
@@ -137,7 +140,7 @@ impl<'m> DebugInfo<'m> {
         let ty = match linkage.filter(|ty| !ty.to_string().contains("{unnamed")) {
             Some(ty) => Some(ty),
             None if plain.is_empty() => self.typedefs.get(&id).cloned().map(CppType::named),
-            None => { self.qualified(plain, e.operand(5)?) }.map(CppType::named),
+            None => self.qualified(plain, e.operand(5)?).map(CppType::named),
         };
         let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
         // Recorded before the members are read, because members may point to this type.

@@ -163,8 +163,10 @@ impl Parser<'_> {
         while self.eat("Ty") {}
         let parameters = self.types(depth);
         self.in_lambda = outer;
+        let parameters = parameters?;
+        self.expect("E")?;
         Some(Lambda {
-            parameters: parameters.filter(|_| self.eat("E"))?,
+            parameters,
             index: self.sequence()?,
             ..Lambda::default()
         })
@@ -172,8 +174,8 @@ impl Parser<'_> {
 
     /// Parses `<local-name>`, after its `Z`: an entity in a function.
     fn local(&mut self, depth: usize) -> Option<KernelName> {
-        let function = self.function_name(depth + 1);
-        let mut function = function.filter(|_| self.eat("E"))?;
+        let mut function = self.function_name(depth + 1)?;
+        self.expect("E")?;
         let mut name = self.name(depth + 1)?;
         self.discriminator()?;
         // The parts that are not lambdas. If only call operators remain, the entity is a lambda.

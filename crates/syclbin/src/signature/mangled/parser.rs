@@ -40,6 +40,10 @@ impl<'s> Parser<'s> {
         rest.is_some()
     }
 
+    pub(super) fn expect(&mut self, prefix: &str) -> Option<()> {
+        self.eat(prefix).then_some(())
+    }
+
     /// Takes the text before `end`, and skips `end`.
     pub(super) fn until(&mut self, end: char) -> Option<&'s str> {
         let (text, rest) = self.rest.split_once(end)?;
@@ -86,9 +90,7 @@ impl<'s> Parser<'s> {
 
     /// Parses `<template-args>`: `I`, the arguments, `E`.
     pub(super) fn arguments(&mut self, depth: usize) -> Option<Vec<CppType>> {
-        if !self.eat("I") {
-            return None;
-        }
+        self.expect("I")?;
         let mut arguments = Vec::new();
         while !self.eat("E") {
             self.argument(&mut arguments, depth)?;
