@@ -114,10 +114,16 @@ impl Facts {
         }
     }
 
+    /// Returns whether the driver is Intel's. Other drivers for Intel's devices report other vendors: rusticl "Intel",
+    /// and PoCL "GenuineIntel".
+    pub(crate) fn has_intel_driver(&self) -> bool {
+        self.vendor.starts_with("Intel(R)")
+    }
+
     /// Returns whether this is a GPU with Intel's driver, which accepts private options and flags that no query
     /// reveals.
     pub(crate) fn is_intel_gpu(&self) -> bool {
-        self.kind == DeviceKind::Gpu && self.vendor.contains("Intel")
+        self.kind == DeviceKind::Gpu && self.has_intel_driver()
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -245,7 +251,7 @@ fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
         // launch or crash.
         (
             Aspect::EXT_ONEAPI_VIRTUAL_FUNCTIONS,
-            facts.vendor.starts_with("Intel(R)"),
+            facts.has_intel_driver(),
         ),
     ]
 }

@@ -77,7 +77,8 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
     };
     let known = |known: &Compression| number(*known) == method;
     let Some(method) = Compression::ALL.into_iter().find(known) else {
-        let problem = format!("method {method} is not supported, only 0 (zlib) and 1 (zstd)");
+        let problem =
+            format!("compression method {method} is not supported; only 0 (zlib) and 1 (zstd) are");
         return Err(fail(6, ErrorKind::Compressed(problem.into())));
     };
     let file = slice(bytes, (0, file_size), "file", || RECORD.into(), 8)?;

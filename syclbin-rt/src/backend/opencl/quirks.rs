@@ -154,7 +154,7 @@ const UNKNOWN_CAPABILITIES: [(u32, &str); 15] = [
 pub(crate) fn add_driver_facts(facts: &mut Facts) {
     // PoCL 6.0 and rusticl reject some modules with debug information. Only Intel's drivers are known to use it, so no
     // other driver receives it.
-    facts.debug_info = facts.vendor.contains("Intel");
+    facts.debug_info = facts.has_intel_driver();
     facts.links_one_version = is_rusticl(facts);
     facts.misreads_packed = is_rusticl(facts);
     facts.loses_negations = is_intel_cpu(facts);
