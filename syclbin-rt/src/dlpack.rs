@@ -89,7 +89,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
         let device = self.device();
         if elements(shape) != Some(self.len()) || signed.len() != shape.len() {
             let len = self.len();
-            let problem = format!("a tensor of shape {signed:?} does not have {len} elements");
+            let problem = format!("a tensor of shape {shape:?} does not have {len} elements");
             return Err(unshareable(problem));
         }
         if self.region().memory.prepared.some(true) {
