@@ -124,9 +124,7 @@ fn compile_natively(modules: Vec<Module>, context: &Context<'_>) -> Result<Syclb
         flags,
         source: objects.clone(),
         output: output.clone(),
-        depfile: None,
-        has_colour: false,
-        only_with: None,
+        ..Job::default()
     };
     let outcome = jobs::run(context.compiler, &[job]).pop().flatten();
     cargo::warning(&said(outcome)?);

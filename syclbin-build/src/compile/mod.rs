@@ -15,7 +15,7 @@ use std::sync::Once;
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::cache::{Cache, Files, Pending};
+use crate::cache::{Cache, Files};
 use crate::cargo;
 use crate::compiler::output::{Compiled, Outputs, no_kernel};
 use crate::compiler::{Compiler, default_targets, headers};
@@ -89,7 +89,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let mut flags: Vec<OsString> = own.map(OsString::from).into();
     flags.extend(request.arguments.iter().cloned());
     if default_targets::split(&request.arguments).1.is_empty() {
-        let targets = compiler.default_targets();
+        let targets = default_targets::arguments(&compiler.found, &cargo::env);
         if targets.is_empty() {
             warn_without_nvidia(compiler);
         }
@@ -129,12 +129,11 @@ fn warn_without_nvidia(compiler: &Compiler) {
 impl Context<'_> {
     fn compile_each(&self, sources: &[PathBuf]) -> Result<Vec<Result<Compiled>>> {
         let mut cache = Cache::open(self.compiler, &self.flags);
-        let mut look_up = |source: &PathBuf| match &mut cache {
+        let look_up = |source: &PathBuf| match &mut cache {
             Some(cache) => cache.look_up(source),
             None => Err(None),
         };
-        let cached: Vec<Result<Compiled, Option<Pending>>> =
-            sources.iter().map(&mut look_up).collect();
+        let cached: Vec<_> = sources.iter().map(look_up).collect();
         let missing = sources.iter().zip(&cached);
         let missing = missing.filter(|(_, cached)| cached.is_err());
         let missing: Vec<&Path> = missing.map(|(source, _)| source.as_path()).collect();
