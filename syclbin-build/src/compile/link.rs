@@ -47,7 +47,7 @@ pub(crate) fn link(
     check(&modules, &sources).map_err(Error::Undefined)?;
     let is_native = default_targets::name_native(&context.flags);
     if (request.links || is_native) && need_linking(&modules) {
-        if is_native && context.compiler.is_own() {
+        if is_native && context.compiler.found.is_own() {
             return compile_natively(modules, context);
         }
         for module in link_modules(&mut modules) {

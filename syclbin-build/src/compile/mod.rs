@@ -96,7 +96,7 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         flags.extend(targets);
     }
     flags.extend(headers::arguments());
-    if !compiler.is_own() {
+    if !compiler.found.is_own() {
         // Other compilers do not include `headers::ASSERT` implicitly.
         flags.extend(["-include", "syclbin_assert.hpp"].map(OsString::from));
     }
@@ -110,7 +110,7 @@ fn warn_without_nvidia(compiler: &Compiler) {
     if cargo::env_again("PROFILE").is_some_and(|profile| profile == "release") {
         let variable = default_targets::VARIABLE;
         // Only `syclbin-clang` uses components.
-        let remedy = if !compiler.is_own() {
+        let remedy = if !compiler.found.is_own() {
             format!("set {variable}=spir64,nvptx64-nvidia-cuda")
         } else if cfg!(windows) {
             "build on x86-64 Linux".to_owned()
@@ -166,7 +166,7 @@ impl Context<'_> {
         for (index, source) in sources.iter().enumerate() {
             let work = self.work.join(index.to_string());
             std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
-            let output = Outputs::in_folder(&work, self.compiler.is_own());
+            let output = Outputs::in_folder(&work, self.compiler.found.is_own());
             let code = Job {
                 flags: self.flags.clone(),
                 source: source.to_path_buf(),
