@@ -291,14 +291,11 @@ fn unusable(only: &RejectedCandidate) -> String {
 }
 
 fn listed(passed_over: &[RejectedCandidate]) -> String {
-    let each = passed_over.iter().map(|one| format!("\n  {one}"));
-    match passed_over {
-        [] => String::new(),
-        _ => format!(
-            ". These compilers are unusable:{}",
-            each.collect::<String>()
-        ),
+    if passed_over.is_empty() {
+        return String::new();
     }
+    let each = passed_over.iter().map(|one| format!("\n  {one}"));
+    ". These compilers are unusable:".to_owned() + &each.collect::<String>()
 }
 
 /// The result of a build.

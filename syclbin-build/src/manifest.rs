@@ -96,14 +96,11 @@ impl Manifest {
     /// [`Build::try_compile`].
     pub fn try_compile(self) -> Result<Vec<PathBuf>> {
         cargo::rerun_if_changed(&self.path);
-        let entries = read(&self.path)?.ok_or_else(|| {
-            let problem = "add one with sources = [\"kernels/NAME.cpp\"]";
-            error(
-                &self.path,
-                None,
-                format!("has no table [{TABLE}.NAME]; {problem}"),
-            )
-        })?;
+        let Some(entries) = read(&self.path)? else {
+            let remedy = "add one with sources = [\"kernels/NAME.cpp\"]";
+            let problem = format!("has no table [{TABLE}.NAME]; {remedy}");
+            return Err(error(&self.path, None, problem));
+        };
         let each = entries.into_iter();
         each.map(|entry| entry.build.try_compile(&entry.name))
             .collect()
@@ -240,24 +237,18 @@ fn definition(value: &Value<'_>, place: &str) -> Result<Option<String>, Mistake>
 }
 
 fn as_table<'v, 't>(value: &'v Value<'t>, place: &str) -> Result<&'v DeTable<'t>, Mistake> {
-    match value.get_ref() {
-        DeValue::Table(table) => Ok(table),
-        _ => wrong(value, place, "a table"),
-    }
+    let table = value.get_ref().as_table();
+    table.map_or_else(|| wrong(value, place, "a table"), Ok)
 }
 
 fn flag(value: &Value<'_>, place: &str) -> Result<bool, Mistake> {
-    match value.get_ref() {
-        DeValue::Boolean(yes) => Ok(*yes),
-        _ => wrong(value, place, "true or false"),
-    }
+    let yes = value.get_ref().as_bool();
+    yes.map_or_else(|| wrong(value, place, "true or false"), Ok)
 }
 
 fn text<'v>(value: &'v Value<'_>, place: &str) -> Result<&'v str, Mistake> {
-    match value.get_ref() {
-        DeValue::String(text) => Ok(text),
-        _ => wrong(value, place, "a string"),
-    }
+    let text = value.get_ref().as_str();
+    text.map_or_else(|| wrong(value, place, "a string"), Ok)
 }
 
 fn texts<'v>(

@@ -126,12 +126,8 @@ impl Drop for Process {
 /// Fails if the process cannot be started or waited for.
 pub fn output(command: Command, limit: Duration) -> io::Result<Option<Output>> {
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    let mut process = Process::start(
-        command,
-        Stdio::null(),
-        stdout.try_clone()?,
-        stderr.try_clone()?,
-    )?;
+    let (to_stdout, to_stderr) = (stdout.try_clone()?, stderr.try_clone()?);
+    let mut process = Process::start(command, Stdio::null(), to_stdout, to_stderr)?;
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = process.ended()? {

@@ -126,13 +126,10 @@ impl Step {
                 // The library prints some notes directly instead of writing them to its log, so they are removed here.
                 words = without_notes(&String::from_utf8_lossy(&words)).into_bytes();
             }
+            let succeeded = output.status.success();
             if let Some(gpu) = &self.gpu {
-                words.extend(ocloc::messages(
-                    &output.stdout,
-                    gpu,
-                    output.status.success(),
-                ));
-            } else if !output.status.success() {
+                words.extend(ocloc::messages(&output.stdout, gpu, succeeded));
+            } else if !succeeded {
                 words.extend(&output.stdout);
             }
             words

@@ -271,7 +271,8 @@ impl Installed {
 }
 
 /// Returns a key that orders versions number by number: 2026.10 is newer than 2026.9.
-fn version_order(version: &str) -> Vec<u64> {
+#[must_use]
+pub fn version_order(version: &str) -> Vec<u64> {
     let parts = version.split(|c: char| !c.is_ascii_digit());
     parts.filter_map(|part| part.parse().ok()).collect()
 }

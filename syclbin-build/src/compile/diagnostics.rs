@@ -89,7 +89,7 @@ impl Diagnostics {
     pub(crate) fn add(&mut self, said: &str) -> String {
         let mut new = String::new();
         for one in split(said) {
-            if !self.said.insert(one.key()) {
+            if !self.said.insert(plain(&one.text[one.place..])) {
                 continue;
             }
             match one.kind {
@@ -135,12 +135,6 @@ struct One {
     /// The byte offset of the message in `text`, after the include stack. The stack differs between sources, so
     /// duplicates are found without it.
     place: usize,
-}
-
-impl One {
-    fn key(&self) -> String {
-        plain(&self.text[self.place..])
-    }
 }
 
 /// Splits clang's output into diagnostics. Removes clang's own counts ("2 errors generated."), because they include
@@ -189,15 +183,13 @@ fn kind(line: &str) -> Option<Kind> {
         Some(_) => Some(0),
         None => line.find(&format!(" {word}")),
     };
-    let error = [at("error: "), at("fatal error: ")];
-    let error = error.into_iter().flatten().min();
-    match (error, at("warning: ")) {
-        (None, None) => None,
-        (Some(error), warning) if warning.is_none_or(|warning| error < warning) => {
-            Some(Kind::Error)
-        }
-        _ => Some(Kind::Warning),
-    }
+    let kinds = [
+        (at("error: "), Kind::Error),
+        (at("fatal error: "), Kind::Error),
+        (at("warning: "), Kind::Warning),
+    ];
+    let found = kinds.into_iter().filter(|(at, _)| at.is_some());
+    found.min_by_key(|(at, _)| *at).map(|(_, kind)| kind)
 }
 
 /// Returns whether the line is a count, such as "1 warning and 2 errors generated."

@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// A compilation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Job {
     pub(crate) flags: Vec<OsString>,
     pub(crate) source: PathBuf,
@@ -61,10 +61,10 @@ pub(crate) fn run(compiler: &Compiler, jobs: &[Job]) -> Vec<JobResult> {
         // The first job uses the script's own token.
         tokens.keep(running.len().saturating_sub(1));
         waiting.retain(|index| !is_for_nothing(*index, &outcomes));
-        while !waiting.is_empty() && (running.is_empty() || tokens.take()) {
-            let Some(index) = waiting.pop_front() else {
-                break;
-            };
+        while let Some(index) = waiting.front().copied()
+            && (running.is_empty() || tokens.take())
+        {
+            waiting.pop_front();
             match Running::start(compiler, &jobs[index]) {
                 Ok(started) => running.push((index, started)),
                 Err(error) => outcomes[index] = Some(Err(error)),

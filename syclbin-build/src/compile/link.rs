@@ -47,7 +47,7 @@ pub(crate) fn link(
     check(&modules, &sources).map_err(Error::Undefined)?;
     let is_native = default_targets::name_native(&context.flags);
     if (request.links || is_native) && need_linking(&modules) {
-        if is_native && context.compiler.is_own() {
+        if is_native && context.compiler.found.is_own() {
             return compile_natively(modules, context);
         }
         for module in link_modules(&mut modules) {
@@ -124,9 +124,7 @@ fn compile_natively(modules: Vec<Module>, context: &Context<'_>) -> Result<Syclb
         flags,
         source: objects.clone(),
         output: output.clone(),
-        depfile: None,
-        has_colour: false,
-        only_with: None,
+        ..Job::default()
     };
     let outcome = jobs::run(context.compiler, &[job]).pop().flatten();
     cargo::warning(&said(outcome)?);

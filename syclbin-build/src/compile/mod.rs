@@ -15,7 +15,7 @@ use std::sync::Once;
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
 
-use crate::cache::{Cache, Files, Pending};
+use crate::cache::{Cache, Files};
 use crate::cargo;
 use crate::compiler::output::{Compiled, Outputs, no_kernel};
 use crate::compiler::{Compiler, default_targets, headers};
@@ -89,14 +89,14 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let mut flags: Vec<OsString> = own.map(OsString::from).into();
     flags.extend(request.arguments.iter().cloned());
     if default_targets::split(&request.arguments).1.is_empty() {
-        let targets = compiler.default_targets();
+        let targets = default_targets::arguments(&compiler.found, &cargo::env);
         if targets.is_empty() {
             warn_without_nvidia(compiler);
         }
         flags.extend(targets);
     }
     flags.extend(headers::arguments());
-    if !compiler.is_own() {
+    if !compiler.found.is_own() {
         // Other compilers do not include `headers::ASSERT` implicitly.
         flags.extend(["-include", "syclbin_assert.hpp"].map(OsString::from));
     }
@@ -110,7 +110,7 @@ fn warn_without_nvidia(compiler: &Compiler) {
     if cargo::env_again("PROFILE").is_some_and(|profile| profile == "release") {
         let variable = default_targets::VARIABLE;
         // Only `syclbin-clang` uses components.
-        let remedy = if !compiler.is_own() {
+        let remedy = if !compiler.found.is_own() {
             format!("set {variable}=spir64,nvptx64-nvidia-cuda")
         } else if cfg!(windows) {
             "build on x86-64 Linux".to_owned()
@@ -129,12 +129,11 @@ fn warn_without_nvidia(compiler: &Compiler) {
 impl Context<'_> {
     fn compile_each(&self, sources: &[PathBuf]) -> Result<Vec<Result<Compiled>>> {
         let mut cache = Cache::open(self.compiler, &self.flags);
-        let mut look_up = |source: &PathBuf| match &mut cache {
+        let look_up = |source: &PathBuf| match &mut cache {
             Some(cache) => cache.look_up(source),
             None => Err(None),
         };
-        let cached: Vec<Result<Compiled, Option<Pending>>> =
-            sources.iter().map(&mut look_up).collect();
+        let cached: Vec<_> = sources.iter().map(look_up).collect();
         let missing = sources.iter().zip(&cached);
         let missing = missing.filter(|(_, cached)| cached.is_err());
         let missing: Vec<&Path> = missing.map(|(source, _)| source.as_path()).collect();
@@ -167,7 +166,7 @@ impl Context<'_> {
         for (index, source) in sources.iter().enumerate() {
             let work = self.work.join(index.to_string());
             std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
-            let output = Outputs::in_folder(&work, self.compiler.is_own());
+            let output = Outputs::in_folder(&work, self.compiler.found.is_own());
             let code = Job {
                 flags: self.flags.clone(),
                 source: source.to_path_buf(),

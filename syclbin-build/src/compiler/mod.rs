@@ -101,17 +101,6 @@ impl Compiler {
         Ok(Self { found, parts })
     }
 
-    /// Returns the arguments for the default targets. Makes Cargo track the variables that affect them.
-    pub(crate) fn default_targets(&self) -> Vec<OsString> {
-        default_targets::arguments(&self.found, &cargo::env)
-    }
-
-    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`] implicitly, records
-    /// descriptions of kernels, and links SYCLBIN files with `-fsycl-link`.
-    pub(crate) fn is_own(&self) -> bool {
-        self.found.is_own()
-    }
-
     pub(crate) fn program(&self) -> &Path {
         &self.found.candidate.program
     }

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use syclbin_toolchain::{Component, NoHome};
+use syclbin_toolchain::{Component, NoHome, version_order};
 
 use super::{Candidate, Origin, Search};
 
@@ -128,9 +128,7 @@ fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
     folders.sort_by_key(|folder| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let numbers = name.split(|c: char| !c.is_ascii_digit());
-        let numbers: Vec<u64> = numbers.filter_map(|part| part.parse().ok()).collect();
-        std::cmp::Reverse((name == "latest", numbers))
+        std::cmp::Reverse((name == "latest", version_order(&name)))
     });
     let compilers = folders.iter().map(|folder| compilers_of(folder, origin));
     compilers.flatten().collect()

@@ -146,7 +146,8 @@ pub struct Detected {
 }
 
 impl Detected {
-    /// Returns whether the compiler is `syclbin-clang`.
+    /// Returns whether the compiler is `syclbin-clang`, which includes [`headers::ASSERT`](crate::headers::ASSERT)
+    /// implicitly, records descriptions of kernels, and links SYCLBIN files with `-fsycl-link`.
     pub(crate) fn is_own(&self) -> bool {
         self.version.starts_with("syclbin-clang ")
     }

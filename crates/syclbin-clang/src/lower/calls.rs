@@ -101,10 +101,10 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let ty = index.get(index.get(function)?.operand(3)?)?;
     let pointer = index.get(ty.operand(2)?)?;
     // The first parameter directly follows the function, and a decoration of the parameter records the alignment.
-    let parameter = index.after(function)?;
+    let parameter = index.module.instructions.get(index.place(function)? + 1)?;
     let is_parameter = parameter.opcode == op::FUNCTION_PARAMETER;
     let parameter = parameter.operand(1).filter(|_| is_parameter);
-    let align = parameter.and_then(|id| index.alignment(id));
+    let align = parameter.and_then(|id| index.alignments.get(&id).copied());
     let is_pointer = pointer.opcode == op::TYPE_POINTER;
     let pointee = pointer.operand(2).filter(|_| is_pointer);
     Some((pointee?, align))

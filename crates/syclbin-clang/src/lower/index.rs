@@ -34,7 +34,7 @@ pub(super) struct Index<'m> {
     pub(super) imports: Vec<(u32, String)>,
     /// The ids that the module exports.
     pub(super) exports: Vec<u32>,
-    alignments: BTreeMap<u32, u32>,
+    pub(super) alignments: BTreeMap<u32, u32>,
     /// Extended instruction sets for debug information, which do not affect the code.
     debug_sets: BTreeSet<u32>,
 }
@@ -108,16 +108,8 @@ impl<'m> Index<'m> {
         self.definitions.get(&id).copied()
     }
 
-    pub(super) fn after(&self, id: u32) -> Option<&'m Instruction> {
-        self.module.instructions.get(self.place(id)? + 1)
-    }
-
     pub(super) fn users(&self, id: u32) -> &[usize] {
         self.uses.get(&id).map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn alignment(&self, id: u32) -> Option<u32> {
-        self.alignments.get(&id).copied()
     }
 
     /// Traces the pointer `id` to the start of a module-scope variable, and returns the variable. Records in `slots`

@@ -123,10 +123,8 @@ fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
     let edit = rewrite::plan(&index, &found)?;
     let unneeded = rewrite::unneeded(&index, &found, &edit.replaced);
     for function in &found.functions {
-        if !index
-            .place(*function)
-            .is_some_and(|at| unneeded.contains(&at))
-        {
+        let place = index.place(*function);
+        if place.is_none_or(|at| !unneeded.contains(&at)) {
             let user = index.users(*function).first();
             let kernels = user.map_or_else(Vec::new, |at| calls::kernels(&index, *at));
             return Err(Refusal::new(None, kernels, NOT_CALLED));

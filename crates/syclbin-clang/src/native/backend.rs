@@ -45,12 +45,12 @@ impl Backend {
     /// Fails if the compiler of a target is missing, or an option for it is unknown.
     pub(crate) fn all(options: &Options) -> Result<Vec<Self>> {
         let targets = &options.targets;
-        let all = targets.all().into_iter().filter(Target::is_of_spirv);
-        let all = all.map(|target| {
+        let all = targets.all().into_iter().filter_map(|target| {
             let given = targets.backend(&target);
             match target {
-                Target::Gpu(_) => Self::gpu(target, given, options.state),
-                _ => Self::cpu(target, given),
+                Target::Cpu(named) => Some(Self::cpu(named, given)),
+                Target::Gpu(named) => Some(Self::gpu(named, given, options.state)),
+                Target::Spirv | Target::Nvidia(_) => None,
             }
         });
         let mut all: Vec<Self> = all.collect::<Result<_>>()?;
@@ -85,7 +85,7 @@ impl Backend {
         }
     }
 
-    pub(super) fn cpu(target: Target, given: Vec<String>) -> Result<Self> {
+    pub(super) fn cpu(named: Option<&'static str>, given: Vec<String>) -> Result<Self> {
         // Loaders assume that native code is for x86-64 Linux unless it names another system, so other hosts must not
         // produce it.
         if !cfg!(target_os = "linux") {
@@ -93,10 +93,7 @@ impl Backend {
                 "target spir64_x86_64: native code for CPUs is compiled only on Linux; remove the target",
             );
         }
-        let mut wanted = match target {
-            Target::Cpu(processor) => processor,
-            _ => None,
-        };
+        let mut wanted = named;
         let mut options = Vec::new();
         for option in given {
             let name = option.trim_start_matches('-');
@@ -125,7 +122,7 @@ impl Backend {
         }
         variables.extend(wanted.map(|processor| (PROCESSOR_VARIABLE, processor.to_owned())));
         Ok(Self {
-            target,
+            target: Target::Cpu(named),
             arch: wanted.unwrap_or(ANY_PROCESSOR).to_owned(),
             options,
             program: this_program()?,
@@ -133,13 +130,12 @@ impl Backend {
         })
     }
 
-    fn gpu(target: Target, given: Vec<String>, state: State) -> Result<Self> {
+    fn gpu(named: Option<&'static str>, given: Vec<String>, state: State) -> Result<Self> {
         let Some(ocloc) = find_program("ocloc", std::env::var_os("PATH").as_deref()) else {
-            return own(format!(
-                "target {}: Intel's offline compiler ocloc was not found on PATH; install it (Debian and Ubuntu: \
-                 package intel-ocloc), or remove the target",
-                target.name()
-            ));
+            return own(
+                "target spir64_gen: Intel's offline compiler ocloc was not found on PATH; install it (Debian and \
+                 Ubuntu: package intel-ocloc), or remove the target",
+            );
         };
         let mut options = Vec::new();
         let mut device = None;
@@ -162,11 +158,7 @@ impl Backend {
                 },
             }
         }
-        let named = match &target {
-            Target::Gpu(device) => device.map(str::to_owned),
-            _ => None,
-        };
-        let arch = match (named, device) {
+        let arch = match (named.map(str::to_owned), device) {
             (Some(named), Some(other)) if named != other => {
                 return own(format!(
                     "target intel_gpu_{named} with '-device {other}' for spir64_gen: specify the GPU only once"
@@ -179,7 +171,7 @@ impl Backend {
             options.extend(["-options".to_owned(), for_driver.join(" ")]);
         }
         Ok(Self {
-            target,
+            target: Target::Gpu(named),
             arch,
             options,
             program: ocloc,
@@ -209,12 +201,8 @@ impl Backend {
                     .collect()
             }
             Target::Cpu(_) | Target::Spirv => {
-                vec![
-                    "--build-for-cpu".into(),
-                    input,
-                    output,
-                    self.options.join(" "),
-                ]
+                let options = self.options.join(" ");
+                vec!["--build-for-cpu".into(), input, output, options]
             }
         };
         Step {

@@ -65,10 +65,8 @@ pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
             Some((kind, rest)) => {
                 let mut message = format!("syclbin-clang: {kind}GPU {gpu}: {}", in_cpp(rest));
                 // Older versions name the kernel on the next line.
-                let next = lines
-                    .peek()
-                    .and_then(|next| next.strip_prefix("in kernel:"));
-                if let Some(kernel) = next {
+                let next = lines.peek();
+                if let Some(kernel) = next.and_then(|next| next.strip_prefix("in kernel:")) {
                     message = format!("{message} (in kernel {})", in_cpp(kernel.trim()));
                 }
                 message

@@ -108,7 +108,7 @@ fn module_with_constants_needs_its_spirv() {
 fn cpu_options_are_translated_for_its_compiler() {
     let cpu = |options: &[&str]| {
         let options = options.iter().map(|&option| option.to_owned());
-        Backend::cpu(CPU, options.collect())
+        Backend::cpu(None, options.collect())
     };
     let backend = cpu(&["-march=avx2", "--bo=-cl-opt-disable"]).unwrap();
     assert_eq!(backend.arch, "core-avx2");

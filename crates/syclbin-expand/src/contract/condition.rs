@@ -306,10 +306,8 @@ pub(super) fn read(
     index: usize,
     offset: u64,
 ) -> TokenStream {
-    let (index, offset) = (
-        Literal::usize_unsuffixed(index),
-        Literal::u64_unsuffixed(offset),
-    );
+    let index = Literal::usize_unsuffixed(index);
+    let offset = Literal::u64_unsuffixed(offset);
     // Write the full path, because the user may define a type called `u32`.
     let mut ty = number(scalar);
     if !matches!(scalar, Scalar::F16 | Scalar::BF16) {

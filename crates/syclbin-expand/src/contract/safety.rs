@@ -79,9 +79,8 @@ pub(crate) fn alignments(
                 let kept = align <= ALWAYS_ALIGNED && size.is_multiple_of(align);
                 Some(align).filter(|_| !kept)?.into()
             }
-            _ if parameter.align.is_some() => parameter.align,
-            _ if named.contains(&index) => return None,
-            _ => None,
+            _ if parameter.align.is_none() && named.contains(&index) => return None,
+            _ => parameter.align,
         };
         let (name, given) = (label(index, parameter), given());
         let position = Literal::usize_unsuffixed(index);

@@ -31,15 +31,6 @@ impl Subobject {
         })
     }
 
-    /// Returns the type and number of the elements of an array or vector, or `None` for other types.
-    fn elements(&self) -> Option<(Element, u64)> {
-        match &self.element {
-            Element::Array { of, count } => Some(((**of).clone(), *count)),
-            Element::Vector { of, count } => Some((Element::Scalar(*of), u64::from(*count))),
-            _ => None,
-        }
-    }
-
     pub(super) fn read(&self, scalar: Scalar, given: Ident) -> TokenStream {
         read(&given, scalar, self.sign_known, self.index, self.offset)
     }
@@ -93,8 +84,10 @@ impl Subobject {
 
     fn indexed(&self, index: &Group, types: &Types<'_>) -> syn::Result<Self> {
         let error = |message: String| Err(syn::Error::new(index.span(), message));
-        let Some((element, count)) = self.elements() else {
-            return error("this is not an array".into());
+        let (element, count) = match &self.element {
+            Element::Array { of, count } => ((**of).clone(), *count),
+            Element::Vector { of, count } => (Element::Scalar(*of), u64::from(*count)),
+            _ => return error("this is not an array".into()),
         };
         let Some(index) = literal(index).filter(|index| *index < count) else {
             return error(format!(

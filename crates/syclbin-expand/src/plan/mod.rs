@@ -73,10 +73,8 @@ impl<'f> Plan<'f> {
     ) -> syn::Result<()> {
         let called = cpp_name::called(kernel, name.as_ref());
         let rename = item.and_then(|item| item.rename.clone());
-        let path = name
-            .as_ref()
-            .map_or_else(Vec::new, |name| name.path.clone());
-        let ident = rename.clone().or(name.map(|name| name.ident));
+        let (path, ident) = name.map(|name| (name.path, name.ident)).unzip();
+        let (path, ident) = (path.unwrap_or_default(), rename.clone().or(ident));
         let reason = match (kernel.left_out(), &ident) {
             (Some(reason), _) => Some(reason.to_string()),
             (None, None) => Some(format!(
