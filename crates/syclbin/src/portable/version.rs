@@ -221,7 +221,8 @@ const STORAGE_OUTPUT: u32 = 3;
 
 /// Memory operand bits that every version supports.
 const VOLATILE: u32 = 1;
-const ALIGNED: u32 = 2;
+/// The alignment follows in bytes.
+pub(super) const ALIGNED: u32 = 2;
 const NONTEMPORAL: u32 = 4;
 
 /// Module-wide information for lowering individual instructions.

@@ -3,7 +3,7 @@
 //! the kernel that sets the initial values of the variables.
 
 use super::super::UnsupportedModule;
-use super::super::version::V1_4;
+use super::super::version::{ALIGNED, V1_4};
 use super::scan::{DirectLoads, Scan, Variable, functions, is_host_metadata};
 use super::{Layout, unsupported};
 use crate::prelude::*;
@@ -13,9 +13,6 @@ use crate::spirv::words::{
     CAPABILITY_INT8, CAPABILITY_INT64, Instruction, entry_point, literal, op, put,
 };
 use crate::spirv::{edit, grammar};
-
-/// The memory operand for an alignment, which follows in bytes.
-const ALIGNED: u32 = 2;
 
 const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 
