@@ -4,8 +4,8 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::decimal::decimal;
 use crate::prelude::*;
+use crate::text::decimal;
 
 /// A device capability, identified by its number in SYCL's `aspect` enumeration. Numbers are never reused, so an
 /// unknown number comes from a newer compiler.

@@ -53,10 +53,8 @@ pub mod architecture;
 mod aspect;
 mod content;
 pub mod cubin;
-mod decimal;
 mod error;
 mod failed_assert;
-mod list;
 mod merge;
 pub mod metadata;
 mod model;
@@ -66,10 +64,10 @@ mod prelude;
 pub mod property;
 pub mod ptx;
 mod raw;
-mod reachable;
 pub mod read;
 pub mod signature;
 mod spirv;
+mod text;
 pub mod write;
 
 pub use architecture::Architecture;
@@ -83,12 +81,12 @@ pub use property::{PropertySet, PropertySets, Value};
 /// Internal to this project. Any release may change it.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::list::{lines, listed, ranges};
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::signature::cpp_type::CppParameter;
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{is_complete, leave_out, record};
+    pub use crate::text::{lines, listed, ranges};
 
     /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
     /// the directory in its cache keys.

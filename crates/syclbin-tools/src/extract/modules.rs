@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::found::InputSlice;
 use object::{Object as _, ObjectSymbol as _};
+use syclbin::__private::raw;
 use syclbin::__private::raw::offload_binary::{Header, MAGIC};
 use syclbin::__private::spirv::words::{self, HEADER_WORDS, MAGIC_BYTES, op};
 use syclbin::{Content, Error, ErrorKind};
@@ -19,33 +20,25 @@ pub(super) fn bundled<'a>(
     sizes: Option<&[u8]>,
     big_endian: bool,
 ) -> Result<Vec<&'a [u8]>, Error> {
-    let mut rest = slice.bytes;
     let is_empty = |image: &[u8]| image.iter().all(|byte| *byte == 0);
     let Some(sizes) = sizes else {
-        return Ok(match Content::of(rest) {
-            _ if is_empty(rest) => Vec::new(), // a placeholder that contains no device code
-            Content::SpirV => split(rest),
-            _ => [rest].into(),
+        return Ok(match Content::of(slice.bytes) {
+            _ if is_empty(slice.bytes) => Vec::new(), // a placeholder that contains no device code
+            Content::SpirV => split(slice.bytes),
+            _ => [slice.bytes].into(),
         });
     };
-    let mut images = Vec::new();
+    let (mut images, mut start) = (Vec::new(), 0);
     for size in sizes.as_chunks().0 {
         let size = u64::from_le_bytes(*size);
         let size = if big_endian { size.swap_bytes() } else { size };
-        let end = usize::try_from(size).unwrap_or(usize::MAX);
-        let Some((image, after)) = rest.split_at_checked(end) else {
-            let kind = ErrorKind::Range {
-                start: (slice.bytes.len() - rest.len()) as u64,
-                size,
-                what: "section",
-                available: slice.bytes.len() as u64,
-            };
-            return Err(slice.fail("size of an image", kind));
-        };
+        let record = || "size of an image".into();
+        let image = raw::slice(slice.bytes, (start, size), "section", record, 0);
+        let image = slice.located(image)?;
         if !is_empty(image) {
             images.push(image);
         }
-        rest = after;
+        start += size;
     }
     Ok(images)
 }

@@ -9,8 +9,6 @@
 //! assert!(syclbin_tools::native::kernels(b"\x7fELF\x02\x01").is_empty());
 //! ```
 
-mod ze_info;
-
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -74,13 +72,104 @@ fn add(bytes: &[u8], kernels: &mut Vec<Kernel>) {
         Content::Elf { machine: INTEL_GPU } => {
             let mut sections = sections(bytes);
             if let Some(section) = sections.find(|section| section.name == b".ze_info") {
-                let room = MAX_KERNELS.saturating_sub(kernels.len());
-                kernels.extend(ze_info::kernels(section.bytes).take(room));
+                of_ze_info(section.bytes, kernels);
             }
         }
         Content::Elf {
             machine: cubin::MACHINE,
         } => of_nvidia(bytes, kernels),
+        _ => {}
+    }
+}
+
+/// The compiler's entry for functions that kernels share, which is not a kernel.
+const SHARED_FUNCTIONS: &str = "Intel_Symbol_Table_Void_Program";
+
+/// A line of the section `.ze_info`.
+struct Line<'a> {
+    depth: usize,
+    is_item: bool,
+    key: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let text = line.trim_start_matches(' ');
+        let item = text.strip_prefix("- ").map(str::trim_start);
+        let (key, value) = item.unwrap_or(text).split_once(':')?;
+        let value = value.trim();
+        let unquoted = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
+        Some(Self {
+            depth: line.len() - text.len(),
+            is_item: item.is_some(),
+            key,
+            value: unquoted('\'').or_else(|| unquoted('"')).unwrap_or(value),
+        })
+    }
+}
+
+/// Adds the kernels in the section `.ze_info`, which Intel's GPU compiler writes in YAML. The compiler uses a small
+/// subset of YAML: one key and value on each line, nesting by indentation, and list items that begin with `- `. Other
+/// lines are skipped.
+fn of_ze_info(section: &[u8], kernels: &mut Vec<Kernel>) {
+    let lines = section.split(|byte| *byte == b'\n');
+    let mut is_in_list = false;
+    // The depth of `execution_env` while its keys are read.
+    let mut environment: Option<usize> = None;
+    let mut kernel: Option<Kernel> = None;
+    let is_kernel = |kernel: &Kernel| kernel.symbol != SHARED_FUNCTIONS;
+    for line in lines.filter_map(|line| Line::of(str::from_utf8(line).ok()?)) {
+        if kernels.len() == MAX_KERNELS {
+            return;
+        }
+        if line.depth == 0 && !line.is_item {
+            kernels.extend(kernel.take().filter(is_kernel));
+            is_in_list = line.key == "kernels";
+        } else if is_in_list && line.is_item && line.key == "name" {
+            kernels.extend(kernel.replace(started(line.value)).filter(is_kernel));
+        } else if line.key == "execution_env" {
+            environment = Some(line.depth);
+        } else if environment.is_some_and(|depth| line.depth <= depth) {
+            environment = None;
+        } else if environment.is_some()
+            && let Some(kernel) = &mut kernel
+        {
+            read(&line, kernel);
+        }
+        if line.is_item {
+            environment = None;
+        }
+    }
+    if kernels.len() < MAX_KERNELS {
+        kernels.extend(kernel.filter(is_kernel));
+    }
+}
+
+/// Returns a kernel whose statistics are zero, because the compiler omits keys with zero values.
+fn started(name: &str) -> Kernel {
+    Kernel {
+        symbol: String::from(name),
+        spill_size: Some(0),
+        private_size: Some(0),
+        local_size: Some(0),
+        barriers: Some(0),
+        stack_calls: Some(false),
+        ..Kernel::default()
+    }
+}
+
+fn read(line: &Line<'_>, kernel: &mut Kernel) {
+    let small = line.value.parse::<u32>().ok();
+    let large = line.value.parse::<u64>().ok();
+    match line.key {
+        "simd_size" => kernel.simd_width = small,
+        "grf_count" => kernel.registers = small,
+        "spill_size" => kernel.spill_size = large,
+        "private_size" => kernel.private_size = large,
+        "slm_size" => kernel.local_size = large,
+        "barrier_count" => kernel.barriers = small,
+        "has_stack_calls" => kernel.stack_calls = Some(line.value == "true"),
         _ => {}
     }
 }

@@ -198,28 +198,14 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
             continue;
         };
         let at = binary.entry_at(index);
-        let known = [
-            key::FORMAT_VERSION,
-            key::ROLE,
-            key::AM_INDEX,
-            key::IR_TYPE,
-            key::TRIPLE,
-            key::ARCH,
-        ];
         for (name, _) in &entry.strings {
-            if !known.contains(&name.as_ref()) {
+            if !key::ALL.contains(&name.as_ref()) {
                 let name = super::shown(name);
                 let reason = format!("version {VERSION} does not define string {name}");
                 findings.at(at, &record).note(reason);
             }
         }
-        let roles = [
-            role::GLOBAL_METADATA,
-            role::AM_METADATA,
-            role::IR,
-            role::NATIVE,
-        ];
-        if !roles.contains(&found) {
+        if !role::ALL.contains(&found) {
             let reason = format!("unknown role {}", super::shown(found));
             findings.at(at, &record).warning(reason);
         }

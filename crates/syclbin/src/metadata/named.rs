@@ -4,9 +4,9 @@
 use core::borrow::Borrow;
 
 use super::value::{Malformed, Property, read_value};
-use crate::decimal::is_decimal;
 use crate::prelude::*;
 use crate::property::PropertySets;
+use crate::text::is_decimal;
 
 /// The properties of a set whose keys are names of kernels, variables or constants. Names are unique and in file
 /// order. `K` is the type that stores a name.

@@ -71,13 +71,11 @@ impl ProgramMetadata {
             let key = format!("{name}@{}", key::GLOBAL_ID_MAPPING);
             all.insert(key, in_code.to_value());
         }
-        sets.retain(SET, |key| match key.rsplit_once('@') {
-            Some((_, what))
-                if what == key::GLOBAL_ID_MAPPING || KernelSizes::KEYS.contains(&what) =>
-            {
-                all.get(key).is_some()
-            }
-            _ => true,
+        let is_known =
+            |what: &str| what == key::GLOBAL_ID_MAPPING || KernelSizes::KEYS.contains(&what);
+        sets.retain(SET, |key| {
+            let own = key.rsplit_once('@').is_some_and(|(_, what)| is_known(what));
+            !own || all.get(key).is_some()
         });
         for (key, value) in all {
             sets.insert(SET, key, value);

@@ -5,7 +5,6 @@
 //! rewritten module declares the lowest accepted version that supports its code.
 
 pub mod lift;
-mod lower;
 mod negation;
 #[cfg(test)]
 mod tests;
@@ -87,7 +86,7 @@ pub fn rewrite(
     } else {
         version::lowest(&instructions, reader)?
     };
-    let lowering = lower::Lowering::new(&instructions, version);
+    let lowering = version::Lowering::new(&instructions, version);
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     if let Some(place) = out.get_mut(1) {
         *place = version.header();
@@ -96,7 +95,7 @@ pub fn rewrite(
     for instruction in instructions {
         // Extensions follow the capabilities.
         if instruction.opcode != op::CAPABILITY && core::mem::take(&mut needs_extension) {
-            let name = literal(lower::NO_WRAP_EXTENSION);
+            let name = literal(version::NO_WRAP_EXTENSION);
             put(&mut out, op::EXTENSION, &[&name]);
         }
         lowering.write(&instruction, &mut out);

@@ -4,9 +4,9 @@
 use core::fmt::Write as _;
 
 use super::{PropertySet, PropertySets, Value};
-use crate::decimal::is_decimal;
 use crate::error::{Error, ErrorKind};
 use crate::prelude::*;
+use crate::text::is_decimal;
 
 const RECORD: &str = "property sets";
 

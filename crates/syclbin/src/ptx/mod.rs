@@ -37,7 +37,7 @@ use core::mem::take;
 
 use crate::error::{Error, ErrorKind};
 use crate::prelude::*;
-use crate::reachable::reachable;
+use crate::spirv::reads::reachable;
 pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
 pub use target::{Suffix, Target, Version};
 use tokens::{Tokens, text};

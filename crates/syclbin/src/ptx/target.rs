@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::decimal::decimal;
+use crate::text::decimal;
 
 /// A target for PTX or native code: an NVIDIA architecture, such as `sm_75` or `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Splits PTX into words, and skips comments and white space.
 
-use crate::decimal::decimal;
 use crate::prelude::*;
+use crate::text::decimal;
 
 #[derive(Clone)]
 pub(super) struct Tokens<'a>(&'a [u8]);

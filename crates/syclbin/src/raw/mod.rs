@@ -271,6 +271,8 @@ pub mod v2 {
         pub const TRIPLE: &str = "triple";
         /// The architecture of a native image.
         pub const ARCH: &str = "arch";
+
+        pub const ALL: [&str; 6] = [FORMAT_VERSION, ROLE, AM_INDEX, IR_TYPE, TRIPLE, ARCH];
     }
 
     /// Values of [`key::ROLE`].
@@ -283,6 +285,8 @@ pub mod v2 {
         pub const IR: &str = "ir";
         /// A native image, with the same layout as [`IR`].
         pub const NATIVE: &str = "native";
+
+        pub const ALL: [&str; 4] = [GLOBAL_METADATA, AM_METADATA, IR, NATIVE];
     }
 
     /// The value of [`key::FORMAT_VERSION`].

@@ -139,12 +139,9 @@ fn module<'a>(image: &Image<'a>) -> Result<AbstractModule<'a>, Error> {
 }
 
 fn is_sycl(entry: &Entry<'_>) -> bool {
+    let kind = entry.offload_kind;
     let triple = entry.string(key::TRIPLE).unwrap_or_default();
-    match entry.offload_kind {
-        OffloadKind::SYCL => true,
-        SYCL_2024 => triple.starts_with("spir"),
-        _ => false,
-    }
+    kind == OffloadKind::SYCL || (kind == SYCL_2024 && triple.starts_with("spir"))
 }
 
 /// Returns whether an image is code that a driver may accept.

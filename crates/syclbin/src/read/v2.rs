@@ -2,12 +2,12 @@
 //! Reads version 2: sorts the entries of an OffloadBinary by the roles that their strings record.
 
 use super::image::{Image, Metadata, Owner};
-use crate::decimal::decimal;
 use crate::error::Error;
 use crate::offload::{Binary, Entry, ImageKind, Strings};
 use crate::prelude::*;
 use crate::raw::slice;
 use crate::raw::v2::{METADATA_SIZE, VERSION, key, role};
+use crate::text::decimal;
 
 #[derive(Clone, Debug)]
 pub(super) struct Entries<'a> {

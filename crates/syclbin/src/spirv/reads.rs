@@ -7,7 +7,6 @@
 use super::grammar;
 use crate::portable::debug_info;
 use crate::prelude::*;
-use crate::reachable::reachable;
 use crate::spirv::words::{Instruction, instructions, op, string};
 
 /// Loads and comparisons. These instructions do not write through their operands, and their results are not derived
@@ -115,4 +114,19 @@ impl<'w> Flow<'w> {
         let parameters = defined.flat_map(|(_, parameters)| parameters);
         parameters.filter(|id| !written.contains(id)).collect()
     }
+}
+
+/// Returns everything that can be reached from `start`, including `start` itself, over the edges `next`,
+/// which may form cycles.
+pub(crate) fn reachable<T: Copy + Ord>(
+    mut start: Vec<T>,
+    next: &BTreeMap<T, Vec<T>>,
+) -> BTreeSet<T> {
+    let mut found = BTreeSet::new();
+    while let Some(place) = start.pop() {
+        if found.insert(place) {
+            start.extend(next.get(&place).into_iter().flatten());
+        }
+    }
+    found
 }

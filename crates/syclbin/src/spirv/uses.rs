@@ -4,7 +4,7 @@
 use super::module::types::Record;
 use super::module::{Module, STORAGE_CROSS_WORKGROUP};
 use crate::prelude::*;
-use crate::reachable::reachable;
+use crate::spirv::reads::reachable;
 use crate::spirv::words::{instructions, op};
 
 /// The scope that covers all devices in the system.

@@ -68,12 +68,6 @@ fn check_strings(record: &str, own: &[(&str, String)], extra: &Strings<'_>) -> R
 
 /// Checks that a foreign entry does not look like a SYCLBIN entry, as the entries of a nested SYCLBIN file would.
 fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
-    let known = [
-        role::GLOBAL_METADATA,
-        role::AM_METADATA,
-        role::IR,
-        role::NATIVE,
-    ];
     let role = match entry.image_kind {
         offload::ImageKind::SYCLBIN => entry.string(key::ROLE),
         _ => None,
@@ -81,7 +75,7 @@ fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
     match role {
         // An entry of this version with an unknown role is allowed, because readers preserve it.
         Some(role)
-            if known.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
+            if role::ALL.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
         {
             Err(Error::Reserved {
                 record: format!("non-SYCLBIN entry {index}"),

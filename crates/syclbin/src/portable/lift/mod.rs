@@ -11,7 +11,6 @@
 
 mod module;
 pub(crate) mod scan;
-mod setup;
 
 use super::{UnsupportedModule, without_debug_info};
 use crate::prelude::*;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Writes a lifted module, whose functions take the hidden arguments and access variables in the arena.
+//! Writes a lifted module, whose functions take the hidden arguments and access variables in the arena. Also generates
+//! the kernel that sets the initial values of the variables.
 
 use super::super::UnsupportedModule;
-use super::scan::{DirectLoads, Scan, functions, is_host_metadata};
+use super::super::version::{ALIGNED, V1_4};
+use super::scan::{DirectLoads, Scan, Variable, functions, is_host_metadata};
 use super::{Layout, unsupported};
 use crate::prelude::*;
 use crate::spirv::module::STORAGE_CROSS_WORKGROUP;
-use crate::spirv::words::{CAPABILITY_INT8, CAPABILITY_INT64, Instruction, entry_point, op, put};
+use crate::spirv::module::parse::EXECUTION_MODEL_KERNEL;
+use crate::spirv::words::{
+    CAPABILITY_INT8, CAPABILITY_INT64, Instruction, entry_point, literal, op, put,
+};
 use crate::spirv::{edit, grammar};
 
-/// The memory operand for an alignment, which follows in bytes.
-const ALIGNED: u32 = 2;
+const STORAGE_UNIFORM_CONSTANT: u32 = 0;
 
 /// Rewrites a module. `exported` lists the symbols that the program's modules export to each other. `setup` is the
 /// name of the kernel that sets initial values.
@@ -88,21 +92,21 @@ fn functions_with_hidden_arguments(scan: &Scan<'_>, exported: &BTreeSet<String>)
     functions.filter_map(with_hidden_arguments).collect()
 }
 
-pub(super) struct Lifting<'m, 'w> {
-    pub(super) scan: &'m Scan<'w>,
-    pub(super) layout: &'m Layout,
-    pub(super) declarations: edit::Module,
+struct Lifting<'m, 'w> {
+    scan: &'m Scan<'w>,
+    layout: &'m Layout,
+    declarations: edit::Module,
     /// The type of hidden arguments: a pointer to bytes.
-    pub(super) pointer: u32,
-    pub(super) with_hidden_arguments: BTreeSet<u32>,
+    pointer: u32,
+    with_hidden_arguments: BTreeSet<u32>,
     /// The words of the rewritten functions.
-    pub(super) out: Vec<u32>,
+    out: Vec<u32>,
 }
 
 /// The hidden arguments of a function, and the local ids that replace variables in the function.
-pub(super) struct Frame {
-    pub(super) arguments: Vec<u32>,
-    pub(super) local: BTreeMap<u32, u32>,
+struct Frame {
+    arguments: Vec<u32>,
+    local: BTreeMap<u32, u32>,
 }
 
 impl Frame {
@@ -163,30 +167,30 @@ impl Lifting<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn frame(&mut self) -> Result<Frame, UnsupportedModule> {
+    fn frame(&mut self) -> Result<Frame, UnsupportedModule> {
         let arguments = (0..self.layout.arguments()).map(|_| self.declarations.new_id());
         let (arguments, local) = (arguments.collect::<Result<_, _>>()?, BTreeMap::new());
         Ok(Frame { arguments, local })
     }
 
-    pub(super) fn put_arguments(&mut self, frame: &Frame) {
+    fn put_arguments(&mut self, frame: &Frame) {
         for argument in &frame.arguments {
             self.emit(op::FUNCTION_PARAMETER, &[self.pointer, *argument]);
         }
     }
 
-    pub(super) fn emit(&mut self, opcode: u16, operands: &[u32]) {
+    fn emit(&mut self, opcode: u16, operands: &[u32]) {
         put(&mut self.out, opcode, &[operands]);
     }
 
     /// Returns the function type with this result and these parameters, followed by the hidden arguments.
-    pub(super) fn function_type(&mut self, signature: &[u32]) -> Result<u32, UnsupportedModule> {
+    fn function_type(&mut self, signature: &[u32]) -> Result<u32, UnsupportedModule> {
         let mut operands = signature.to_vec();
         operands.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
         Ok(self.declarations.declare(op::TYPE_FUNCTION, &operands)?)
     }
 
-    pub(super) fn number(&mut self, value: u64) -> Result<u32, UnsupportedModule> {
+    fn number(&mut self, value: u64) -> Result<u32, UnsupportedModule> {
         let ty = self.declarations.declare(op::TYPE_INT, &[64, 0])?;
         // The low word comes first.
         let [low, high] = [value, value >> 32].map(|half| (half & 0xffff_ffff) as u32);
@@ -236,12 +240,7 @@ impl Lifting<'_, '_> {
     }
 
     /// Computes the address at `offset` in the arena, as a pointer of type `ty`.
-    pub(super) fn address(
-        &mut self,
-        ty: u32,
-        offset: u64,
-        frame: &Frame,
-    ) -> Result<u32, UnsupportedModule> {
+    fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, UnsupportedModule> {
         let arena = frame.arguments.first().copied().unwrap_or_default();
         let offset = self.number(offset)?;
         let place = self.declarations.new_id()?;
@@ -304,5 +303,61 @@ impl Lifting<'_, '_> {
             operands.extend(&frame.arguments);
         }
         self.emit(instruction.opcode, &operands);
+    }
+
+    /// Adds the kernel that sets initial values. Returns the kernel's id, followed by the ids of the constant variables
+    /// that the kernel reads.
+    fn setup_kernel(&mut self) -> Result<Vec<u32>, UnsupportedModule> {
+        let scan = self.scan;
+        let void = self.declarations.declare(op::TYPE_VOID, &[])?;
+        let ty = self.function_type(&[void])?;
+        let frame = self.frame()?;
+        let [kernel, label] = [self.declarations.new_id()?, self.declarations.new_id()?];
+        self.emit(op::FUNCTION, &[void, kernel, 0, ty]);
+        self.put_arguments(&frame);
+        self.emit(op::LABEL, &[label]);
+        let mut listed = [kernel].to_vec();
+        for variable in scan.variables.values() {
+            if let Some(initializer) = variable.initializer {
+                listed.push(self.set_initial(variable, initializer, &frame)?);
+            }
+        }
+        self.emit(op::RETURN, &[]);
+        self.emit(op::FUNCTION_END, &[]);
+        Ok(listed)
+    }
+
+    /// Emits code that copies an initial value to a slot. Returns the id of the constant variable that holds the value.
+    fn set_initial(
+        &mut self,
+        variable: &Variable,
+        initializer: u32,
+        frame: &Frame,
+    ) -> Result<u32, UnsupportedModule> {
+        let mut declared = self.scan.declarations.iter();
+        let pointee = declared.find_map(|i| match (i.opcode, i.operands) {
+            (op::TYPE_POINTER, [id, _, pointee]) if *id == variable.ty => Some(*pointee),
+            _ => None,
+        });
+        let pointee = pointee.unwrap_or_default();
+        let ty = [STORAGE_UNIFORM_CONSTANT, pointee];
+        let ty = self.declarations.declare(op::TYPE_POINTER, &ty)?;
+        let value = self.declarations.new_id()?;
+        let operands = [ty, value, STORAGE_UNIFORM_CONSTANT, initializer];
+        self.declarations.add(op::VARIABLE, &operands);
+        let place = self.address(variable.ty, variable.offset.unwrap_or_default(), frame)?;
+        let bytes = self.number(variable.bytes.unwrap_or_default())?;
+        self.emit(op::COPY_MEMORY_SIZED, &[place, value, bytes]);
+        Ok(value)
+    }
+
+    /// Returns the operands of the entry point `setup`. `listed` is the result of [`Self::setup_kernel`].
+    fn entry_point(&self, setup: &str, listed: &[u32]) -> Vec<u32> {
+        let (kernel, constants) = listed.split_first().unwrap_or((&0, &[]));
+        // Since SPIR-V 1.4, the interface also lists constant variables.
+        let is_listed = self.scan.version >= V1_4;
+        let constants = if is_listed { constants } else { &[] };
+        let name = literal(setup);
+        [&[EXECUTION_MODEL_KERNEL, *kernel], &*name, constants].concat()
     }
 }

@@ -2,9 +2,9 @@
 //! Parses mangled types and template arguments.
 
 use super::{KERNEL_PREFIX, MAX_DEPTH, split_number};
-use crate::decimal::is_decimal;
 use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
+use crate::text::is_decimal;
 
 /// The maximum total length of the types spelled out from one symbol, in bytes. Substitutions repeat types, so a short
 /// hostile symbol could expand to enormous types.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Formats lists for messages. A list shows at most ten items, because a file may contain thousands.
+//! Formats lists for messages, and parses decimal numbers. A list shows at most ten items, because a file may contain
+//! thousands.
 
 use crate::prelude::*;
 use core::fmt::{Display, Write as _};
+use core::str::FromStr;
 
 const SHOWN: usize = 10;
 
@@ -61,6 +63,17 @@ fn grouped(number: usize) -> String {
         (0, rest) => rest.to_string(),
         (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
     }
+}
+
+/// Returns whether `text` consists of one or more digits.
+pub(crate) fn is_decimal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Parses a number without a sign, which `FromStr` would accept. Returns `None` if `text` contains anything but digits,
+/// or if the number is too large.
+pub(crate) fn decimal<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|_| is_decimal(text))
 }
 
 #[cfg(test)]
