@@ -62,12 +62,8 @@ impl LoadedModule {
 
     /// Returns the part that contains a kernel's code.
     fn part_of(&self, kernel: &str) -> Part {
-        let divides = || {
-            *self
-                .divides
-                .get_or_init(|| self.builder.divides(self.index))
-        };
-        if self.built(&Part::Code).is_none() && divides() {
+        let divides = || self.builder.divides(self.index);
+        if self.built(&Part::Code).is_none() && *self.divides.get_or_init(divides) {
             Part::Kernel(kernel.to_owned())
         } else {
             Part::Code

@@ -208,10 +208,6 @@ impl Image {
         &self.shape
     }
 
-    pub(crate) fn device(&self) -> Device {
-        self.context.device
-    }
-
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
         self.context.address() == queue.context_address()
     }
@@ -312,10 +308,6 @@ impl Sampler {
             ))
         }?;
         Ok(Self { context, handle })
-    }
-
-    pub(crate) fn device(&self) -> Device {
-        self.context.device
     }
 
     pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {

@@ -126,7 +126,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     /// Returns the device that holds the image.
     #[must_use]
     pub fn device(&self) -> Device {
-        Device::new(self.raw.device())
+        Device::new(self.raw.context.device)
     }
 
     fn can_copy(&self, queue: &Queue, pixels: usize) -> Result<()> {
