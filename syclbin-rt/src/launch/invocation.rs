@@ -374,9 +374,9 @@ impl<'a> Arguments<'a> for CheckOnly<'_> {
     #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
         let fits = match value {
-            Argument::Memory(region, _) => region.memory.is_for(self.0),
-            Argument::Sampler(sampler) => sampler.is_for(self.0),
-            Argument::Image(image, _) => image.is_for(self.0),
+            Argument::Memory(region, _) => self.0.is_in(region.memory.context()),
+            Argument::Sampler(sampler) => self.0.is_in(&*sampler.context),
+            Argument::Image(image, _) => self.0.is_in(&*image.context),
             _ => true,
         };
         fits.then_some(()).ok_or(Failure::FOREIGN)

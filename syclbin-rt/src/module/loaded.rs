@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
-use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
 use crate::backend::gate::CallGuard;
@@ -101,10 +100,7 @@ impl LoadedModule {
     }
 
     fn listed(&self) -> impl Iterator<Item = &str> {
-        let unit = self.builder.files.loaded().get(self.index);
-        unit.map(files::module)
-            .into_iter()
-            .flat_map(AbstractModule::kernel_names)
+        files::module(&self.builder.files.loaded()[self.index]).kernel_names()
     }
 
     pub(crate) fn kernels(&self) -> impl Iterator<Item = &str> {
@@ -136,12 +132,6 @@ impl LoadedModule {
         names
     }
 
-    /// Returns the current choice among the module's images. `native` is the file's native code.
-    pub(crate) fn choice(&self, native: &NativeCode<'_>) -> ImageChoice {
-        let other = native.module_of(self);
-        self.choice_for(&Part::Code, other)
-    }
-
     /// Returns why none of the images can be used to run a kernel.
     pub(crate) fn reasons(&self, kernel: &str) -> Vec<String> {
         let part = self.part_of(kernel);
@@ -157,7 +147,7 @@ impl LoadedModule {
         }
     }
 
-    fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
+    pub(crate) fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
         let mut verdicts = BTreeMap::new();
         let mut chosen = None;
         for part in [&Part::Native, code] {
@@ -199,9 +189,9 @@ impl LoadedModule {
     fn explain(&self, choice: &ImageChoice) -> Vec<String> {
         let module = format!("module {} ({})", choice.module, choice.kernels);
         if choice.images.is_empty() {
-            let reason = match self.builder.files.loaded().get(self.index) {
-                Some(Err(malformed)) => malformed.reason.to_string(),
-                _ => "it contains no images".to_owned(),
+            let reason = match &self.builder.files.loaded()[self.index] {
+                Err(malformed) => malformed.reason.to_string(),
+                Ok(_) => "it contains no images".to_owned(),
             };
             return vec![format!("{module}: {reason}")];
         }

@@ -161,16 +161,12 @@ impl Collector {
     /// Returns the index of `device`, adding it if necessary.
     pub(super) fn device(&mut self, device: &Device) -> usize {
         let mut clocks = self.devices.iter();
-        clocks
-            .position(|clock| clock.device == *device)
-            .unwrap_or_else(|| {
-                let device = device.clone();
-                self.devices.push(Clock {
-                    device,
-                    offset: None,
-                });
-                self.devices.len() - 1
-            })
+        let known = clocks.position(|clock| clock.device == *device);
+        known.unwrap_or_else(|| {
+            let (device, offset) = (device.clone(), None);
+            self.devices.push(Clock { device, offset });
+            self.devices.len() - 1
+        })
     }
 }
 
