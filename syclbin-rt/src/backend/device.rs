@@ -187,11 +187,8 @@ pub(crate) fn downcast<T: Send + Sync + 'static>(
 /// Fails if objects of these contexts cannot be used together.
 #[inline]
 pub(crate) fn same_context<C>(one: &Arc<C>, other: &Arc<C>) -> Result<()> {
-    if Arc::ptr_eq(one, other) {
-        Ok(())
-    } else {
-        Err(Failure::FOREIGN)
-    }
+    let same = Arc::ptr_eq(one, other);
+    same.then_some(()).ok_or(Failure::FOREIGN)
 }
 
 /// The queues of a context. Entries of dropped queues remain until the next registration.

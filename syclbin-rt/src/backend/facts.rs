@@ -127,9 +127,8 @@ impl Facts {
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.extensions
-            .split_whitespace()
-            .any(|known| known == name)
+        let mut known = self.extensions.split_whitespace();
+        known.any(|known| known == name)
     }
 }
 

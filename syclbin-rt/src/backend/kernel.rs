@@ -223,8 +223,8 @@ impl Argument<'_> {
     pub(crate) fn device(self) -> Option<Device> {
         match self {
             Self::Memory(region, _) => Some(region.memory.device()),
-            Self::Sampler(sampler) => Some(sampler.device()),
-            Self::Image(image, _) => Some(image.device()),
+            Self::Sampler(sampler) => Some(sampler.context.device),
+            Self::Image(image, _) => Some(image.context.device),
             Self::Bytes(_) | Self::Local(_) | Self::Pointer(_) | Self::Null => None,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    Device, DriverContext, Failure, MemoryHandle, Owned, Queue, Rejection, Result, opencl,
+    Device, DriverContext, Failure, MemoryHandle, Owned, Rejection, Result, opencl,
 };
 
 /// The kinds of unified shared memory, which programs access by address.
@@ -67,11 +67,6 @@ pub(crate) struct Uses {
 impl Memory {
     pub(crate) fn device(&self) -> Device {
         self.context().device()
-    }
-
-    /// Returns whether commands on `queue` can use the memory.
-    pub(crate) fn is_for(&self, queue: &Queue) -> bool {
-        self.raw.context().address() == queue.context_address()
     }
 
     /// Fails if the `size` bytes at byte `offset` extend beyond the memory, or if the memory does not belong to the

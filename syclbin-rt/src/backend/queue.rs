@@ -7,8 +7,8 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::{
-    AnyRange, Context, Event, EventHandle, Failure, KernelObject, Memory, Program, QueueHandle,
-    Region, Result, UsmKind, WaitList, opencl,
+    AnyRange, Context, DriverContext, Event, EventHandle, Failure, KernelObject, Memory, Program,
+    QueueHandle, Region, Result, UsmKind, WaitList, opencl,
 };
 
 either! {
@@ -284,6 +284,11 @@ impl QueueOptions {
 impl Queue {
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::addr_eq(&raw const **self, &raw const **other)
+    }
+
+    /// Returns whether commands on this queue can use the objects of `context`.
+    pub(crate) fn is_in(&self, context: &dyn DriverContext) -> bool {
+        self.context_address() == context.address()
     }
 
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<Memory>> {

@@ -65,9 +65,8 @@ pub(crate) fn first_of_best_rank<'a>(
     devices: impl Iterator<Item = (usize, &'a &'a Facts)>,
 ) -> Option<usize> {
     // `min_by_key` returns the first minimum, so the order of `Device::all()` breaks ties.
-    devices
-        .min_by_key(|(_, facts)| (!is_ordinary(facts), rank(facts)))
-        .map(|(index, _)| index)
+    let first = devices.min_by_key(|(_, facts)| (!is_ordinary(facts), rank(facts)));
+    first.map(|(index, _)| index)
 }
 
 /// Returns the rank of the device's kind; 0 is the preferred kind.

@@ -88,9 +88,7 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
     let no_units = || "each part needs at least one compute unit".to_owned();
     let (able, parts, units) = match how {
-        Partition::Equally(0) | Partition::Counts([]) => {
-            return Err(no_units());
-        }
+        Partition::Equally(0) | Partition::Counts([]) => return Err(no_units()),
         Partition::Counts(counts) if counts.contains(&0) => return Err(no_units()),
         Partition::Equally(units) => (has.equally, 1, u64::from(units)),
         Partition::Counts(counts) => {
@@ -108,11 +106,9 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
         ] {
             ways.extend(has.then_some(way));
         }
-        return Err(if ways.is_empty() {
-            "its driver does not support device partitioning".to_owned()
-        } else {
-            let ways = ways.join(", ");
-            format!("its driver can only divide it {ways}")
+        return Err(match ways.join(", ") {
+            ways if ways.is_empty() => "its driver does not support device partitioning".to_owned(),
+            ways => format!("its driver can only divide it {ways}"),
         });
     }
     if units > u64::from(facts.compute_units) {

@@ -66,9 +66,8 @@ impl AccessorRange {
         let fits = access.len() == memory.len()
             && offset.len() == memory.len()
             && ends().all(|((access, offset), memory)| {
-                offset
-                    .checked_add(*access)
-                    .is_some_and(|end| end <= *memory)
+                let end = offset.checked_add(*access);
+                end.is_some_and(|end| end <= *memory)
             });
         if fits {
             return Ok(());

@@ -211,12 +211,10 @@ fn unaligned(index: usize, required: u64, known: u64) -> Broken {
          include_syclbin! generates, or allocate more elements and pass an aligned part"
     };
     let s = if known == 1 { "" } else { "s" };
+    let argument = Some(index);
     let problem =
         format!("is aligned to {known} byte{s}, but the kernel requires {required}; {remedy}");
-    Broken {
-        argument: Some(index),
-        problem,
-    }
+    Broken { argument, problem }
 }
 
 impl<'g> Memory<'g> {

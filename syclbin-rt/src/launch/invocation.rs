@@ -51,7 +51,7 @@ impl<'l> Invocation<'l> {
         let queue = &kernel.checked().raw_queue;
         // SAFETY: the list contains only events of the context; the caller guarantees the rest.
         let event = unsafe { kernel.raw().launch(queue, self, &range, after) }?;
-        Ok(Event::of_kernel(kernel.command(), event))
+        Ok(Event::of_kernel(kernel.clone(), event))
     }
 
     /// Checks `range`, and sets its work-group size unless the driver chooses it. Then checks the contract. Must be
@@ -350,7 +350,7 @@ impl<'l> Values<'l> for Invocation<'l> {
         match failure {
             Failure::Rejected(Rejection::Strayed(access)) => {
                 // The kernel ran, so an assert may have failed too.
-                self.kernel.command().note_launch();
+                self.kernel.note_launch();
                 self.strayed(access)
             }
             _ => self.kernel.failed("launching", failure),
@@ -374,9 +374,9 @@ impl<'a> Arguments<'a> for CheckOnly<'_> {
     #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
         let fits = match value {
-            Argument::Memory(region, _) => region.memory.is_for(self.0),
-            Argument::Sampler(sampler) => sampler.is_for(self.0),
-            Argument::Image(image, _) => image.is_for(self.0),
+            Argument::Memory(region, _) => self.0.is_in(region.memory.context()),
+            Argument::Sampler(sampler) => self.0.is_in(&*sampler.context),
+            Argument::Image(image, _) => self.0.is_in(&*image.context),
             _ => true,
         };
         fits.then_some(()).ok_or(Failure::FOREIGN)

@@ -278,7 +278,7 @@ impl Recording {
         };
         for step in &self.steps {
             if let Step::Launch(fixed) = step {
-                fixed.kernel.command().note_launch();
+                fixed.kernel.note_launch();
             }
         }
         let class = Class::Kernel;

@@ -279,10 +279,9 @@ pub(crate) fn unfit_kernels(
     if facts.work_group_functions && !facts.misreads_packed && facts.images {
         return Ok(BTreeMap::new());
     }
-    let modules = codes
-        .iter()
-        .filter_map(|code| spirv::Module::parse(code).ok());
-    let all = KernelUses::of(&modules.collect::<Vec<_>>());
+    let parsed = |code: &Cow<'_, [u8]>| spirv::Module::parse(code).ok();
+    let modules: Vec<_> = codes.iter().filter_map(parsed).collect();
+    let all = KernelUses::of(&modules);
     if !facts.images && !all.is_empty() && all.values().all(|uses| uses.images) {
         return Err(NO_IMAGES.to_owned());
     }

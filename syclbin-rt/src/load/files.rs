@@ -203,11 +203,8 @@ impl<'a> Unit<'a> {
     /// Returns the module's SPIR-V, which may specify more about parameters than an image's own code. Both were
     /// compiled from the same source, so the parameters are the same.
     pub(crate) fn described(&self) -> Option<&Code> {
-        let mut images = self.module.images.iter();
-        let described = self
-            .described
-            .get_or_init(|| images.find_map(code::described));
-        described.as_ref()
+        let find = || self.module.images.iter().find_map(code::described);
+        self.described.get_or_init(find).as_ref()
     }
 
     pub(crate) fn codes(&self, facts: &Facts) -> &[Result<Code, String>] {

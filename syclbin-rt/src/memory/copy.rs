@@ -147,7 +147,7 @@ impl Queue {
     }
 
     pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
-        if slice.region().memory.is_for(self.raw()) {
+        if self.raw().is_in(slice.region().memory.context()) {
             return Ok(());
         }
         let (buffer, queue) = (slice.device(), self.device());

@@ -70,7 +70,6 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
     let sources: Vec<Source<'_>> = sources.collect();
     let program = device.context()?.build(&sources);
     let program = program.map_err(|error| refused(error.to_string()))?;
-    program
-        .binary()
-        .map_err(device.failed("reading native code"))
+    let code = program.binary();
+    code.map_err(device.failed("reading native code"))
 }

@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
-use syclbin::AbstractModule;
 use syclbin::metadata::{KernelSizes, ModuleMetadata};
 
 use crate::backend::gate::CallGuard;
@@ -62,12 +61,8 @@ impl LoadedModule {
 
     /// Returns the part that contains a kernel's code.
     fn part_of(&self, kernel: &str) -> Part {
-        let divides = || {
-            *self
-                .divides
-                .get_or_init(|| self.builder.divides(self.index))
-        };
-        if self.built(&Part::Code).is_none() && divides() {
+        let divides = || self.builder.divides(self.index);
+        if self.built(&Part::Code).is_none() && *self.divides.get_or_init(divides) {
             Part::Kernel(kernel.to_owned())
         } else {
             Part::Code
@@ -105,10 +100,7 @@ impl LoadedModule {
     }
 
     fn listed(&self) -> impl Iterator<Item = &str> {
-        let unit = self.builder.files.loaded().get(self.index);
-        unit.map(files::module)
-            .into_iter()
-            .flat_map(AbstractModule::kernel_names)
+        files::module(&self.builder.files.loaded()[self.index]).kernel_names()
     }
 
     pub(crate) fn kernels(&self) -> impl Iterator<Item = &str> {
@@ -140,12 +132,6 @@ impl LoadedModule {
         names
     }
 
-    /// Returns the current choice among the module's images. `native` is the file's native code.
-    pub(crate) fn choice(&self, native: &NativeCode<'_>) -> ImageChoice {
-        let other = native.module_of(self);
-        self.choice_for(&Part::Code, other)
-    }
-
     /// Returns why none of the images can be used to run a kernel.
     pub(crate) fn reasons(&self, kernel: &str) -> Vec<String> {
         let part = self.part_of(kernel);
@@ -161,7 +147,7 @@ impl LoadedModule {
         }
     }
 
-    fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
+    pub(crate) fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
         let mut verdicts = BTreeMap::new();
         let mut chosen = None;
         for part in [&Part::Native, code] {
@@ -203,9 +189,9 @@ impl LoadedModule {
     fn explain(&self, choice: &ImageChoice) -> Vec<String> {
         let module = format!("module {} ({})", choice.module, choice.kernels);
         if choice.images.is_empty() {
-            let reason = match self.builder.files.loaded().get(self.index) {
-                Some(Err(malformed)) => malformed.reason.to_string(),
-                _ => "it contains no images".to_owned(),
+            let reason = match &self.builder.files.loaded()[self.index] {
+                Err(malformed) => malformed.reason.to_string(),
+                Ok(_) => "it contains no images".to_owned(),
             };
             return vec![format!("{module}: {reason}")];
         }

@@ -123,9 +123,8 @@ impl Module {
             constants: given.clone(),
             variables: Mutex::default(),
         });
-        let modules = 0..builder.files.loaded().len();
-        let modules = modules.map(|index| LoadedModule::new(&builder, index));
-        let modules = modules.collect();
+        let module = |index| LoadedModule::new(&builder, index);
+        let modules = (0..builder.files.loaded().len()).map(module).collect();
         let module = Self(Arc::new(Inner { builder, modules }));
         module.check_fit()?;
         Ok(module)
@@ -234,7 +233,7 @@ impl Module {
     pub fn images(&self) -> impl Iterator<Item = ImageChoice> {
         let native = NativeCode::new(&self.0.modules);
         let modules = self.0.modules.iter();
-        modules.map(move |module| module.choice(&native))
+        modules.map(move |module| module.choice_for(&Part::Code, native.module_of(module)))
     }
 
     /// Returns the state recorded in the file that the module was loaded from, if any.
@@ -317,9 +316,8 @@ impl Module {
     /// Fails if some kernels cannot run on the device. The error contains all reasons, with the driver's build logs.
     /// All other kernels are built.
     pub fn build(&self) -> Result<()> {
-        let modules = self.0.modules.iter();
-        let modules = modules.filter(|module| module.kernels().next().is_some());
-        let modules: Vec<_> = modules.collect();
+        let has_kernels = |module: &&LoadedModule| module.kernels().next().is_some();
+        let modules: Vec<_> = self.0.modules.iter().filter(has_kernels).collect();
         self.build_modules(&modules);
         let native = NativeCode::new(&self.0.modules);
         let mut reasons = Vec::new();

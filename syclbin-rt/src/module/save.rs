@@ -316,10 +316,8 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
         _ => TARGET,
     };
     // Human readers get the device name if the architecture is unknown.
-    let architecture = match facts.architecture {
-        Some(architecture) => architecture.to_string(),
-        None => facts.name.clone(),
-    };
+    let architecture = facts.architecture.as_ref().map(ToString::to_string);
+    let architecture = architecture.unwrap_or_else(|| facts.name.clone());
     Image::native(&architecture, target, code)
 }
 

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::backend;
@@ -20,8 +20,9 @@ const AT_ONCE: usize = 256;
 /// How long a thread waits for the collector's lock. Only a hanging driver call holds the lock longer.
 const LONGEST: Duration = Duration::from_secs(5);
 
-static COLLECTOR: Mutex<Collector> = Mutex::new(Collector::new());
+static COLLECTOR: LazyLock<Mutex<Collector>> = LazyLock::new(Mutex::default);
 
+#[derive(Default)]
 pub(super) struct Collector {
     /// The number of active traces. Slices are stored only while a trace is active.
     pub(super) traces: usize,
@@ -83,18 +84,6 @@ pub(super) enum Unfinished {
 }
 
 impl Collector {
-    const fn new() -> Self {
-        Self {
-            traces: 0,
-            prints: false,
-            pending: Vec::new(),
-            slices: Vec::new(),
-            left_out: 0,
-            devices: Vec::new(),
-            statistics: Statistics::new(),
-        }
-    }
-
     /// Calls `act` with the collector. Returns `None` if another thread holds the collector for too long.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
         // Taken before the lock, because the collector calls the driver.
@@ -172,16 +161,12 @@ impl Collector {
     /// Returns the index of `device`, adding it if necessary.
     pub(super) fn device(&mut self, device: &Device) -> usize {
         let mut clocks = self.devices.iter();
-        clocks
-            .position(|clock| clock.device == *device)
-            .unwrap_or_else(|| {
-                let device = device.clone();
-                self.devices.push(Clock {
-                    device,
-                    offset: None,
-                });
-                self.devices.len() - 1
-            })
+        let known = clocks.position(|clock| clock.device == *device);
+        known.unwrap_or_else(|| {
+            let (device, offset) = (device.clone(), None);
+            self.devices.push(Clock { device, offset });
+            self.devices.len() - 1
+        })
     }
 }
 

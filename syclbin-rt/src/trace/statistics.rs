@@ -9,6 +9,7 @@ use crate::trace::Class;
 use crate::trace::collector::{Slice, State, Track};
 
 /// The rows of all tables: one per kernel, and one per kind of copy, wait, and compiling or loading a program.
+#[derive(Default)]
 pub(super) struct Statistics(BTreeMap<RowKey, Row>);
 
 /// What a row counts: a class, a name, and whether the times are those of a device.
@@ -25,10 +26,6 @@ struct Row {
 }
 
 impl Statistics {
-    pub(super) const fn new() -> Self {
-        Self(BTreeMap::new())
-    }
-
     pub(super) fn add(&mut self, slice: &Slice) {
         let on_device = matches!(slice.track, Track::Queue { .. });
         let key = (slice.class, slice.name.clone(), on_device);

@@ -22,7 +22,7 @@ fn slice(class: Class, name: &str, bytes: usize, state: State) -> Slice {
 
 #[test]
 fn table_has_total_mean_and_largest() {
-    let mut statistics = Statistics::new();
+    let mut statistics = Statistics::default();
     for ended in [2_000, 4_000] {
         let state = State::Ended { started: 0, ended };
         statistics.add(&slice(Class::Kernel, "saxpy", 0, state));

@@ -32,14 +32,13 @@ impl Copies for Queue {
     ) -> Result<AnyEvent> {
         let steps = steps(self.address_of(region)?, region.bytes(), pattern);
         let steps = steps.ok_or(invalid(FILL))?;
-        let event = self.submit(FILL, after, |_, stream| {
+        self.submit(FILL, after, |_, stream| {
             for step in steps {
                 // SAFETY: the steps are inside the memory, which lives until the queues are empty.
                 unsafe { set(&self.stream.context, &step, stream) }?;
             }
             Ok(())
-        });
-        event.map(AnyEvent::from)
+        })
     }
 
     fn start_copy(&self, from: &Region, to: &Region, after: &WaitList<'_>) -> Result<AnyEvent> {
@@ -185,14 +184,13 @@ impl Queue {
         size: usize,
         after: &WaitList<'_>,
     ) -> Result<AnyEvent> {
-        let event = self.submit(COPY, after, |_, stream| {
+        self.submit(COPY, after, |_, stream| {
             if size == 0 {
                 return Ok(());
             }
             // SAFETY: the caller guarantees this.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
-        });
-        event.map(AnyEvent::from)
+        })
     }
 
     /// Lets this device access the other device's memory, if the hardware supports it, so that copies take the direct

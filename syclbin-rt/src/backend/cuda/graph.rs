@@ -125,13 +125,12 @@ impl AnyGraph for Graph {
         let _guard = CallGuard::new();
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let ready_now = ready.ok_or(invalid(LAUNCH))?;
-        let event = self.queue.submit(LAUNCH, after, |functions, stream| {
+        self.queue.submit(LAUNCH, after, |functions, stream| {
             // SAFETY: the graph and the stream are alive and belong to the current context; the caller guarantees the
             // rest.
             let code = unsafe { (functions.cuGraphLaunch.pass())(ready_now, stream) };
             self.context().check(LAUNCH, code)
-        });
-        event.map(AnyEvent::from)
+        })
     }
 }
 

@@ -79,7 +79,7 @@ impl KernelObject {
         let queue = queue.cuda()?;
         // SAFETY: `submit` makes the context current and passes its stream; the caller guarantees the rest.
         let put = |launch: &_| queue.submit(LAUNCH, after, unsafe { self.command(launch) });
-        self.prepare(queue, grid, put).map(AnyEvent::from)
+        self.prepare(queue, grid, put)
     }
 
     /// Returns the driver call that enqueues `launch`.

@@ -68,14 +68,14 @@ impl Queue {
         call: &'static str,
         after: &WaitList<'_>,
         commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
-    ) -> Result<Event> {
+    ) -> Result<AnyEvent> {
         let functions = self.stream.context.enter()?;
         self.make_wait(after)?;
         if self.options.profiling {
             return self.submit_timed(call, || commands(functions, self.stream.handle));
         }
         commands(functions, self.stream.handle)?;
-        Ok(Event::new(&self.stream, call, self.stream.count(), None))
+        Ok(Event::new(&self.stream, call, self.stream.count(), None).into())
     }
 
     /// Enqueues `commands` without an event, for a command that is never waited for individually.
@@ -97,7 +97,7 @@ impl Queue {
         &self,
         call: &'static str,
         commands: impl FnOnce() -> Result<()>,
-    ) -> Result<Event> {
+    ) -> Result<AnyEvent> {
         let (context, handle) = (&self.stream.context, self.stream.handle);
         // SAFETY: the stream is alive and belongs to the context.
         let (base, queued) = unsafe { context.clock.base(context, handle) }?;
@@ -113,7 +113,7 @@ impl Queue {
             ended: Arc::new(ended),
         });
         // Ignore a missing end time: after an error, the caller might enqueue the command a second time.
-        Ok(Event::new(&self.stream, call, number, timed.ok()))
+        Ok(Event::new(&self.stream, call, number, timed.ok()).into())
     }
 
     /// Makes later commands wait for all commands in `after`.
@@ -159,18 +159,16 @@ impl DriverQueue for Queue {
 
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {
         self.submit("cuStreamWaitEvent", events, |_, _| Ok(()))
-            .map(AnyEvent::from)
     }
 
     unsafe fn barrier_after(&self, event: EventHandle) -> Result<AnyEvent> {
         let EventHandle::Cuda(event) = event else {
             return Err(Failure::FOREIGN);
         };
-        let event = self.submit("cuStreamWaitEvent", WaitList::NOTHING, |_, stream| {
+        self.submit("cuStreamWaitEvent", WaitList::NOTHING, |_, stream| {
             // SAFETY: the stream is alive; the caller guarantees that the event is alive, too.
             unsafe { call!(self.stream.context => cuStreamWaitEvent(stream, event.cast(), 0)) }
-        });
-        event.map(AnyEvent::from)
+        })
     }
 
     fn finish(&self) -> Result<()> {

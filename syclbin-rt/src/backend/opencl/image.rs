@@ -207,14 +207,6 @@ impl Image {
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
-
-    pub(crate) fn device(&self) -> Device {
-        self.context.device
-    }
-
-    pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
-        self.context.address() == queue.context_address()
-    }
 }
 
 impl Drop for Image {
@@ -228,7 +220,7 @@ impl Drop for Image {
 impl AnyQueue {
     /// Copies between all of `image` and `pixels`, after all earlier commands, and waits until the copy has finished.
     pub(crate) fn transfer_image(&self, image: &Image, pixels: HostSlice<'_>) -> Result<()> {
-        if !image.is_for(self) {
+        if !self.is_in(&*image.context) {
             return Err(Failure::FOREIGN);
         }
         same_bytes(&image.shape, pixels.len())?;
@@ -312,14 +304,6 @@ impl Sampler {
             ))
         }?;
         Ok(Self { context, handle })
-    }
-
-    pub(crate) fn device(&self) -> Device {
-        self.context.device
-    }
-
-    pub(crate) fn is_for(&self, queue: &AnyQueue) -> bool {
-        self.context.address() == queue.context_address()
     }
 }
 

@@ -126,7 +126,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     /// Returns the device that holds the image.
     #[must_use]
     pub fn device(&self) -> Device {
-        Device::new(self.raw.device())
+        Device::new(self.raw.context.device)
     }
 
     fn can_copy(&self, queue: &Queue, pixels: usize) -> Result<()> {
@@ -135,7 +135,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     }
 
     fn same_device(&self, queue: &Queue) -> Result<()> {
-        if self.raw.is_for(queue.raw()) {
+        if queue.raw().is_in(&*self.raw.context) {
             return Ok(());
         }
         let (image, queue) = (self.device(), queue.device());
