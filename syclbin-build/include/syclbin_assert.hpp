@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Records a failed `assert` in a device variable, which the program reads when it waits for the kernel. Builds include
-// this header before each source. It adds nothing to code without asserts.
+// Records a failed `assert` in a device variable, which the program reads when it waits for the kernel. This header is
+// included before each source. It adds nothing to code without asserts.
 #pragma GCC system_header
 #if defined(__SYCL_DEVICE_ONLY__) && !defined(SYCLBIN_NATIVE_ASSERT) && !defined(SYCLBIN_ASSERT_HPP)
 #define SYCLBIN_ASSERT_HPP

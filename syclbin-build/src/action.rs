@@ -46,7 +46,8 @@ pub(crate) fn contents(request: &Request, paths: &Paths) -> Result<Vec<u8>> {
         }
         (None, Some(kept)) => match Compiler::find(request) {
             Err(none @ Error::NoCompiler { .. }) => return take(kept, none, request, paths),
-            // Other errors concern an explicit setting, such as an unusable compiler in `SYCLBIN_CLANG`.
+            // Other errors concern an explicit setting, such as an unusable compiler in `SYCLBIN_CLANG`, so they fail
+            // the build despite the prebuilt file.
             compiler => compiler?,
         },
         (_, None) => Compiler::find(request)?,

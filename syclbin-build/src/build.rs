@@ -151,9 +151,10 @@ impl Build {
     /// contains its own copy of the functions that it calls in other sources. By default, a build does this only for
     /// native targets, whose code cannot be linked later.
     ///
-    /// Some code is still linked at load time, with a warning: uses of device globals and specialization constants that
-    /// other sources define, and virtual functions. PTX is always linked at load time, but native code for NVIDIA GPUs
-    /// is linked at build time. With [`link_at_load`](Self::link_at_load), this setting has no effect.
+    /// Some code is still linked at load time, with a warning: calls to other sources that contain device globals,
+    /// calls to functions in other sources that read specialization constants, and virtual functions. PTX is always
+    /// linked at load time, but native code for NVIDIA GPUs is linked at build time. With
+    /// [`link_at_load`](Self::link_at_load), this setting has no effect.
     pub fn link(mut self, yes: bool) -> Self {
         self.request.links = yes;
         self

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes files atomically: a file appears completely or not at all. Shared with `syclbin-clang`. Also encodes the
-//! lists of paths and arguments in notes and orders.
+//! lists of words in notes, orders and reports.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -56,7 +56,7 @@ pub fn directory_of(path: &Path) -> &Path {
     directory.unwrap_or(Path::new("."))
 }
 
-/// Encodes a list of paths and arguments. NUL bytes separate the words, because neither paths nor arguments contain NUL.
+/// Encodes a list of words, separated by NUL bytes, because neither paths nor arguments contain NUL.
 pub(crate) fn join_words<'w>(words: impl IntoIterator<Item = &'w OsStr>) -> Vec<u8> {
     let words: Vec<&[u8]> = words.into_iter().map(OsStr::as_encoded_bytes).collect();
     words.join(&0)

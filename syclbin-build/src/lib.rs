@@ -67,8 +67,8 @@
 //! and system updates do not change it. `cargo syclbin doctor` shows which compiler a build uses, which candidates it
 //! skips, and why.
 //!
-//! A build probes each candidate for its version and for `-fsyclbin`. A probe times out after 30 seconds, or after the
-//! time in `SYCLBIN_PROBE_SECONDS`.
+//! A build probes one candidate after another for its version and for `-fsyclbin`, until one is usable. A probe times
+//! out after 30 seconds, or after the time in `SYCLBIN_PROBE_SECONDS`.
 //!
 //! The compiler runs as a separate process, so a crash becomes an error message. A build script never downloads
 //! anything.

@@ -56,7 +56,7 @@ use proc_macro::TokenStream;
 /// | `Particle`, a struct by value | `kernels::Particle`, or a type of your own |
 /// | `T *` that the kernel only reads (`const`, or proven by the compiler) | `&DeviceSlice<T>`: a `&Buffer<T>`, an array, or a slice of one |
 /// | `T *` that the kernel may write | `&mut DeviceSlice<T>`: a `&mut Buffer<T>`, an array, or a slice of one |
-/// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte is 0 or 1 |
+/// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte must be 0 or 1 |
 /// | `T *` that may be null, declared by an item: `fn f where mask: Option;` | `Option<&DeviceSlice<T>>`, `Option<&mut DeviceSlice<T>>` |
 /// | `void *`, or a pointer to a type that the file does not describe | `&DeviceSlice` or `&mut DeviceSlice` of any `Pod` type |
 /// | `T *` in a struct | `DevicePointer<T>` |
@@ -70,7 +70,7 @@ use proc_macro::TokenStream;
 /// | `sampler` | `&Sampler` |
 ///
 /// The signature includes parameters that the compiler optimized away. For a kernel compiled for one work-group
-/// size, a constant gives that size (`Module::SUM_LOCAL_SIZE`).
+/// size, that size is a constant, such as `Module::SUM_LOCAL_SIZE`.
 ///
 /// # Ranges
 ///
@@ -103,8 +103,8 @@ use proc_macro::TokenStream;
 /// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). The name of an overload
 /// includes its parameters (`f(float *, int)` becomes `f_float_ptr_int`). A Rust keyword becomes a raw identifier
 /// (`r#move`) or gets a trailing underscore (`self_`). A kernel named like a function of `Module` also gets an
-/// underscore: `load` becomes `load_`. If two kernels get the same Rust name, the macro reports an error. Rename one of
-/// them, or leave kernels out:
+/// underscore: `load` becomes `load_`. Kernels that would still share a name are numbered: `host_0`, `host_1`. Use
+/// items to rename kernels or to leave kernels out. A new name that is already taken is an error:
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {

@@ -201,7 +201,7 @@ fn checked<T: Pod + GetDLPackDataType>(
     let sizes: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
     let sizes = sizes.filter(|sizes| elements(sizes).is_some());
     let sizes = sizes.ok_or_else(|| {
-        format!("its shape {shape:?} has a negative size, or more elements than the address space")
+        format!("its shape {shape:?} has a negative size, or more elements than the address space can hold")
     })?;
     if let Some(strides) = tensor.strides()
         && elements(&sizes) != Some(0)

@@ -47,7 +47,7 @@ pub enum ErrorKind {
     /// The loaded file does not match the file that the stubs were generated from. [`Error::reasons`] lists the
     /// differences.
     StubMismatch,
-    /// The file contains no kernel, device global or specialization constant with this name.
+    /// The file contains no kernel, device global or specialization constant with the requested name.
     NotFound,
     /// The device cannot run the code. [`Error::reasons`] contains the reason for each image, module or kernel that the
     /// device cannot run.
@@ -59,7 +59,7 @@ pub enum ErrorKind {
     InvalidArgument,
     /// The memory cannot be mapped or exported, because a prepared launch or a recording uses it.
     MemoryInUse,
-    /// The host does not have enough memory, or the size exceeds the address space.
+    /// The host does not have enough memory, or a requested size exceeds the address space.
     OutOfMemory,
     /// The device or its driver lacks a feature.
     Unsupported,

@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let folder = tempfile::tempdir().map_err(failed)?;
     orders.write(folder.path()).map_err(failed)?;
     let mut command = workspace.check(&packages);
-    // A check produces no kernels, so keep the scripts' output out of the regular target directory.
+    // A check produces no kernels. Use a separate target directory, so that regular builds do not reuse its output.
     let target = workspace.metadata.target_directory.join("syclbin");
     command.arg("--target-dir").arg(target);
     command.args(&options.selection.cargo);
@@ -76,7 +76,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let all_fresh = reports.iter().all(fresh);
     if !output.status.success() && (is_incomplete || !options.check) {
         ui::complain(String::from_utf8_lossy(&output.stderr).trim_end());
-        ui::complain("error: Cargo failed; see above. Files that are not listed were not checked");
+        ui::complain(
+            "error: Cargo failed; see above. Files that are not listed were neither checked nor written",
+        );
         return Ok(false);
     }
     if reports.is_empty() {

@@ -31,7 +31,7 @@ pub struct Options {
     /// The directory to write the images into [default: the current one, unless --syclbin is given]
     #[arg(short, long, value_name = "DIR", value_parser = on_disk())]
     pub output: Option<PathBuf>,
-    /// Package the images as a SYCLBIN file, and report what is missing if that is impossible
+    /// Package the images as a SYCLBIN file, and report what each image lacks
     #[arg(long, value_name = "OUT", value_parser = on_disk())]
     pub syclbin: Option<PathBuf>,
     /// List the images and write nothing

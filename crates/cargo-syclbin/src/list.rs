@@ -151,7 +151,7 @@ impl Listed {
                         reason,
                     });
                 }
-                // Programs do not launch the kernel variants that the SYCL runtime generates.
+                // A kernel variant that the SYCL runtime generates. Programs do not launch it, so it is not listed.
                 (None, None) => {}
             }
         }

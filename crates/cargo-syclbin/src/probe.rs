@@ -150,7 +150,7 @@ pub(crate) fn trial() -> String {
 
 #[allow(
     unsafe_code,
-    reason = "loading and launching a kernel is unsafe; this one is known"
+    reason = "loading and launching a kernel is unsafe, but the trial kernel is part of this program"
 )]
 fn launch(bytes: &[u8]) -> syclbin_rt::Result<Ran> {
     let choice = Device::choose_for(bytes)?;

@@ -56,7 +56,7 @@ pub mod __private {
         }
     }
 
-    /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
+    /// The directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
     /// the directory in its cache keys.
     pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 

@@ -33,7 +33,8 @@ pub enum Unrenamed {
 ///
 /// # Errors
 ///
-/// Fails if the module contains native code or damaged SPIR-V, and leaves the module unchanged.
+/// Fails if the module contains native code or damaged SPIR-V, or if a name in SPIR-V becomes too long. On failure, the
+/// module is unchanged.
 pub fn rename_kernels(
     module: &mut AbstractModule<'_>,
     names: &BTreeMap<String, String>,

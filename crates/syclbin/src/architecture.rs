@@ -28,7 +28,7 @@ use core::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Architecture(pub u64);
 
-/// The kind of device that an architecture belongs to.
+/// The device family that an architecture belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Family {
@@ -60,7 +60,7 @@ impl Architecture {
         row.map(|(_, name, _)| *name)
     }
 
-    /// Returns the kind of device.
+    /// Returns the device family.
     #[must_use]
     pub const fn family(self) -> Family {
         match self.0.to_be_bytes()[0] {

@@ -119,7 +119,7 @@ pub enum Container {
     /// Version 2 is a draft that no released runtime loads.
     Version2,
     /// Bare device images in OffloadBinaries, without SYCLBIN, as LLVM's own SYCL compiler (`clang-sycl-linker`)
-    /// writes them. This crate can only read this form, and derives the metadata from the code.
+    /// writes them. This crate can only read this form, and derives the metadata from the strings and the code.
     Images,
 }
 

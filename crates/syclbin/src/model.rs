@@ -171,7 +171,7 @@ impl<'a> AbstractModule<'a> {
 /// One form of a module's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image<'a> {
-    /// Whether the file stores the image as a native image rather than an IR module.
+    /// Whether the file stores the image as a native image rather than an IR image.
     pub native: bool,
     /// The metadata of the image.
     pub metadata: PropertySets<'a>,
@@ -182,7 +182,7 @@ pub struct Image<'a> {
     pub strings: Strings<'a>,
 }
 
-/// The contents of an image, according to its metadata.
+/// The kind of an image, according to its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind<'m> {
     /// Code for a driver to compile.

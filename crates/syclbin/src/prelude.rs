@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The names of `alloc` that most modules need. The standard library's prelude would provide most of them.
+//! Re-exports the `alloc` names that most modules need. The standard library's prelude would provide most of them.
 
 pub(crate) use alloc::borrow::{Cow, ToOwned};
 pub(crate) use alloc::boxed::Box;

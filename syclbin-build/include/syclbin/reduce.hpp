@@ -68,7 +68,7 @@ __attribute__((always_inline)) inline void reduce(size_t n, Value value, T ident
   combine(values[0]);
 
   // The last work-group to finish combines the results of all work-groups. This needs neither floating-point
-  // nor 64-bit atomics, and works for every type.
+  // nor 64-bit atomics, so it works for every T.
   bool &is_last = *::sycl::ext::oneapi::group_local_memory_for_overwrite<bool>(group);
   if (local == 0) {
     results[own] = slots[0];

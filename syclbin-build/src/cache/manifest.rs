@@ -27,7 +27,7 @@ pub(crate) struct Record {
     pub(crate) read: Vec<Dependency>,
     /// The file names that the files in `read` pass to `__has_include` or `__has_embed`.
     pub(crate) asked: BTreeSet<String>,
-    /// The hash of all [`candidates`](super::candidates) paths.
+    /// The hash of the paths of all [`candidates`](super::candidates).
     pub(crate) candidates: String,
 }
 

@@ -14,7 +14,7 @@
 //! | `files` | a snapshot of files: hashes, and the names in `__has_include` |
 //! | `candidates` | the files that an `#include` could resolve to |
 //! | `setting` | every input except files: compiler, arguments, environment |
-//! | `arguments` | the files that compiler arguments name |
+//! | `arguments` | the directories and headers that compiler arguments name |
 //! | `manifest` | encodes results, and the list of results for a source and setting |
 //!
 //! If the cache fails, the build continues without it.

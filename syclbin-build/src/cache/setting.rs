@@ -56,7 +56,7 @@ impl Setting {
         let parts = compiler.parts.iter().map(PathBuf::as_path);
         for part in parts.chain([program.as_path()]).chain(program.parent()) {
             field(&mut hash, part.as_os_str().as_encoded_bytes());
-            // A part may be a directory. A missing part counts as an empty stamp.
+            // A part may be a directory. The stamp of a missing part is empty.
             field(&mut hash, stamp(part).unwrap_or_default().as_bytes());
         }
         for folder in GCC_FOLDERS {

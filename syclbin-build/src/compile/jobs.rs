@@ -162,8 +162,8 @@ impl Running {
     }
 }
 
-/// Returns a shell command that reproduces the compilation from any directory. The command writes its output to the
-/// directory of Cargo.toml, because the build's working directory is deleted.
+/// Returns a shell command that reproduces the compilation from any directory. The command writes its output to this
+/// process's current directory, because the directory of `job.output` is deleted.
 fn line_to_repeat(compiler: &Compiler, job: &Job) -> String {
     let output = OsStr::new("crash.syclbin");
     let arguments = job.flags.iter().map(OsString::as_os_str);

@@ -36,7 +36,7 @@ pub const ALL: [(&str, &str); 9] = [
     header!("vector"),
 ];
 
-/// The header that records failed asserts. Compilers include it before each source.
+/// The header that records failed asserts. Every compile includes it before the source.
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
 /// Returns the include directory, which is part of this crate's source.

@@ -80,11 +80,11 @@ impl Compiler {
         let mut parts: Vec<PathBuf> = Vec::new();
         match &found.candidate.origin {
             Origin::Installed { folder, .. } => {
-                // A newer version may be installed in the parent directory.
+                // A newer version would be installed in the parent directory, so Cargo tracks that directory.
                 parts.extend(folder.parent().map(Path::to_owned));
                 parts.push(folder.join(COMPILER_LIBRARY));
             }
-            // A toolchain that is installed later takes precedence over compilers found in these ways.
+            // A `syclbin-clang` that is installed later would take precedence, so Cargo tracks its directory.
             Origin::Path | Origin::Default => {
                 let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
                 let versions = home.ok().map(|home| home.versions(Component::Compiler));

@@ -28,7 +28,7 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let mut ours = ours();
     let files = listing::directory(out_dir);
     if ours.insert(files.clone()) {
-        // The previous run did not build these files.
+        // Removes the hidden files that the previous run did not build.
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
         set_aside(&files)?;
     }

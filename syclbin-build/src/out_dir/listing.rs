@@ -90,7 +90,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
             "link" => request.links = true,
             "target" => triples.target = value.into_string().ok(),
             "host" => triples.host = value.into_string().ok(),
-            // The note comes from another copy of this crate, with headers at another location.
+            // The note comes from another copy of this crate, whose headers take precedence.
             "headers" if Path::new(&value) != headers::folder() => {
                 request.arguments.extend(["-isystem".into(), value]);
             }

@@ -22,14 +22,14 @@ const REPORT: &str = "report-";
 pub enum Order {
     /// Compile, and write the prebuilt files.
     Commit,
-    /// Compile nothing, and report stale files.
+    /// Compile nothing, and report whether the prebuilt files are stale.
     Check,
 }
 
 /// An order for the build scripts of selected packages. The prebuilt files of other packages must not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orders {
-    /// The action for the prebuilt files of these packages.
+    /// The action for the prebuilt files of the selected packages.
     pub order: Order,
     /// The directories of the selected packages.
     pub packages: Vec<PathBuf>,
@@ -42,11 +42,11 @@ pub struct Report {
     pub package: PathBuf,
     /// The prebuilt file, relative to the package directory. Empty for [`Outcome::NoPrebuilt`].
     pub file: PathBuf,
-    /// The state of the file after the order.
+    /// The result of the order.
     pub outcome: Outcome,
 }
 
-/// The state of a prebuilt file after an order.
+/// The result of an order for one build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The file was written.

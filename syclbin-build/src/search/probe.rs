@@ -103,7 +103,7 @@ const OPTION: &str = "-fsyclbin -###";
 /// An option that only DPC++ supports.
 const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
-/// Returns the first line of `--version`, if the program supports `-fsyclbin`.
+/// Returns the first line that the program prints for `--version`, if it supports `-fsyclbin`.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
     let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
     let folder = tempfile::tempdir().map_err(unwritten)?;

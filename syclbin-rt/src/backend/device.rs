@@ -67,7 +67,7 @@ pub(crate) trait DriverDevice: Send + Sync {
 
     fn native(&self) -> DeviceHandle;
 
-    /// Returns the position of a part among all parts of its parent, or `None` for a whole device.
+    /// Returns this device's position among the parts of its parent, or `None` if this is a whole device.
     fn part(&self) -> Option<PartPosition> {
         None
     }
@@ -125,7 +125,8 @@ pub(crate) trait DriverContext: Builds + Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if the driver reports that the memory belongs to another context or is smaller than `size`.
+    /// Fails if the context does not support this kind of handle, or if the driver reports that the memory belongs to
+    /// another context or is smaller than `size`.
     ///
     /// # Safety
     ///
@@ -165,14 +166,14 @@ pub(crate) trait Builds {
         None
     }
 
-    /// Returns the variant to cache `code` under, which this process compiled; the inner `None` stands for no variant.
-    /// Returns the outer `None` if the code must not be cached, because other processes with that variant would compile
-    /// different code.
+    /// Returns the variant under which to cache `code`, which must be code that this process compiled. The inner `None`
+    /// means that the cache key contains no variant. Returns the outer `None` if the code must not be cached, because
+    /// other processes with the same variant would compile different code.
     fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
         Some(None)
     }
 
-    /// Returns the processor that native code targets, if the driver accepts only one target per process.
+    /// Returns a number for the processor that native code targets, if the driver accepts only one target per process.
     fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
         None
     }
@@ -225,8 +226,8 @@ impl<D: DriverDevice> Devices<D> {
         Self(OnceLock::new())
     }
 
-    /// Returns the devices, which `list` queries. Caches the list unless it is empty, because devices compare by
-    /// identity.
+    /// Returns the devices. Calls `list` only until it finds devices, and then always returns the same ones, because
+    /// devices compare by identity.
     ///
     /// # Errors
     ///
@@ -277,7 +278,9 @@ pub(crate) enum LibraryError {
     #[error("the driver is too old: it lacks {0}; install a newer driver")]
     TooOld(&'static str),
     #[cfg(not(feature = "cuda"))]
-    #[error("this program was built without the `cuda` feature of syclbin-rt")]
+    #[error(
+        "this program was built without the `cuda` feature of syclbin-rt; enable it to use NVIDIA GPUs"
+    )]
     WithoutCuda,
     /// A driver call failed while the library was initialized or its devices were listed.
     #[error(transparent)]

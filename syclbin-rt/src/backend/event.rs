@@ -51,7 +51,7 @@ pub(crate) trait DriverEvent: Send + Sync {
 pub struct Profile {
     /// The time when the command was enqueued, or [`submitted`](Self::submitted) if the driver does not report it.
     pub queued: Duration,
-    /// The time when the driver handed the command to the device.
+    /// The time when the driver handed the command to the device. On CUDA, equal to [`queued`](Self::queued).
     pub submitted: Duration,
     /// The time when the command began.
     pub started: Duration,

@@ -259,7 +259,7 @@ pub(crate) fn aspects_of(facts: &Facts, abilities: &Abilities) -> BTreeSet<Aspec
     held_aspects(reported(facts, abilities))
 }
 
-/// Returns the aspects that are held.
+/// Returns the aspects whose flag is `true`.
 pub(crate) fn held_aspects<const N: usize>(aspects: [(Aspect, bool); N]) -> BTreeSet<Aspect> {
     let held = aspects.into_iter().filter(|(_, held)| *held);
     held.map(|(aspect, _)| aspect).collect()

@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Driver { call: &'static str, code: Code },
     #[error("{0}")]
     Rejected(Rejection),
-    /// The driver lacks a function. `needs` names the version or extension that introduced it.
+    /// The driver lacks a function. `needs` names the version, extension or driver that provides it.
     #[error("the driver does not provide {function}, which requires {needs}")]
     Missing {
         function: &'static str,
@@ -57,7 +57,9 @@ pub(crate) enum Rejection {
          another work-group size"
     )]
     TooManyGroups,
-    #[error("the range offset does not fit into the 32 bits that CUDA code uses")]
+    #[error(
+        "the range offset does not fit into the 32 bits that CUDA code uses; choose an offset below 2^32"
+    )]
     OffsetTooLarge,
     #[error("the code does not define this variable, or defines it with a smaller size")]
     NoVariable,
@@ -71,10 +73,11 @@ pub(crate) enum Rejection {
     #[error("the device does not support images")]
     NoImages,
     #[error(
-        "not enough memory for a guarded buffer, or 16384 guarded buffers (SYCLBIN_GUARD) already exist"
+        "not enough memory for a guarded buffer, or 16384 guarded buffers already exist; use fewer buffers, or unset \
+         SYCLBIN_GUARD"
     )]
     NoGuardedMemory,
-    /// The exception: the kernel ran, on guarded buffers, and accessed memory outside them.
+    /// Unlike all other variants, detected after the launch: the kernel accessed memory outside guarded buffers.
     #[error("{0}")]
     Strayed(&'static StrayAccess),
 }

@@ -73,7 +73,7 @@ static SLOTS: Mutex<Slots> = Mutex::new(Slots {
 });
 
 thread_local! {
-    // Two thread-locals, because accessing a value without a destructor costs a single load.
+    // `SLOT` is separate from its releaser, because accessing a thread-local without a destructor costs a single load.
     static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
     static GIVES_BACK: SlotReleaser = const { SlotReleaser };
 }
@@ -90,8 +90,8 @@ impl Drop for SlotReleaser {
         if system::drops_in_exit() {
             return close();
         }
-        if let Some(slot) = SLOT.take() {
-            slots().free.push(slot);
+        if let Some(slot) = SLOT.get() {
+            slot.release();
         }
     }
 }
@@ -116,7 +116,8 @@ pub(crate) struct CallGuard {
     not_send: PhantomData<*const ()>,
 }
 
-/// A driver function that has passed the gate for a single call. Dropped at the end of the statement.
+/// A driver function for a single call, and the guard that lets the call pass the gate. Dropped at the end of the
+/// statement.
 pub(crate) struct GuardedCall<F> {
     function: F,
     _guard: CallGuard,
@@ -218,11 +219,19 @@ impl Slot {
         }
     }
 
+    /// Lets another thread use the slot. The exiting thread keeps its slot, because a thread with that slot passes the
+    /// closed gate.
     #[cold]
     fn release(&'static self) {
-        self.0.store(0, Ordering::Relaxed);
-        SLOT.set(None);
-        slots().free.push(self);
+        if !self.is_exiting() {
+            self.0.store(0, Ordering::Relaxed);
+            SLOT.set(None);
+            slots().free.push(self);
+        }
+    }
+
+    fn is_exiting(&self) -> bool {
+        EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr()
     }
 
     fn calls(&self) -> usize {
@@ -233,8 +242,7 @@ impl Slot {
     fn stop_if_closed(&'static self) {
         fence(Ordering::SeqCst);
         // The exiting thread may make calls from another library's exit handler, and must not wait for itself.
-        let exits = || EXITING.load(Ordering::Relaxed) == std::ptr::from_ref(self).addr();
-        if STATE.load(Ordering::SeqCst) != CLOSED || exits() {
+        if STATE.load(Ordering::SeqCst) != CLOSED || self.is_exiting() {
             return;
         }
         if self.calls() > 1 {

@@ -87,7 +87,8 @@ pub struct KernelAttributes {
     pub spill_memory_bytes: Option<u64>,
     /// The number of registers: per work-item on CUDA, per hardware thread on Intel GPUs.
     pub registers: Option<u32>,
-    /// The largest sub-group in a work-group of the maximum size, in work-items.
+    /// The largest sub-group, in work-items, in a work-group of the required size. If the kernel requires no size, in a
+    /// work-group of the maximum size.
     pub max_sub_group_size: Option<usize>,
     /// The sub-group size that the code requires.
     pub required_sub_group_size: Option<usize>,
@@ -177,7 +178,7 @@ impl KernelObject {
     }
 }
 
-/// What a file declares about a kernel. OpenCL drivers ignore it, because they read it from the code.
+/// What a file declares about a kernel. The OpenCL backend ignores it, because its drivers read it from the code.
 #[cfg_attr(
     not(feature = "cuda"),
     allow(dead_code, reason = "only CUDA needs the declarations")
@@ -249,7 +250,7 @@ pub(crate) trait Arguments<'a> {
 pub(crate) trait Values<'a> {
     type Error;
 
-    /// Sets all arguments of the kernel.
+    /// Passes all arguments of the kernel to `to`.
     ///
     /// # Safety
     ///

@@ -2,7 +2,8 @@
 //! The driver backends, which make all driver calls.
 //!
 //! Each concept (device, context, queue, memory, program, kernel, event) is a trait that `opencl` and `cuda`
-//! implement. The rest of the crate uses only these traits, so it does not depend on driver handles or error codes.
+//! implement. The rest of the crate uses these traits, so it does not depend on driver handles or error codes. Images
+//! and samplers are concrete types, because only OpenCL supports them.
 #![allow(
     unsafe_code,
     reason = "drivers have C interfaces, and calling them is unsafe"

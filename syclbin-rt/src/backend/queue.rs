@@ -174,10 +174,11 @@ impl HostSlice<'_> {
     }
 }
 
-/// Access to a program's variables, by their name in the code or by their unique identifier.
+/// Access to a program's variables. `name` is the variable's name in the code on CUDA, and its unique identifier on
+/// OpenCL.
 pub(crate) trait Variables {
-    /// Stores the address of `memory` at the start of the variable `name`. From then on, the program keeps the memory
-    /// alive.
+    /// Makes the pointer at the start of the variable `name` point to `memory`. From then on, the program keeps the
+    /// memory alive.
     fn point_variable(&self, program: &Program, name: &CStr, memory: &Arc<Memory>) -> Result<()>;
 
     /// Copies between the variable `name`, starting at byte `offset`, and `host`. Runs after all earlier commands,

@@ -95,7 +95,7 @@ impl Discovery {
         )
     }
 
-    /// Returns the device that the selector `text` selects, which was parsed into `terms`.
+    /// Returns the device that the selector `text` selects. `terms` are the parsed alternatives of `text`.
     pub(crate) fn select(mut self, text: &str, terms: &[Term]) -> Result<Device> {
         let mut reason = None;
         for term in terms {

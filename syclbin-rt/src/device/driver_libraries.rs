@@ -3,7 +3,7 @@
 //!
 //! The system's libraries come first: NVIDIA's driver, the OpenCL libraries listed in `OPENCL_DYLIB_PATH`, and the
 //! platform's OpenCL loader. The CPU driver installed by `cargo syclbin toolchain install` comes last. It is loaded
-//! only on request, because it is large.
+//! only if needed, because it is large.
 
 use std::env;
 use std::ffi::OsString;

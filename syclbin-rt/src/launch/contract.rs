@@ -71,7 +71,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns the memory of accessor `index`.
+    /// Returns the memory of argument `index`, which is an accessor.
     #[must_use]
     pub fn accessor(&'g self, index: usize, element_bytes: usize) -> Accessor<'g> {
         Accessor(self.memory(index, element_bytes))

@@ -213,7 +213,8 @@ impl<'l> Invocation<'l> {
         Error::driver(failure, action, queue)
     }
 
-    /// Creates the error for a kernel that accessed memory outside of its buffers, and names the nearest argument.
+    /// Creates the error for a kernel that accessed memory outside of its buffers. The message
+    /// names the nearest argument.
     #[cold]
     fn strayed(&self, access: &StrayAccess) -> Error {
         let parts =

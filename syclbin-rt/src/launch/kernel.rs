@@ -48,7 +48,7 @@ pub(crate) struct Checked {
     pub(crate) parameters: Vec<Option<KnownType>>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
-    /// The value of the `kernel_handler`, if the code reads specialization constants from memory.
+    /// The specialization constants in device memory, if the code reads them from there.
     pub(crate) constants: Option<ConstantsBuffer>,
     /// The work-group memory that the kernel uses, in bytes, excluding work-group memory that is passed as an argument.
     pub(crate) local_memory: u64,

@@ -71,7 +71,8 @@ impl Recorder {
     fn add(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
         let fixed = BoundKernel::new(call, range)?;
         if !fixed.kernel.queue().is(&self.queue) {
-            let problem = "its module was loaded on a different queue from the recorder's";
+            let problem =
+                "its module was loaded on another queue; record it with that queue's `record`";
             return Err(fixed.kernel.refused(problem));
         }
         self.steps.push(Step::Launch(Box::new(fixed)));

@@ -28,7 +28,7 @@ pub(crate) fn check_given<'m>(
     for (name, value) in values {
         let mut found = false;
         for metadata in modules.clone() {
-            // A malformed module counts as having no constants.
+            // Malformed metadata was rejected earlier.
             let layout = metadata.specialization.layout().unwrap_or_default();
             let Some(place) = layout.get(name) else {
                 continue;

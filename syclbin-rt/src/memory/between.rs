@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Copies between devices: data passes through host memory in chunks, so that both devices work at the same time.
+//! Copies between devices. Unless the driver can copy directly, data passes through host memory in chunks, so that
+//! both devices work at the same time.
 
 use bytemuck::Pod;
 

@@ -245,7 +245,7 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     data.map_err(|()| {
         let bytes = len.saturating_mul(size_of::<T>());
         let message = format_args!(
-            "cannot allocate {bytes} bytes on the host; download the slice in parts, or read it into existing memory"
+            "cannot allocate {bytes} bytes on the host; free host memory, or process the data in smaller parts"
         );
         Error::new(ErrorKind::OutOfMemory, message)
     })

@@ -87,8 +87,8 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Splits the slice into the first `mid` elements and the rest.
     ///
-    /// A launch that conflicts with a host view ([`Queue::map`](crate::Queue::map)) of one part fails even if it uses
-    /// only the other part, because views are counted for the whole allocation.
+    /// While a host view ([`Queue::map`](crate::Queue::map)) of one part exists, launches that use only the other part
+    /// can fail as well, because views are counted for the whole allocation.
     ///
     /// # Errors
     ///

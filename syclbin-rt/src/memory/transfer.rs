@@ -59,7 +59,7 @@ impl<T: Pod> Transfer<T> {
     ///
     /// # Errors
     ///
-    /// Fails if the copy, a command that it waited for, or an assert in a kernel on this queue failed. In that case,
+    /// Fails if the copy, a command that it waited for, or an assert in a kernel on its queue failed. In that case,
     /// the elements are lost.
     pub fn wait(self) -> Result<Vec<T>> {
         let _span = trace::span(Class::Wait, "waiting for a transfer", 0);

@@ -273,7 +273,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Uploads the specialization constants of `image`, if its kernels read them from memory.
+    /// Uploads the specialization constants of the image at `index`, if its kernels read them from memory.
     fn emulated_constants(&self, index: ImageIndex) -> Result<Option<ConstantsBuffer>, String> {
         let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !constants::are_emulated(image, &unit.metadata, self.files.facts) {
@@ -341,7 +341,7 @@ impl Builder {
     }
 
     /// Combines an image's `code`, in a form that the driver accepts, with its constants and build options. Native
-    /// code made from SPIR-V already contains the values of constants.
+    /// code compiled from SPIR-V already contains the values of constants.
     fn source<'c>(
         &self,
         index: ImageIndex,

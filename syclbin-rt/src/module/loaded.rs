@@ -250,7 +250,8 @@ impl<'m> NativeCode<'m> {
 }
 
 /// Returns the required sizes of a kernel. Compilers record the dimensions of a required work-group size on the kernel,
-/// on the module, or on both. Explicit SIMD uses sub-groups of one work-item, a size that no device lists.
+/// on the module, or on both. Explicit SIMD uses sub-groups of one work-item, a size that no device
+/// lists, so the required sub-group size of such kernels is ignored.
 fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
     let wanted = &metadata.requirements;

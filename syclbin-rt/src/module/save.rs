@@ -175,7 +175,7 @@ impl Module {
     }
 }
 
-/// Returns a file without modules in the given state, with the other properties of `file`.
+/// Returns a file in the given state, with the global properties of `file` but without its modules.
 fn without_modules<'a>(file: &Syclbin<'a>, state: State) -> Syclbin<'a> {
     let mut empty = Syclbin {
         global: file.global.clone(),
@@ -250,8 +250,8 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
     sets
 }
 
-/// Adds the constants of `other`, with their defaults and current values. Constants whose values are not in any file
-/// cannot be recorded and are omitted.
+/// Adds the constants of `other`, with their defaults and current values. Adds nothing if `all` or `other` contains
+/// constants without defaults, because the values could not be recorded.
 fn add_constants(all: &mut SpecializationConstants, other: &SpecializationConstants) {
     let Some(defaults) = &other.defaults else {
         return;
@@ -315,7 +315,7 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
         DeviceKind::Gpu if emulated => GPU_TARGET,
         _ => TARGET,
     };
-    // Human readers get the device name if the architecture is unknown.
+    // If the architecture is unknown, record the device name for human readers.
     let architecture = facts.architecture.as_ref().map(ToString::to_string);
     let architecture = architecture.unwrap_or_else(|| facts.name.clone());
     Image::native(&architecture, target, code)

@@ -86,7 +86,7 @@ pub(super) enum Unfinished {
 impl Collector {
     /// Calls `act` with the collector. Returns `None` if another thread holds the collector for too long.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        // Taken before the lock, because the collector calls the driver.
+        // Created before locking, so that this thread does not sleep at the closed gate while holding the lock.
         let _guard = CallGuard::new();
         let mut collector = lock()?;
         Some(act(&mut collector))

@@ -13,8 +13,8 @@
 //! times from the device. Blocking calls, such as uploads, reads, writes, waits and compilations, appear on the track
 //! of their thread. A trace is written when it ends, so a process that is killed does not write one.
 //!
-//! While a trace is active, new queues record times as with
-//! [`QueueOptions::profiling`](crate::QueueOptions::profiling), which may slow them down. Without a trace, the
+//! While a trace or a table is being recorded, new queues record times as with
+//! [`QueueOptions::profiling`](crate::QueueOptions::profiling), which may slow them down. Otherwise, the
 //! only overhead of a launch is reading one variable.
 //!
 //! ```no_run
@@ -183,7 +183,7 @@ fn now() -> u64 {
 
 /// Starts a trace that [`Trace::finish`] writes to the file `path`.
 ///
-/// Create queues afterwards, because queues created without profiling do not start to record times. Several traces may
+/// Create queues afterwards: an existing queue records times only if it was created with profiling. Several traces may
 /// be active at once.
 pub fn start(path: impl AsRef<Path>) -> Trace {
     apply_settings();
@@ -238,7 +238,9 @@ impl Trace {
         RECORDERS.fetch_sub(1, Ordering::Relaxed);
         let written = match text {
             Some(text) => write_whole(&self.path, text.as_bytes()),
-            None => Err(std::io::Error::other("another thread is using the trace")),
+            None => Err(std::io::Error::other(
+                "a driver call that hangs in another thread blocks the recorded data",
+            )),
         };
         written.map_err(|error| {
             let message = format_args!("cannot write the trace {}", self.path.display());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::trace::Class;
 use crate::trace::collector::{Slice, State, Track};
 
-/// The rows of all tables: one per kernel, and one per kind of copy, wait, and compiling or loading a program.
+/// The rows of all tables: one for each kernel, and one for each kind of copy, wait and program build.
 #[derive(Default)]
 pub(super) struct Statistics(BTreeMap<RowKey, Row>);
 

@@ -147,7 +147,7 @@ fn cuda_parts(bytes: &[u8]) -> Vec<String> {
             let entries = entries.take(MAX_ENTRIES);
             return entries.map(|entry| cuda_part(&entry)).collect();
         }
-        // This fails for other code.
+        // An error means that the code is not for NVIDIA GPUs, or is damaged.
         _ => cubin::target(bytes).map(|target| format!("native code for {target}")),
     };
     part.into_iter().collect()
@@ -168,7 +168,7 @@ fn cuda_part(entry: &cubin::Entry<'_>) -> String {
     }
 }
 
-/// Returns `bytes` as text, if all of it is printable.
+/// Returns `bytes` as text, unless it is empty or contains unprintable characters.
 fn printable(bytes: &[u8]) -> Option<&str> {
     let text = str::from_utf8(bytes).ok()?;
     (!text.is_empty() && text.chars().all(is_plain)).then_some(text)

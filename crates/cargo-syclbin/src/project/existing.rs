@@ -28,8 +28,8 @@ pub struct Existing {
     pub flags: Vec<String>,
 }
 
-/// The parts of a program that depend on its kernels: the sources, the build script and the program, by their path in
-/// the crate, and the features of the dependency on `syclbin-rt`, as the end of its table in Cargo.toml.
+/// The parts of a program that depend on its kernels: the C++ sources, build.rs and src/main.rs, by their paths in the
+/// crate, and the features of the dependency on `syclbin-rt`, as the end of its table in Cargo.toml.
 type Draft = (BTreeMap<String, Vec<u8>>, &'static str);
 
 impl Existing {

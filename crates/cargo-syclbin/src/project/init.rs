@@ -44,8 +44,7 @@ pub fn run(crates: &Source, current: &Path) -> Result<Summary> {
     let existing = files.filter(|file| file.symlink_metadata().is_ok());
     let names: Vec<_> = existing.map(|file| relative(file, root)).collect();
     if !names.is_empty() {
-        let remedy =
-            "rename them and the `mod` item, or write the kernels yourself as README.md shows";
+        let remedy = "rename these files and their `mod` items, or write the kernels yourself as README.md shows";
         return Err(Error::Occupied(names.join(", "), remedy));
     }
 

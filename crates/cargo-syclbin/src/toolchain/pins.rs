@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, de};
 use syclbin_toolchain::Component;
 
 /// Every component that `cargo syclbin toolchain install` can install on this system. For the compiler, the installer
-/// also copies the `syclbin-clang` that is beside the running program.
+/// also copies the `syclbin-clang` beside the running program, and writes the headers `<syclbin/...>`.
 pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| of(OS, ARCH));
 
 /// Returns the pins for a system, which is named as in [`std::env::consts`].

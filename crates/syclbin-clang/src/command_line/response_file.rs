@@ -9,7 +9,7 @@ use crate::{Result, own};
 /// The maximum nesting depth, which no sensible command line reaches.
 const MAX_DEPTH: usize = 32;
 
-/// Returns all arguments, with each response file replaced by its arguments. Relative paths start from the current
+/// Returns all arguments, with each response file replaced by its arguments. Relative paths are resolved in the current
 /// directory, even inside a response file.
 pub(crate) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<String>> {
     let mut expanded = Vec::new();

@@ -9,7 +9,8 @@
 //! linker binds the compiler library to this function instead of the C library's. After [`serve`], opening that path
 //! yields the device library, which is extracted from the compiler library. All other calls are forwarded.
 //!
-//! A test in `end-to-end/tests/it/compiler/nvidia` fails as soon as a compiler library no longer needs this workaround.
+//! A test in `tests/end-to-end/tests/it/compiler/nvidia` fails as soon as a compiler library no longer needs this
+//! workaround.
 #![allow(unsafe_code)] // defines a C function that C code calls
 
 use crate::Result;

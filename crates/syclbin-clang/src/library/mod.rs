@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use syclbin::Content;
 use syclbin::property::{PropertySets, Value};
-/// The content of the header at [`ASSERT_PATH`], which handles failed asserts.
 use syclbin_build::headers::ASSERT;
 use syclbin_toolchain::INSTALL_COMMAND;
 
@@ -41,8 +40,8 @@ pub(crate) const BFLOAT16_PATH: &str = "syclbin-clang/bfloat16.hpp";
 /// The content of the header at [`BFLOAT16_PATH`]: conversions for `bfloat16`.
 const BFLOAT16: &str = include_str!("bfloat16.hpp");
 
-/// The header in [`BUILT_IN_DIRECTORY`] that is included before every source. The library receives the header's content
-/// together with the source.
+/// The header in [`BUILT_IN_DIRECTORY`] that handles failed asserts and is included before every source. The library
+/// receives the header's content, [`ASSERT`], together with the source.
 pub(crate) const ASSERT_PATH: &str = "syclbin-clang/assert.hpp";
 
 /// Returns the arguments that include a header in [`BUILT_IN_DIRECTORY`] before a source.

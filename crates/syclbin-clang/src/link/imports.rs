@@ -97,7 +97,7 @@ pub(crate) fn named_with<T>(name: &str, result: Result<T>) -> Result<T> {
     })
 }
 
-/// Returns a symbol, followed by its C++ spelling if that differs.
+/// Returns the C++ spelling of a symbol, followed by the symbol in brackets if the two differ.
 pub(crate) fn named(symbol: &str) -> String {
     let spelled = spelled(symbol);
     if spelled == symbol {

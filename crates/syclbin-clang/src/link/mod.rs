@@ -74,7 +74,8 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
 ///
 /// # Errors
 ///
-/// Fails if two parts define the same kernel or device function, or if code uses a symbol that no module defines.
+/// Fails if two parts define the same kernel or device function, or if an import would [stay
+/// unresolved](imports::check).
 pub(crate) fn join(parts: Vec<InputFile>, state: State) -> Result<Syclbin<'static>> {
     check_once(&parts)?;
     imports::check(&parts, state)?;

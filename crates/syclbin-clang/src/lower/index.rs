@@ -188,7 +188,7 @@ impl<'m> Index<'m> {
                     {
                         value = Some((*stored, *place));
                     }
-                    // Debug information that locates a source variable.
+                    // Debug information that describes a source variable does not access it.
                     (op::EXT_INST, [_, _, set, ..]) if self.debug_sets.contains(set) => {}
                     (op::LIFETIME_START | op::LIFETIME_STOP, _) => {}
                     (_, [_, result, ..]) if is_cast(user.opcode) => aliases.push(*result),

@@ -6,7 +6,7 @@ use syclbin::__private::spirv::words::op;
 use super::MAX_DEPTH;
 use super::index::Index;
 
-/// The maximum size of a constant in bytes, far more than SPIR-V can express in one constant.
+/// The maximum size of a constant in bytes, far more than any reasonable source needs.
 const MAX_SIZE: usize = 1 << 20;
 
 /// Bytes in memory, some of which may be undefined.

@@ -134,7 +134,7 @@ impl Maker<'_> {
             return Err(DIFFERS);
         }
         let id = self.value(call.ty, 0, default, 0)?;
-        // The device code omits trailing padding, but the value includes it.
+        // The parts omit trailing padding, but the constant's value includes it, so the padding becomes its own part.
         let last = self.parts.last();
         let end = last.map_or(0, |last| u64::from(last.offset + last.size));
         if end < size {

@@ -24,7 +24,9 @@ pub(crate) fn make(options: &Options) -> Result<()> {
             return compile::save_bitcode(path, &options.output, parts::clang_arguments(options));
         }
         (Some(_), _) => {
-            return own("the bitcode of only one input can be compiled or saved at a time");
+            return own(
+                "--compile-bitcode and --save-bitcode require exactly one input; pass a single file",
+            );
         }
         (None, _) => {}
     }
@@ -57,7 +59,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     built
 }
 
-/// Creates the requested files. Intermediate files go to the working directory.
+/// Creates the requested files. Intermediate files go to `folder`.
 fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Path) -> Result<()> {
     let (mut parts, read) = parts::compile(options, inputs, folder)?;
     let mut warnings = native::discard_replaced(&mut parts, backends, options.state)?;

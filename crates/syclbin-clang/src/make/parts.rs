@@ -186,7 +186,7 @@ pub(crate) fn compile(
     let mut read = Vec::new();
     for (index, path) in sources {
         let name = path.display().to_string();
-        // A missing file is the output of an optional step, which has already warned.
+        // If an output is missing, an optional step failed, and its warning has already been printed.
         let made = codes.iter().filter(|code| {
             let [output, _] = between(folder, index, **code);
             if_it_fails(code).is_none() || output.is_file()

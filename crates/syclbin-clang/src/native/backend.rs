@@ -42,7 +42,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// Fails if the compiler of a target is missing, or an option for it is unknown.
+    /// Fails if the compiler for a target is missing, or if an option for it is invalid.
     pub(crate) fn all(options: &Options) -> Result<Vec<Self>> {
         let targets = &options.targets;
         let all = targets.all().into_iter().filter_map(|target| {

@@ -18,7 +18,7 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 ///
-/// Returns a message if the variable is not a positive number of seconds.
+/// Fails if the value is not a positive number of seconds.
 pub(crate) fn limit() -> Result<Duration> {
     match std::env::var_os(LIMIT_VARIABLE) {
         Some(value) => parse_limit(&value.to_string_lossy()),

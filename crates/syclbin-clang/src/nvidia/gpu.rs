@@ -40,7 +40,7 @@ const GPUS: [(&str, &str, &str); 23] = [
 ];
 
 impl NvidiaGpu {
-    /// The oldest GPU, whose code runs on all others.
+    /// The oldest GPU, whose PTX runs on all others.
     pub(crate) const OLDEST: Self = Self(0);
 
     /// Returns the GPU called `name`, such as `sm_90a`.

@@ -83,8 +83,8 @@ impl<'k, 'f> Reader<'k, 'f> {
         }
     }
 
-    /// Parses a condition. If the condition compares a buffer with a number, the error for a failed check names the
-    /// buffer.
+    /// Parses a condition. The error for a failed check names the first buffer in the condition, or else the first
+    /// value.
     pub(super) fn condition(&mut self, tokens: &TokenStream) -> syn::Result<Condition> {
         let code = self.replaced(tokens.clone())?;
         syn::parse2::<Expr>(code.clone()).map_err(|error| syn::Error::new(error.span(), FORM))?;
@@ -153,7 +153,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         Ok((code, read))
     }
 
-    /// Returns the code for a user-defined name: the unchanged name. Records that the condition uses one.
+    /// Returns a user-defined name unchanged, and records that the conditions use such names.
     fn foreign(&mut self, word: &Ident) -> (TokenStream, usize) {
         let keywords = ["true", "false", "as", "if", "else", "crate"];
         self.foreign |= !keywords.contains(&&*word.to_string());

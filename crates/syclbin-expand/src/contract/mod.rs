@@ -73,7 +73,8 @@ pub(crate) fn check(
     } else {
         given().to_token_stream()
     };
-    // Imports the user's constants. Nothing else from the generated module is in scope.
+    // Imports the module that contains `include_syclbin!`, because the conditions use its items. Nothing from the
+    // generated module is in scope.
     let imports = (reader.foreign && is_valid).then(|| {
         let up = std::iter::repeat_n(quote!(super::), depth + 2);
         quote!(#[allow(unused_imports)] use #(#up)* *;)

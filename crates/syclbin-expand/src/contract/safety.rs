@@ -51,8 +51,8 @@ pub(crate) fn missing(
     missing.collect()
 }
 
-/// The minimum alignment of all device memory. Elements with at most this alignment stay aligned if their size is a
-/// multiple of their alignment.
+/// The minimum alignment of all device memory. A slice needs no check if its elements require at most this alignment,
+/// and their size is a multiple of their alignment.
 const ALWAYS_ALIGNED: u64 = 64;
 
 /// Returns an alignment condition for each buffer whose slices may be less aligned than the C++ elements require.

@@ -52,8 +52,9 @@ impl CppName {
         without_whitespace(name) == self.text
     }
 
-    /// Returns the indices of the kernels that the name matches. `names` are the kernels' Rust names. More specific
-    /// spellings take precedence: `scale` matches a kernel of exactly that name, or else all instances of the template.
+    /// Returns the indices of the kernels that the name matches. `names` are the kernels' Rust names. `fill::*` matches
+    /// all kernels in a namespace. Otherwise, more specific spellings take precedence: `scale` matches a kernel of
+    /// exactly that name, or else all instances of the template.
     pub(crate) fn among(
         &self,
         kernels: &[KernelSignature],

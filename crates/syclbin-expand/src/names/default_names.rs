@@ -193,8 +193,8 @@ pub(crate) fn around(name: &KernelName) -> impl Iterator<Item = &KernelName> {
     std::iter::successors(Some(name), |name| name.function.as_deref())
 }
 
-/// Returns the modules for a C++ name. If several source files define the name, the first module is named after the
-/// source file. The modules of the enclosing function follow.
+/// Returns the modules for a C++ name, outermost first: the source file, if several files define the name, then the
+/// modules of the enclosing function, then the namespaces and classes of the name itself.
 pub(crate) fn path(name: &KernelName) -> Vec<String> {
     let mut path: Vec<String> = name.function.as_deref().map_or_else(Vec::new, path);
     path.extend(name.path.iter().map(|part| rust(part)));

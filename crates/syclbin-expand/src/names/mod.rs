@@ -83,7 +83,7 @@ pub(crate) fn words(text: &str) -> String {
 /// Keywords of the current edition that `syn` accepts as identifiers.
 const KEYWORDS: [&str; 1] = ["gen"];
 
-/// The items of a generated module.
+/// The types and the inner module that a generated module may define itself.
 const OWN: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
 
 /// Types that a generated module uses. An item of that name would shadow the type.

@@ -43,7 +43,7 @@ pub fn outline(bytes: &[u8], path: &str, items: &str) -> Result<Vec<String>, Vec
 
 fn parsed(bytes: &[u8], path: &str, items: &str) -> Result<syn::File, Vec<String>> {
     let items = items.parse::<TokenStream>();
-    let items = items.map_err(|error| vec![format!("the items cannot be read: {error}")])?;
+    let items = items.map_err(|error| vec![format!("cannot parse the items: {error}")])?;
     let file = File::parse(quote!(#path), file::file_name(path.as_ref()), bytes);
     let file = file.map_err(|error| vec![format!("{path}: {error}")])?;
     let head = quote!(pub mod kernels = #path; #items);
@@ -53,8 +53,11 @@ fn parsed(bytes: &[u8], path: &str, items: &str) -> Result<syn::File, Vec<String
         let each = errors.into_iter().flatten();
         return Err(each.map(|error| error.to_string()).collect());
     }
-    syn::parse2(code)
-        .map_err(|error| vec![format!("internal error: invalid generated code: {error}")])
+    syn::parse2(code).map_err(|error| {
+        vec![format!(
+            "internal error: the generated code is invalid: {error}; please report this"
+        )]
+    })
 }
 
 /// A kernel of a file, and the function that the macro generates for it.

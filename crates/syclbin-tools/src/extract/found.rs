@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Collects the images that a walk finds. Some are not stored verbatim in the input: decompressed images, images in
-//! bitcode, and images in members of thin archives.
+//! Collects the images that a walk finds. Images that the input does not store verbatim are copied: decompressed
+//! images, images in bitcode, and images in members of thin archives.
 
 use alloc::collections::BTreeSet;
 use alloc::format;

@@ -201,7 +201,7 @@ pub fn embed(host: &[u8], binaries: &[u8]) -> Result<Vec<u8>, Error> {
         || usize::from(header.e_shentsize.get(LE)) != section_size
     {
         let problem = format!(
-            "it has {count} sections, but its header places their names in section {names}"
+            "its section header table is malformed or too large: {count} sections, with their names in section {names}"
         );
         return Err(Error::new(RECORD, 58, ErrorKind::Record(problem.into())));
     }

@@ -52,8 +52,8 @@ const NO_PROPERTIES: &str = "property sets (device requirements, removed argumen
 /// SYCLBIN file stay together and keep all metadata.
 ///
 /// The state is object if an image imports symbols or contains no kernels, and executable otherwise. If an image comes
-/// from a SYCLBIN file with an earlier state, the result has that state. The architecture and target of an image are spelled as in its container:
-/// DPC++'s older driver writes `spir64` for `spir64-unknown-unknown`.
+/// from a SYCLBIN file with an earlier state, the result has that state. The architecture and target of an image are
+/// spelled as in its container: DPC++'s older driver writes `spir64` for `spir64-unknown-unknown`.
 #[must_use]
 pub fn package<'a>(images: impl IntoIterator<Item = DeviceImage<'a>>) -> (Syclbin<'a>, Vec<Note>) {
     let mut packer = Packer {
@@ -204,7 +204,7 @@ impl<'a> Packer<'a> {
                 };
                 Err(format!("LLVM bitcode, which drivers cannot load; {remedy}").into())
             }
-            Content::Empty => Err("the file is empty".into()),
+            Content::Empty => Err("the image is empty".into()),
             // Extraction descends into containers, but a caller may still pass one.
             Content::Syclbin | Content::OffloadBinary | Content::Zstd => {
                 Err("it is a container; extract its images first".into())

@@ -37,7 +37,7 @@ pub(super) struct Joined<'o> {
     pub(super) generator: u32,
     pub(super) version: Version,
     memory_model: Vec<u32>,
-    /// The instructions before the functions, except debug information.
+    /// The instructions before the functions, without those that linking drops, such as debug information.
     pub(super) declarations: Vec<Instruction>,
     pub(super) functions: Vec<Vec<Instruction>>,
     pub(super) definitions: BTreeMap<u32, Definition>,
@@ -164,8 +164,8 @@ impl<'o> Joined<'o> {
         }
     }
 
-    /// Records a decoration. Returns whether the linked module keeps it: a library's definitions are no longer
-    /// exported.
+    /// Records a decoration. Returns `false` if the linked module must drop it, because it exports a library's
+    /// definition.
     fn decorate(&mut self, operands: &[u32], is_library: bool) -> bool {
         match operands {
             [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..] => {

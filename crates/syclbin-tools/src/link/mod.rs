@@ -126,7 +126,7 @@ pub enum LinkError {
     /// A module is not valid SPIR-V.
     #[error("{0} is damaged: {1}; recompile its source")]
     Malformed(String, Error),
-    /// A module contains an instruction whose ids the linker cannot identify. Contains the number of the instruction.
+    /// A module contains an instruction whose ids the linker cannot identify. Contains the module and the opcode.
     #[error(
         "{0} contains instruction {1}, which the linker does not support; link the module at load time"
     )]
@@ -164,6 +164,9 @@ pub enum LinkError {
     )]
     SpecializationConstants(String),
     /// The modules have too many ids for one module, or the interfaces of the kernels would become too large.
-    #[error("{0} has too many ids, or too many kernels and variables, to be linked")]
+    #[error(
+        "{0} has too many ids, or too many kernels and variables, to be linked ahead of time; link the module at load \
+         time"
+    )]
     TooLarge(String),
 }

@@ -152,7 +152,7 @@ fn link_one(
             let Some((exporter, is_strong)) = found.next() else {
                 continue; // it remains an import
             };
-            // A file may contain the same module twice. Definitions with identical code do not conflict.
+            // A file may contain the same module twice. Definitions in identical modules do not conflict.
             let differs = |(other, strong): &(usize, bool)| {
                 *strong && code(&modules[*other]) != code(&modules[exporter])
             };
@@ -212,7 +212,8 @@ pub fn linked_metadata(
         if index != start && globals.any(|global| global != VARIABLE) {
             return Err(Obstacle::DeviceGlobals(name(index)));
         }
-        // The linker merges equal variables, so the linked module contains a single record of failed asserts.
+        // Keep the properties of the record of failed asserts. The linker merges equal variables, so the linked module
+        // contains only one record.
         let mapping = format!("{VARIABLE}@{}", key::GLOBAL_ID_MAPPING);
         for (set, key) in [
             (set::DEVICE_GLOBALS, VARIABLE),

@@ -39,7 +39,7 @@ pub struct Kernel {
     pub registers: Option<u32>,
     /// The spill memory per hardware thread, in bytes.
     pub spill_size: Option<u64>,
-    /// The private memory in bytes. Intel's compiler includes spill memory.
+    /// The private memory in bytes. On Intel GPUs, this includes the spill memory.
     pub private_size: Option<u64>,
     /// The statically sized work-group memory, in bytes.
     pub local_size: Option<u64>,

@@ -104,7 +104,8 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     }
 }
 
-/// Checks that an executable file exports all symbols that its modules import.
+/// Reports imports that no module of the file exports. If the file is yet to be linked (input or object state), a
+/// missing symbol is only a note.
 fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
         let keys = module.module.metadata.keys(name);

@@ -82,7 +82,7 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
     if let Some(file) = findings.ok(File::parse(bytes)) {
         layout::check_wrapper(bytes, file.container(), &mut findings);
         layout::check(&file, &mut findings);
-        // With overlapping records, the remaining checks could take more than linear time.
+        // Skip the remaining checks after an error: with overlapping records, they could take more than linear time.
         let is_sound = !findings.has_error();
         let contents = is_sound.then(|| sets::read(&file, &mut findings)).flatten();
         if let Some(contents) = contents {

@@ -151,7 +151,7 @@ impl Dimensions {
         }
     }
 
-    /// Returns the number.
+    /// Returns the number of dimensions.
     #[must_use]
     pub fn get(self) -> usize {
         usize::from(self.0)

@@ -151,7 +151,7 @@ impl Property for Vec<Aspect> {
 /// Arguments past the end of the mask are not removed, so an empty mask removes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentMask {
-    /// Whether each argument is removed.
+    /// For each argument, whether the compiler removed it.
     pub removed: Vec<bool>,
 }
 

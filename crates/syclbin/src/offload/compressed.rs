@@ -29,7 +29,7 @@ pub fn allowance(size: usize) -> u64 {
 ///
 /// # Errors
 ///
-/// Returns an error if fewer bytes are left.
+/// Returns an error if fewer than `size` bytes are left.
 pub fn claim(left: &mut u64, size: u64) -> Result<(), ErrorKind> {
     let Some(rest) = left.checked_sub(size) else {
         return Err(damaged(format!(
@@ -81,7 +81,7 @@ pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]
         start += zeros;
         let rest = &bytes[start..];
         let fail = |error: Error| error.moved(start as u64);
-        // The caller gets this error when it reads the result.
+        // Reading the result will report this error.
         let Ok(header) = Header::read(rest) else {
             break;
         };

@@ -173,7 +173,7 @@ fn imports_debug_info(words: &[u32]) -> bool {
 }
 
 /// Returns whether `is_wanted` accepts an instruction before the memory model. Capabilities, extensions and imports
-/// precede it.
+/// precede the memory model.
 fn begins_with(words: &[u32], is_wanted: impl Fn(&Instruction<'_>) -> bool) -> bool {
     let mut instructions = instructions(words).map_while(Result::ok);
     let found = instructions.find(|i| i.opcode == op::MEMORY_MODEL || is_wanted(i));

@@ -101,7 +101,7 @@ const EXECUTION_MODES: &[Later] = &[
 const DECORATIONS: &[Later] = &[(45, "MaxByteOffset", V1_1, &[])];
 
 impl Version {
-    /// Returns the version `major.minor`.
+    /// Creates the version `major.minor`.
     #[must_use]
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
@@ -141,7 +141,8 @@ pub(super) fn accepts(words: &[u32], reader: &DriverSupport<'_>) -> bool {
     reader.versions.is_empty() || reader.versions.contains(&Version::of_header(words))
 }
 
-/// Returns the lowest driver-supported version that covers everything the code needs.
+/// Returns the lowest version that covers everything the code needs: a version that the driver lists, or a later
+/// version that a supported OpenCL extension permits.
 pub(super) fn lowest(
     instructions: &[Instruction<'_>],
     reader: &DriverSupport<'_>,

@@ -55,13 +55,14 @@ pub const OPT_LEVEL: &str = "optLevel";
 pub const SAN_USED: &str = "sanUsed";
 /// Whether specialization constants were replaced with defaults, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
-/// The integer type that the code assumes is wide enough for every work-item id, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
+/// The integer type that the code assumes is wide enough for every work-item id, in
+/// [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
 /// The driver's compile options, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
 pub const COMPILE: &str = "compile";
 /// The driver's link options, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).
 pub const LINK: &str = "link";
-/// Virtual function sets that the module defines, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+/// The sets whose virtual functions the module defines, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
 pub const VIRTUAL_FUNCTIONS_SET: &str = "virtual-functions-set";
-/// Virtual function sets that the module calls, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
+/// The sets whose virtual functions the module calls, in [`VIRTUAL_FUNCTIONS`](super::set::VIRTUAL_FUNCTIONS).
 pub const USES_VIRTUAL_FUNCTIONS_SET: &str = "uses-virtual-functions-set";

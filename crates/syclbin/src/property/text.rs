@@ -10,7 +10,7 @@ use crate::text::is_decimal;
 
 const RECORD: &str = "property sets";
 
-/// A property or set name that the text form cannot represent, because the text form has no escape sequences.
+/// A property, or the name of a set, that the text form cannot represent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("set `{set}`, key `{key}`: {reason}")]
 pub struct Inexpressible {

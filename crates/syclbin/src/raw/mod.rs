@@ -127,7 +127,7 @@ impl Budget {
 }
 
 /// Returns the bytes `start..start + size` of `table`. For errors, `what` names the table, `record` names the
-/// header that contains the range, and `at` is the offset of that header.
+/// header that specifies the range, and `at` is the offset of that header.
 #[inline]
 pub fn slice<'a>(
     table: &'a [u8],

@@ -14,7 +14,7 @@ use crate::raw::offload_binary;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Image<'a> {
-    /// Whether this is a native image rather than an IR module.
+    /// Whether this is a native image rather than an IR image.
     pub native: bool,
     /// The metadata.
     pub metadata: Metadata<'a>,
@@ -54,7 +54,8 @@ impl<'a> Metadata<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a line violates the grammar, with the offset of the line in the file.
+    /// Returns an error if the text is not UTF-8, or if a line violates the grammar. The error contains the offset of
+    /// the fault in the file.
     pub fn parse(&self) -> Result<PropertySets<'a>, Error> {
         PropertySets::parse(self.text)
             .map_err(|error| error.within(format!("{}: metadata", self.owner), self.offset))

@@ -152,5 +152,5 @@ pub(super) fn undeclared(
 }
 
 fn other(passed: Passed) -> Unsupported {
-    Unsupported::new(format!("its PTX type is {passed}, which is not supported"))
+    Unsupported::new(format!("its PTX type ({passed}) is not supported"))
 }

@@ -106,7 +106,8 @@ impl Module {
     pub fn new_id(&mut self) -> Result<u32, Error> {
         let id = self.header[BOUND];
         let next = id.checked_add(1);
-        self.header[BOUND] = next.ok_or_else(|| words::error(BOUND, "all ids are in use"))?;
+        self.header[BOUND] =
+            next.ok_or_else(|| words::error(BOUND, "the module uses all 32-bit ids"))?;
         Ok(id)
     }
 

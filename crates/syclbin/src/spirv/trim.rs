@@ -166,7 +166,7 @@ impl<'w> Module<'w> {
                 op::FUNCTION_END => None,
                 _ => Some(0),
             };
-            let problem = "a function is nested in another, has no start, or has no end";
+            let problem = "a function is nested in another function, or lacks its start or end";
             let last = count.ok_or_else(|| error(first.at, problem))?;
             let (part, others) = rest.split_at(last + 1);
             rest = others;

@@ -127,7 +127,8 @@ fn functions_of_work_groups(modules: &[Module]) -> BTreeSet<Function> {
 /// The kind of an unresolved import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Import {
-    /// A function that reads a specialization constant, which the compiler did not lower.
+    /// A function that reads a specialization constant. The import remains if the compiler did not lower the
+    /// calls.
     SpecializationConstant,
     /// A function of DPC++'s device library, such as the one that reports a failed `assert`.
     DeviceLibrary,

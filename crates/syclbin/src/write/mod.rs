@@ -215,6 +215,6 @@ pub enum Error {
     #[error("the string `{0}` contains a NUL, which would truncate it")]
     Nul(String),
     /// More records than a 32-bit field can count. Contains the number and the kind of records.
-    #[error("{0} {1} exceed the format's limit")]
+    #[error("{0} {1} exceed the format's limit of 4294967295; use container v2")]
     Count(usize, &'static str),
 }

@@ -207,7 +207,7 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
     let most_local = number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     let abilities = Abilities {
         sm: u32::try_from(major * 10 + minor).unwrap_or(u32::MAX),
-        // Without concurrent access, the host must not touch managed memory while any kernel runs.
+        // Require concurrent access: without it, the host must not touch managed memory while any kernel runs.
         managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
         pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),

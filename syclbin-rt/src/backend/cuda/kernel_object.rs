@@ -129,8 +129,7 @@ impl KernelObject {
         }
     }
 
-    /// Calls `use_it` with the kernel, its arguments, and the range in the driver's form, which contains one pointer per
-    /// parameter.
+    /// Calls `use_it` with the launch in the driver's form: the kernel, the range, and one pointer per parameter.
     ///
     /// # Errors
     ///
@@ -259,7 +258,7 @@ impl Values {
         Ok(())
     }
 
-    /// Returns the bytes of parameter `index`, which no longer has work-group memory.
+    /// Returns the bytes of parameter `index`, and removes the parameter's work-group memory.
     ///
     /// # Errors
     ///
@@ -292,8 +291,8 @@ impl Values {
             let Some(bytes) = *local else {
                 continue;
             };
-            // The element type is unknown, but its alignment is a power of two no larger than the total size. So it
-            // divides the next power of two.
+            // The element type is unknown, but its alignment is a power of two no larger than the total size. So
+            // aligning to the next power of two suffices.
             let alignment = match bytes {
                 0 => 1,
                 bytes => LARGEST_ALIGNMENT.min(bytes.checked_next_power_of_two().unwrap_or(1)),

@@ -112,7 +112,8 @@ impl Queue {
             started,
             ended: Arc::new(ended),
         });
-        // Ignore a missing end time: after an error, the caller might enqueue the command a second time.
+        // If recording the end fails, return an event without times: after an error, the caller might enqueue the
+        // command a second time.
         Ok(Event::new(&self.stream, call, number, timed.ok()).into())
     }
 

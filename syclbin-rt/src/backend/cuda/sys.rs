@@ -2,8 +2,8 @@
 //! The CUDA driver API: types and a table of functions, named as in the C header.
 //!
 //! Values that the driver returns are integers, never Rust enums, because a driver newer than this crate may return
-//! unknown values. The crate `cudarc` is used only in tests, which compare every declaration with it. Its features for
-//! CUDA versions are mutually exclusive, so a program that selects a different version from ours would not compile.
+//! unknown values. Tests compare every declaration with the crate `cudarc`. It is not a regular dependency, because its
+//! features for CUDA versions are mutually exclusive: a program that selects a different version would not compile.
 #![allow(
     non_camel_case_types,
     non_snake_case,

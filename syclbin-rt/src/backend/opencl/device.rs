@@ -200,12 +200,13 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-    // OpenCL 1.2 or an extension introduced these queries. A device that rejects a query lacks the feature.
+    // Older drivers, and those without certain extensions, reject some of these queries. Then the device lacks the
+    // feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
     let has_usm = has(USM);
     let queue_properties = bits(cl::CL_DEVICE_QUEUE_PROPERTIES);
-    // The query that an extension defines.
+    // Returns a query that an extension defines, or `None` if the device lacks the extension.
     let extended = |extension, name| has(extension).then(|| device(name));
     let sub_group_sizes = extended(
         "cl_intel_required_subgroup_size",

@@ -31,7 +31,8 @@ macro_rules! call {
     };
 }
 
-/// Calls a function that returns a handle and writes a status to its last argument. `$function` is an optional function.
+/// Calls a function that returns a handle and writes a status to its last argument. For an optional function, pass the
+/// function itself after `with`.
 macro_rules! create {
     ($functions:expr => $name:ident $arguments:tt) => {
         create!(with $functions.$name => $name $arguments)
@@ -74,7 +75,8 @@ macro_rules! enqueue_copy {
     };
 }
 
-/// Binds the arguments of a `clGet*Info` function, and returns a `Query`. `$function` is an optional function.
+/// Binds the arguments of a `clGet*Info` function, and returns a `Query`. For an optional function, pass the function
+/// itself after `with`.
 macro_rules! query {
     ($functions:expr => $name:ident $arguments:tt) => {
         query!(with $functions.$name => $name $arguments)

@@ -160,7 +160,7 @@ impl Image {
     }
 
     /// Returns the maximum width, height and depth of an image with the dimensions and the format of `shape`; 1 for each
-    /// unused dimension. Returns `None` if the device does not support the format.
+    /// unused dimension. Returns `None` if the device does not support images of this format.
     pub(crate) fn max_size(context: &AnyContext, shape: &Shape) -> Result<Option<[usize; 3]>> {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
             return Ok(None);

@@ -39,7 +39,7 @@ impl Kernel {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&object, CL_KERNEL_WORK_GROUP_SIZE)?,
-            // Queried before any argument is set: once arguments are set, some drivers include their memory.
+            // Queried before local-memory arguments are set, because some drivers then include their memory.
             local_memory: work_group_info(&object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
         object.reuse_arguments(arguments);

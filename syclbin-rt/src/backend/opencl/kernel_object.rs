@@ -169,7 +169,7 @@ impl<'a> Arguments<'a> for GuardedObject<'_> {
 }
 
 impl GuardedObject<'_> {
-    /// Sets an argument other than bytes, as [`Arguments::set`] does.
+    /// Sets an argument other than bytes or an entire buffer object, as [`Arguments::set`] does.
     ///
     /// # Safety
     ///
@@ -300,7 +300,7 @@ impl KernelObject {
     ) -> Result<Event> {
         watched(queue, || {
             let mut event = std::ptr::null_mut();
-            // SAFETY: the event may be written; the caller guarantees the rest.
+            // SAFETY: the pointer to `event` is valid for writing; the caller guarantees the rest.
             unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
             // A missing event is reported only after `watched` has waited, because the kernel is enqueued.
             // SAFETY: the call passed this reference to its caller.

@@ -298,7 +298,7 @@ impl Drop for Memory {
     fn drop(&mut self) {
         let owner = self.owner.take();
         // Wait for all queues if necessary. Unlike a buffer object, memory with an address is freed immediately, even
-        // while commands use it, and a driver may not track memory that another owner frees. `clMemBlockingFreeINTEL`
+        // while commands use it, and drivers need not track memory that another owner frees. `clMemBlockingFreeINTEL`
         // is no alternative: Intel's CPU driver does not track commands that read the address from a variable, and
         // PoCL 6.0 waits for commands of other threads that are not enqueued yet, and crashes. If the wait fails, leak
         // the memory, because a kernel may still write to it.

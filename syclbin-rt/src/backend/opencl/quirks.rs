@@ -162,7 +162,7 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     // Intel's CPU driver rejects modules with work-group limits, and Mesa 25.0 aborts the process. Only Intel's GPU
     // driver is known to use the limits, so no other driver receives them.
     facts.work_group_limits = facts.is_intel_gpu();
-    // With a guarded buffer, PoCL 6.0 crashes.
+    // Of the CPU drivers, only Intel's is known to work with guarded buffers: PoCL 6.0 crashes.
     facts.guards_buffers = is_intel_cpu(facts) && cfg!(target_os = "linux");
 }
 

@@ -237,7 +237,7 @@ impl Reader {
             "-Xsycl-target-frontend=" => {
                 if !value.starts_with("spir64") && !value.starts_with("nvptx64") {
                     return own(format!(
-                        "option '{spelled}' is not supported: no such target"
+                        "option '{spelled}' is not supported: its target must begin with spir64 or nvptx64"
                     ));
                 }
                 // The value is parsed like any other argument.
@@ -316,7 +316,9 @@ impl Reader {
             }
             (Some(state), false) => state,
             (None, false) => {
-                return own("-fsyclbin is missing: this program only writes SYCLBIN files");
+                return own(
+                    "-fsyclbin is missing; add it, because this program writes only SYCLBIN files",
+                );
             }
         };
         options

@@ -20,8 +20,8 @@ pub(crate) enum Target {
     /// Native code for x86-64, compiled by Intel's CPU device for this processor. The default is the processor of this
     /// machine.
     Cpu(Option<&'static str>),
-    /// Native code for an Intel GPU, compiled by ocloc: the GPU's name in ocloc, such as `pvc`. If `None`, the options for
-    /// ocloc contain `-device`.
+    /// Native code for an Intel GPU, compiled by ocloc. The string is the GPU's name in ocloc, such as `pvc`. If
+    /// `None`, the options for ocloc contain `-device`.
     Gpu(Option<&'static str>),
     /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for that GPU, compiled by
     /// ptxas. If `None`, the options for this target may name GPUs.
@@ -113,7 +113,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Handles options for a target's compiler. Without a target, they apply to the only native target.
+    /// Handles options for a target's compiler. Without a target, they apply to the only target other than SPIR-V.
     pub(crate) fn add_backend(&mut self, target: Option<&str>, options: &str) {
         let target = target.map(str::to_owned);
         self.backend.push((target, options.to_owned()));

@@ -16,7 +16,9 @@ const INTEL_GPU: &str = "intel_gpu_";
 
 pub(super) fn names<'v>(value: &'v str, option: &str) -> Result<impl Iterator<Item = &'v str>> {
     if value.split(',').any(str::is_empty) {
-        return own(format!("'{option}': a target name is missing"));
+        return own(format!(
+            "'{option}': a target name is missing; add one, or remove the extra comma"
+        ));
     }
     Ok(value.split(','))
 }

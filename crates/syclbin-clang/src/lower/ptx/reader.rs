@@ -42,7 +42,7 @@ impl<'t> Reader<'t> {
     pub(super) fn read(&mut self, variable: &Variable<'_>) -> Result<(), &'static str> {
         let size = variable.bytes.as_ref().map_or(0, Vec::len);
         let fits = match self.returns {
-            // Numbers below 32 bits are passed in 32 bits.
+            // Numbers narrower than 32 bits are returned as 32-bit values.
             Returns::Number(32) => matches!(size, 1 | 2 | 4),
             Returns::Number(bits) => size == bits / 8,
             Returns::Bytes { size: own, align } => size == own && align <= variable.align,
@@ -93,7 +93,7 @@ impl<'t> Reader<'t> {
              %long;\n\n\
              \tld.param.b64 %address, [{default}];\n"
         );
-        // Numbers below 32 bits are extended to 32 bits.
+        // Numbers narrower than 32 bits are extended to 32 bits.
         let (step, stored) = match self.returns {
             Returns::Bytes { align, .. } => (align.min(8), align.min(8)),
             Returns::Number(_) | Returns::Unknown => (size, size.max(4)),

@@ -21,7 +21,7 @@ pub(super) struct Read<'t> {
 struct Known<'t> {
     /// The variable whose address each register or stack slot holds.
     values: BTreeMap<&'t str, &'t str>,
-    /// The variables that are passed to the next call.
+    /// The variable whose address is passed in each parameter of the next call.
     passed: BTreeMap<&'t str, &'t str>,
 }
 

@@ -5,7 +5,7 @@
 //! Lifting produces a program without such variables: every function takes additional trailing arguments, which point
 //! to buffers that contain the variables. The first buffer, the *arena*, has a slot for each variable. A variable
 //! whose value the host allocates (without `device_image_scope`) has its own buffer. The slot of such a variable
-//! contains a pointer to the buffer, which a kernel stores on entry if it needs the slot.
+//! contains a pointer to the buffer. A kernel that needs the slot stores the pointer there on entry.
 //!
 //! In each module, an additional kernel copies the initial values to the arena.
 
@@ -177,7 +177,7 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unsup
     for scan in &mut *scans {
         for variable in scan.variables.values_mut().filter(|known| !known.imported) {
             let Some(bytes) = variable.bytes else {
-                return unsupported("a program-scope variable has an unknown size");
+                return unsupported("the size of a variable is unknown");
             };
             let shared = variable.link.as_ref().and_then(|link| by_link.get(link));
             let offset = shared.copied().unwrap_or(layout.size);

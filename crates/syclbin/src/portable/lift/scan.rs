@@ -200,7 +200,7 @@ pub(crate) fn is_host_metadata(instruction: &Instruction<'_>) -> bool {
 pub(super) struct DirectLoads {
     /// Maps each id that such a pointer is loaded from to the index of the buffer.
     pub(super) buffers: BTreeMap<u32, usize>,
-    /// Whether the function also reads the pointers in other ways.
+    /// Whether the function, or a function that it calls, may read the pointers in other ways.
     pub(super) needs_slots: bool,
 }
 

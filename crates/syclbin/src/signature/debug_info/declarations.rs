@@ -170,7 +170,7 @@ impl<'m> DebugInfo<'m> {
         self.uses.get(&kernel)?.iter().find(is_operator).copied()
     }
 
-    /// Returns the members of a class or lambda kernel, by name.
+    /// Returns the type of each member of a class or lambda kernel, by member name.
     fn members(&self, kernel: u32) -> BTreeMap<&'m str, u32> {
         let this = self.call_operator(kernel).and_then(|operator| {
             let mut e = self.get(*self.parameter_types(operator)?.first()?)?;

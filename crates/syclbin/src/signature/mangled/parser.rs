@@ -44,7 +44,7 @@ impl<'s> Parser<'s> {
         self.eat(prefix).then_some(())
     }
 
-    /// Takes the text before `end`, and skips `end`.
+    /// Consumes and returns the text before `end`. Also skips `end`.
     pub(super) fn until(&mut self, end: char) -> Option<&'s str> {
         let (text, rest) = self.rest.split_once(end)?;
         self.rest = rest;

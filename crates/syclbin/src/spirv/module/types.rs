@@ -243,7 +243,7 @@ pub struct Parameter {
 pub enum ParameterType {
     /// A `bool`, in code from older compilers. Current compilers pass a byte.
     Bool,
-    /// An integer. The sign is known only if the parameter is marked as sign-extended or zero-extended.
+    /// An integer. The signedness is known only if the parameter is marked as sign-extended or zero-extended.
     Int {
         /// The width in bits: 8, 16, 32 or 64.
         bits: u32,
