@@ -232,6 +232,75 @@ impl<E: Borrow<Event>> fmt::Debug for EventFuture<E> {
     }
 }
 
+const BARRIER: &str = "waiting at a barrier";
+
+impl Queue {
+    /// Enqueues a barrier and returns its event.
+    ///
+    /// Commands enqueued later on this queue wait for `events` and for all commands enqueued earlier. Use a barrier
+    /// to make one queue wait for another:
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Event, Queue, Result};
+    /// # fn main() -> Result<()> {
+    /// # let queue = syclbin_rt::Device::best()?.queue()?;
+    /// let copies = queue.device().queue()?;
+    /// let done = queue.barrier(&[])?;
+    /// copies.barrier(&[&done])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if an event belongs to another device or context, or if the driver rejects the request. With some drivers,
+    /// also fails if the command of an event has already failed.
+    pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
+        let list = self.wait_list(events, None)?;
+        let raw = self.raw().barrier(&list);
+        let raw = raw.map_err(self.device().failed(BARRIER))?;
+        Ok(Event::of_action(self, BARRIER, raw))
+    }
+
+    /// Converts `events` to the wait list of a command on this queue. `kernel` names the kernel of a launch.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an event belongs to another context, or if the driver fails to flush. If the driver ignores failed
+    /// dependencies, also fails if the command of an event has already failed.
+    pub(crate) fn wait_list<'a>(
+        &self,
+        events: &'a [&'a Event],
+        kernel: Option<&str>,
+    ) -> Result<WaitList<'a>> {
+        let queue = self.raw();
+        for (index, event) in events.iter().enumerate() {
+            let of_event = event.queue().raw();
+            if of_event.context_address() != queue.context_address() {
+                let (device, own, what) = (event.queue().device(), self.device(), &event.what);
+                let problem = format!(
+                    "cannot wait for event {index} ({what}): it is on {device}, but the queue is on {own}"
+                );
+                return Err(match kernel {
+                    Some(kernel) => Error::launch(kernel, problem),
+                    None => Error::invalid(problem),
+                });
+            }
+            // Commands on another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
+            if !of_event.is(queue) {
+                let flushed = of_event.flushed();
+                flushed.map_err(self.device().failed("flushing an event's queue"))?;
+            }
+            if self.device().facts().ignores_failed_dependencies
+                && let Err(failure) = event.raw.is_complete()
+            {
+                return Err(event.failed(failure));
+            }
+        }
+        Ok(WaitList::new(events.iter().map(|event| &event.raw)))
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::sync::{Arc, mpsc};
@@ -417,74 +486,5 @@ pub(crate) mod tests {
             }
         }
         Ok(())
-    }
-}
-
-const BARRIER: &str = "waiting at a barrier";
-
-impl Queue {
-    /// Enqueues a barrier and returns its event.
-    ///
-    /// Commands enqueued later on this queue wait for `events` and for all commands enqueued earlier. Use a barrier
-    /// to make one queue wait for another:
-    ///
-    /// ```no_run
-    /// # use syclbin_rt::{Event, Queue, Result};
-    /// # fn main() -> Result<()> {
-    /// # let queue = syclbin_rt::Device::best()?.queue()?;
-    /// let copies = queue.device().queue()?;
-    /// let done = queue.barrier(&[])?;
-    /// copies.barrier(&[&done])?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Fails if an event belongs to another device or context, or if the driver rejects the request. With some drivers,
-    /// also fails if the command of an event has already failed.
-    pub fn barrier(&self, events: &[&Event]) -> Result<Event> {
-        let list = self.wait_list(events, None)?;
-        let raw = self.raw().barrier(&list);
-        let raw = raw.map_err(self.device().failed(BARRIER))?;
-        Ok(Event::of_action(self, BARRIER, raw))
-    }
-
-    /// Converts `events` to the wait list of a command on this queue. `kernel` names the kernel of a launch.
-    ///
-    /// # Errors
-    ///
-    /// Fails if an event belongs to another context, or if the driver fails to flush. If the driver ignores failed
-    /// dependencies, also fails if the command of an event has already failed.
-    pub(crate) fn wait_list<'a>(
-        &self,
-        events: &'a [&'a Event],
-        kernel: Option<&str>,
-    ) -> Result<WaitList<'a>> {
-        let queue = self.raw();
-        for (index, event) in events.iter().enumerate() {
-            let of_event = event.queue().raw();
-            if of_event.context_address() != queue.context_address() {
-                let (device, own, what) = (event.queue().device(), self.device(), &event.what);
-                let problem = format!(
-                    "cannot wait for event {index} ({what}): it is on {device}, but the queue is on {own}"
-                );
-                return Err(match kernel {
-                    Some(kernel) => Error::launch(kernel, problem),
-                    None => Error::invalid(problem),
-                });
-            }
-            // Commands on another queue must be flushed before a command waits for them (OpenCL 3.0, clFlush).
-            if !of_event.is(queue) {
-                let flushed = of_event.flushed();
-                flushed.map_err(self.device().failed("flushing an event's queue"))?;
-            }
-            if self.device().facts().ignores_failed_dependencies
-                && let Err(failure) = event.raw.is_complete()
-            {
-                return Err(event.failed(failure));
-            }
-        }
-        Ok(WaitList::new(events.iter().map(|event| &event.raw)))
     }
 }
