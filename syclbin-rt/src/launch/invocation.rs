@@ -51,7 +51,7 @@ impl<'l> Invocation<'l> {
         let queue = &kernel.checked().raw_queue;
         // SAFETY: the list contains only events of the context; the caller guarantees the rest.
         let event = unsafe { kernel.raw().launch(queue, self, &range, after) }?;
-        Ok(Event::of_kernel(kernel.clone(), event))
+        Ok(Event::of_kernel(kernel.command(), event))
     }
 
     /// Checks `range`, and sets its work-group size unless the driver chooses it. Then checks the contract. Must be
@@ -351,7 +351,7 @@ impl<'l> Values<'l> for Invocation<'l> {
         match failure {
             Failure::Rejected(Rejection::Strayed(access)) => {
                 // The kernel ran, so an assert may have failed too.
-                self.kernel.note_launch();
+                self.kernel.command().note_launch();
                 self.strayed(access)
             }
             _ => self.kernel.failed("launching", failure),

@@ -19,6 +19,7 @@ use crate::launch::arg::Arg;
 use crate::launch::work_group::Limits;
 use crate::load::code::KnownType;
 use crate::load::requirements;
+use crate::queue::event::Command;
 use crate::queue::{Asserting, Queue};
 
 /// A kernel of a [`Module`](crate::Module), ready to be launched. Clones refer to the same kernel.
@@ -262,18 +263,15 @@ impl Kernel {
     pub(crate) fn failed(&self, action: &str, failure: Failure) -> Error {
         if matches!(failure, Failure::Rejected(Rejection::Strayed(_))) {
             // The kernel ran, so an assert may have failed too.
-            self.note_launch();
+            self.command().note_launch();
         }
         let action = format_args!("{action} kernel {}", self.name());
         Error::driver(failure, action, self.queue().device())
     }
 
-    /// Makes the next wait check for failed asserts in the kernel. Call this after a launch.
     #[inline]
-    pub(crate) fn note_launch(&self) {
-        if let Some(asserting) = &self.0.asserting {
-            asserting.note_launch();
-        }
+    pub(crate) fn command(&self) -> Arc<dyn Command> {
+        Arc::clone(&self.0) as Arc<dyn Command>
     }
 
     /// Returns the number of device arguments, including the removed ones.
@@ -289,6 +287,22 @@ impl Kernel {
 
     pub(crate) fn raw(&self) -> &backend::Kernel {
         &self.0.raw
+    }
+}
+
+impl Command for Inner {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    fn note_launch(&self) {
+        if let Some(asserting) = &self.asserting {
+            asserting.note_launch();
+        }
     }
 }
 

@@ -274,7 +274,7 @@ impl BoundKernel {
         let event = launched.map_err(|failure| kernel.failed("launching", failure))?;
         // As with other launches, a failed flush does not fail the launch.
         let _ = raw_queue.flush();
-        Ok(Event::of_kernel(kernel.clone(), event))
+        Ok(Event::of_kernel(kernel.command(), event))
     }
 }
 

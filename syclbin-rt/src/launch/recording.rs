@@ -279,7 +279,7 @@ impl Recording {
         };
         for step in &self.steps {
             if let Step::Launch(fixed) = step {
-                fixed.kernel.note_launch();
+                fixed.kernel.command().note_launch();
             }
         }
         let class = Class::Kernel;

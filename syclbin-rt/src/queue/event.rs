@@ -5,13 +5,13 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::backend::event::{Completion, Profile};
 use crate::backend::failure::Failure;
 use crate::backend::{self, WaitList};
 use crate::error::{Error, Result};
-use crate::launch::kernel::Kernel;
 use crate::queue::Queue;
 use crate::trace::{self, Class};
 
@@ -41,14 +41,22 @@ pub struct Event {
 pub(crate) enum What {
     /// The command runs this kernel on the kernel's queue.
     // The queue is not stored separately: updating a second reference count would cost 1% of the launch time.
-    Kernel(Kernel),
+    Kernel(Arc<dyn Command>),
     /// Any other action, such as "copying a buffer".
     Action(&'static str, Queue),
 }
 
+/// The part of a kernel that its events need.
+pub(crate) trait Command: Send + Sync {
+    fn name(&self) -> &str;
+    fn queue(&self) -> &Queue;
+    /// Makes the next wait check for failed asserts in the kernel. Call this after a launch.
+    fn note_launch(&self);
+}
+
 impl Event {
     #[inline]
-    pub(crate) fn of_kernel(kernel: Kernel, raw: backend::Event) -> Self {
+    pub(crate) fn of_kernel(kernel: Arc<dyn Command>, raw: backend::Event) -> Self {
         if trace::is_on() {
             let queue = kernel.queue();
             let (device, number) = (queue.device(), queue.number());
