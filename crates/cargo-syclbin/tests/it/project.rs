@@ -205,7 +205,7 @@ fn init_leaves_a_build_script_alone() {
 fn refused_init_changes_nothing() {
     let kernels = ("src/kernels.rs", "pub fn mine() {}\n");
     let source = ("kernels/saxpy.cpp", "// mine\n");
-    let both = "this already exists: kernels/saxpy.cpp, src/kernels.rs; rename them";
+    let both = "this already exists: kernels/saxpy.cpp, src/kernels.rs; rename these files";
     for (code, words, expected) in [
         (&[kernels, source][..], &[][..], both),
         (&[], &["--path", "src"], "src is not a checkout of syclbin"),
