@@ -578,5 +578,5 @@ fn unfit_hosts_and_binaries_are_refused() {
     full[60..62].fill(0xff);
     full.resize(host.len() + 0xffff * 64, 0);
     let text = refused(&full, &binaries);
-    assert!(text.contains("it has 65535 sections"), "{text}");
+    assert!(text.contains("too large: 65535 sections"), "{text}");
 }
