@@ -67,7 +67,7 @@ impl Setting {
         let arguments: Option<Vec<&str>> = flags.iter().map(|flag| flag.to_str()).collect();
         let arguments = arguments?;
         let mut named = Named::read(arguments.iter().copied())?;
-        // Headers that arguments name are looked up in the current directory first.
+        // The compiler looks up headers named in arguments (`-include`) in the current directory first.
         let current = (!named.headers.is_empty()).then(|| PathBuf::from("."));
         named.folders.extend(current);
         for variable in compiler::variables() {

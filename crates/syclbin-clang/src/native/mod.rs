@@ -44,7 +44,7 @@ fn has_constants(module: &AbstractModule<'_>) -> bool {
     constants.is_some_and(|constants| !constants.is_empty())
 }
 
-/// Returns the reason why a module with these imports cannot be compiled to native code, or `None` without imports.
+/// Returns why a module with these imports cannot be compiled to native code, or `None` if there are no imports.
 fn import(imports: &BTreeSet<String>) -> Option<String> {
     let symbol = imports.first()?;
     Some(format!(

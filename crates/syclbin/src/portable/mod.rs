@@ -60,7 +60,7 @@ pub fn has_debug_info(spirv: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Fails for the same reasons as [`check`].
+/// Fails for the same reasons as [`check`], or if a module that must be rewritten is malformed.
 pub fn rewrite(
     spirv: &[u8],
     reader: &DriverSupport<'_>,

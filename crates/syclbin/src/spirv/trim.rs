@@ -55,7 +55,7 @@ pub fn strip_debug_info(spirv: &[u8]) -> Result<Vec<u8>, Error> {
     let variables: BTreeSet<u32> = variables.collect();
     let is_visible =
         |instruction: &Instruction<'_>| match (instruction.opcode, instruction.operands) {
-            // Unused constants also have these decorations, so a decoration alone does not keep a constant.
+            // Unused constants have these decorations too, so they are not a reason to keep a constant.
             (op::DECORATE, [_, DECORATION_CONSTANT | DECORATION_ALIGNMENT, ..]) => false,
             (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, .., LINKAGE_LINK_ONCE]) => {
                 !variables.contains(target)
