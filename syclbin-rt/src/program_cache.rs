@@ -40,7 +40,7 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 pub(crate) type Key = [u8; 32];
 
 /// Returns the persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
-/// toolchain's home directory. Returns `None` if caching is disabled, or if there is no usable directory.
+/// toolchain's home directory. Returns `None` if caching is disabled or no directory is usable.
 pub(crate) fn of_environment() -> Option<Store> {
     let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         Some(off) if off == "off" => return None,

@@ -88,7 +88,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Fails if a size is not a multiple of 64, if there is no device, or if the device reports an error.
+    /// Fails if a size is not a multiple of 64, if no device is found, or if the device reports an error.
     pub fn new(weights: &Weights) -> Result<Self> {
         let queue = kernels::Module::best_device().and_then(|device| device.queue());
         let queue = queue.map_err(Error::wrap)?;

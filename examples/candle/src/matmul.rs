@@ -184,7 +184,7 @@ pub fn run(sizes: &[Size]) -> Result<()> {
 }
 
 /// Returns the path of the file with the fastest sizes. Each line holds a side, a depth and a device. Returns `None` if
-/// there is no cache directory.
+/// the environment names no directory for caches.
 fn remembered_sizes() -> Option<PathBuf> {
     let cache = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),

@@ -275,7 +275,7 @@ impl DeviceMatrix {
     ///
     /// # Errors
     ///
-    /// Fails if there is no device, or for the same reasons as [`Matrix::upload`].
+    /// Fails if no device is found, or for the same reasons as [`Matrix::upload`].
     pub fn new(matrix: &QTensor) -> Result<Self> {
         let columns = matrix.shape().dims2()?.1;
         let queue = kernels::Module::best_device().and_then(|device| device.queue());
