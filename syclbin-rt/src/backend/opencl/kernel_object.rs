@@ -298,13 +298,43 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
-        watched(queue, || {
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the caller guarantees this.
+            return unsafe { self.enqueue_watched(guard, queue, grid, after) };
+        }
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the pointer to `event` is valid for writing; the caller guarantees the rest.
+        unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
+        // SAFETY: the call passed this reference to its caller.
+        unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) }
+    }
+
+    /// Enqueues a kernel on guarded buffers, and waits for it.
+    ///
+    /// # Safety
+    ///
+    /// The requirements of [`AnyKernelObject::enqueue`] apply.
+    #[cfg(target_os = "linux")]
+    #[cold]
+    unsafe fn enqueue_watched(
+        &self,
+        guard: &CallGuard,
+        queue: &Queue,
+        grid: &AnyRange,
+        after: &WaitList<'_>,
+    ) -> Result<Event> {
+        let enqueue = || {
             let mut event = std::ptr::null_mut();
             // SAFETY: the pointer to `event` is valid for writing; the caller guarantees the rest.
             unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
-            // A missing event is reported only after `watched` has waited, because the kernel is enqueued.
+            // A missing event is reported only after the wait, because the kernel is enqueued.
             // SAFETY: the call passed this reference to its caller.
             Ok(unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) })
+        };
+        // The event or the next wait reports a failure of the kernel.
+        guard::watch(enqueue, |_| {
+            let _ = queue.finish();
         })?
     }
 
@@ -320,10 +350,14 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<()> {
-        let (queue, guard, none) = (queue.opencl()?, CallGuard::new(), std::ptr::null_mut());
+        let (queue, guard) = (queue.opencl()?, CallGuard::new());
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the caller guarantees this.
+            return unsafe { self.enqueue_watched(&guard, queue, grid, after) }.map(drop);
+        }
         // SAFETY: a null event is allowed; the caller guarantees the rest.
-        let put = || unsafe { self.put(&guard, queue, grid, after, none) };
-        watched(queue, put)?;
+        unsafe { self.put(&guard, queue, grid, after, std::ptr::null_mut()) }?;
         queue.flush_between();
         Ok(())
     }
@@ -367,19 +401,6 @@ impl KernelObject {
         };
         check(ENQUEUE, status)
     }
-}
-
-/// Enqueues a kernel with `launch`. If buffers are guarded, waits for the kernel.
-#[inline(always)]
-fn watched<T>(queue: &Queue, launch: impl FnOnce() -> Result<T>) -> Result<T> {
-    #[cfg(target_os = "linux")]
-    if queue.guarded {
-        // The event or the next wait reports a failure of the kernel.
-        return guard::watch(launch, |_| {
-            let _ = queue.finish();
-        });
-    }
-    launch()
 }
 
 impl DriverKernelObject for KernelObject {
