@@ -132,7 +132,7 @@ impl KernelObject {
     /// The events in `after` must belong to the context of `queue`. All arguments must be set and match the kernel's
     /// parameter kinds, and their memory must be alive. Running the kernel on them over this range must be sound: the
     /// kernel must not access memory outside its buffers or cause data races.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn enqueue(
         &self,
         queue: &Queue,

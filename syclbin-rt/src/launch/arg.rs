@@ -49,6 +49,8 @@ enum Value<'a> {
         size: usize,
     },
     Boxed(Box<[u8]>),
+    /// Elements, and whether the kernel writes them. Not a `Device` value, so that a launch reads a single tag.
+    Slice(&'a Region, bool),
     Accessor(&'a Region, bool, AccessorRange),
     /// The number of bytes, and the range.
     LocalAccessor(usize, AccessorRange),
@@ -126,13 +128,13 @@ impl<'a> Arg<'a> {
     /// array such as a [`DeviceArray`](crate::DeviceArray), or to a part of either.
     #[must_use]
     pub fn read<T: Pod>(slice: &'a DeviceSlice<T>) -> Self {
-        Self(Value::Device(Argument::Memory(slice.region(), false)))
+        Self(Value::Slice(slice.region(), false))
     }
 
     /// Passes a pointer to elements that the kernel writes, as [`Arg::read`] does.
     #[must_use]
     pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
-        Self(Value::Device(Argument::Memory(slice.region(), true)))
+        Self(Value::Slice(slice.region(), true))
     }
 
     /// Passes a pointer to device memory that has an address, such as a [`DeviceArray`](crate::DeviceArray).
@@ -247,7 +249,9 @@ impl<'a> Arg<'a> {
             Value::Word { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
             Value::Inline { bytes, size } => Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)),
             Value::Boxed(bytes) => Argument::Bytes(bytes),
-            Value::Accessor(region, written, _) => Argument::Memory(region, *written),
+            Value::Slice(region, written) | Value::Accessor(region, written, _) => {
+                Argument::Memory(region, *written)
+            }
             Value::LocalAccessor(bytes, _) => Argument::Local(*bytes),
             Value::Device(argument) => *argument,
         }
@@ -260,7 +264,7 @@ impl<'a> Arg<'a> {
     pub(crate) fn plain(&self) -> Option<Argument<'_>> {
         if let Value::Word { bytes, size } = &self.0 {
             Some(Argument::Bytes(bytes.get(..*size).unwrap_or(bytes)))
-        } else if let Value::Device(Argument::Memory(region, written)) = &self.0 {
+        } else if let Value::Slice(region, written) = &self.0 {
             Some(Argument::Memory(region, *written))
         } else {
             None

@@ -10,7 +10,7 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
 use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
-use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_int, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
 #[cfg(target_os = "linux")]
@@ -298,44 +298,11 @@ impl KernelObject {
         grid: &AnyRange,
         after: &WaitList<'_>,
     ) -> Result<Event> {
-        #[cfg(target_os = "linux")]
-        if queue.guarded {
-            // SAFETY: the caller guarantees this.
-            return unsafe { self.enqueue_watched(guard, queue, grid, after) };
-        }
         let mut event = std::ptr::null_mut();
         // SAFETY: the pointer to `event` is valid for writing; the caller guarantees the rest.
         unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
         // SAFETY: the call passed this reference to its caller.
         unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) }
-    }
-
-    /// Enqueues a kernel on guarded buffers, and waits for it.
-    ///
-    /// # Safety
-    ///
-    /// The requirements of [`AnyKernelObject::enqueue`] apply.
-    #[cfg(target_os = "linux")]
-    #[cold]
-    unsafe fn enqueue_watched(
-        &self,
-        guard: &CallGuard,
-        queue: &Queue,
-        grid: &AnyRange,
-        after: &WaitList<'_>,
-    ) -> Result<Event> {
-        let enqueue = || {
-            let mut event = std::ptr::null_mut();
-            // SAFETY: the pointer to `event` is valid for writing; the caller guarantees the rest.
-            unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
-            // A missing event is reported only after the wait, because the kernel is enqueued.
-            // SAFETY: the call passed this reference to its caller.
-            Ok(unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) })
-        };
-        // The event or the next wait reports a failure of the kernel.
-        guard::watch(enqueue, |_| {
-            let _ = queue.finish();
-        })?
     }
 
     /// Enqueues the kernel without an event, as one of several commands before a flush.
@@ -351,11 +318,6 @@ impl KernelObject {
         after: &WaitList<'_>,
     ) -> Result<()> {
         let (queue, guard) = (queue.opencl()?, CallGuard::new());
-        #[cfg(target_os = "linux")]
-        if queue.guarded {
-            // SAFETY: the caller guarantees this.
-            return unsafe { self.enqueue_watched(&guard, queue, grid, after) }.map(drop);
-        }
         // SAFETY: a null event is allowed; the caller guarantees the rest.
         unsafe { self.put(&guard, queue, grid, after, std::ptr::null_mut()) }?;
         queue.flush_between();
@@ -386,7 +348,7 @@ impl KernelObject {
         // SAFETY: the kernel and the queue share a context. Every slice has `dimensions` elements, and the list has
         // `count`. Before the driver returns, it retains the kernel and the memory of its arguments, and copies the
         // values. The caller guarantees that running the kernel is sound.
-        let status = unsafe {
+        let enqueue = || unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
                 self.handle,
@@ -399,7 +361,40 @@ impl KernelObject {
                 event,
             )
         };
-        check(ENQUEUE, status)
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the caller guarantees this.
+            return unsafe { self.put_watched(queue, event, enqueue) };
+        }
+        check(ENQUEUE, enqueue())
+    }
+
+    /// Enqueues a kernel on guarded buffers by calling `enqueue`, which writes `event`, and waits for the kernel.
+    ///
+    /// # Safety
+    ///
+    /// `event` must be null or valid.
+    #[cfg(target_os = "linux")]
+    #[cold]
+    unsafe fn put_watched(
+        &self,
+        queue: &Queue,
+        event: *mut cl_event,
+        enqueue: impl FnOnce() -> cl_int,
+    ) -> Result<()> {
+        let watched = guard::watch(
+            || check(ENQUEUE, enqueue()),
+            |()| {
+                // The event or the next wait reports a failure of the kernel.
+                let _ = queue.finish();
+            },
+        );
+        // SAFETY: the caller guarantees this.
+        if let (Err(_), Some(event)) = (&watched, unsafe { event.as_mut() }) {
+            // SAFETY: the call passed this reference, which the caller ignores after a failure.
+            drop(unsafe { Event::enqueued(self.functions, ENQUEUE, *event, CL_SUCCESS) });
+        }
+        watched
     }
 }
 
