@@ -101,9 +101,9 @@ fn module_struct(contents: &Contents, file_name: &str) -> TokenStream {
         "Fails if any of them does not exist or cannot run on the device; the error lists all reasons.".into(),
     ]);
     let best_doc = doc::comment(&format!(
-        "Returns the best device of this machine that `{file_name}` has code for: a GPU if possible, otherwise a \
-        CPU.\n\n\
-         `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.\n\n\
+        "Returns the best device on this machine that `{file_name}` contains code for: preferably a GPU, then an \
+         accelerator, then a CPU.\n\n\
+         `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.\n\n\
          # Errors\n\nFails if no device can run anything in the file; the error gives the reason for each device."
     ));
     let builder_doc = doc::comment(

@@ -57,9 +57,9 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device of this machine that `import_side.object.syclbin` has code for: a GPU if possible, otherwise a CPU.
+        /// Returns the best device on this machine that `import_side.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
-        /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
+        /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
         /// # Errors
         ///
@@ -169,8 +169,9 @@ pub mod kernels {
         ///
         /// # Safety
         ///
-        /// The caller guarantees that a compiler made the file, as for `syclbin_rt::Module::load`,
-        /// and that each kernel whose launch is safe here is sound under the same conditions.
+        /// The caller must guarantee that each image in the file is compiler output, as for
+        /// `syclbin_rt::Module::load`, and that each kernel whose launch is safe here is sound
+        /// under the same conditions.
         pub unsafe fn load_file(
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,

@@ -107,9 +107,9 @@ pub mod kernels {
         pub const BLOCK_SUM_LOCAL_SIZE: [usize; 1] = [64];
         /// The work-group size that `coords` is compiled for, in SYCL's order.
         pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
-        /// Returns the best device of this machine that `work_group.object.syclbin` has code for: a GPU if possible, otherwise a CPU.
+        /// Returns the best device on this machine that `work_group.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
-        /// `SYCLBIN_DEVICE` selects another device. This is `syclbin_rt::Device::best_for` for this file.
+        /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
         /// # Errors
         ///
@@ -283,8 +283,9 @@ pub mod kernels {
         ///
         /// # Safety
         ///
-        /// The caller guarantees that a compiler made the file, as for `syclbin_rt::Module::load`,
-        /// and that each kernel whose launch is safe here is sound under the same conditions.
+        /// The caller must guarantee that each image in the file is compiler output, as for
+        /// `syclbin_rt::Module::load`, and that each kernel whose launch is safe here is sound
+        /// under the same conditions.
         pub unsafe fn load_file(
             self,
             path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,

@@ -144,6 +144,7 @@ impl<T> DevicePointer<T> {
 unsafe impl<T> Zeroable for DevicePointer<T> {}
 // SAFETY: it is `repr(transparent)` over a single `u64`, and the marker has no bytes.
 unsafe impl<T: 'static> Pod for DevicePointer<T> {}
+
 // Derived implementations would require `T` to implement the same traits.
 impl<T> Clone for DevicePointer<T> {
     fn clone(&self) -> Self {

@@ -192,7 +192,7 @@ impl Discovery {
     }
 }
 
-pub(crate) fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
+fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
     let message = format_args!(
         "cannot select a device with {selector:?} (from SYCLBIN_DEVICE or Device::select): {reason}; available devices"
     );

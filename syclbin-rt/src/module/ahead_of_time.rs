@@ -10,8 +10,7 @@ use crate::backend::BuildOptions;
 use crate::backend::Source;
 use crate::backend::facts::DeviceKind;
 use crate::device::Device;
-use crate::device::discovery::not_selected;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::load::code;
 use crate::module::unloadable;
 
@@ -29,12 +28,13 @@ pub fn native_cpu() -> Result<Device> {
             && device.platform().starts_with("Intel")
     });
     found.cloned().ok_or_else(|| {
-        let reason = format!(
-            "found no Intel CPU device, which is needed to build native code for x86-64; run `{}` to install its driver",
+        let message = format_args!(
+            "found no Intel CPU device, which is needed to build native code for x86-64; run `{}` to install its \
+             driver; available devices",
             syclbin_toolchain::INSTALL_COMMAND
         );
         let available = devices.iter().map(Device::described).collect();
-        not_selected("cpu:intel", &reason, available)
+        Error::listing(ErrorKind::NoDevice, message, available)
     })
 }
 

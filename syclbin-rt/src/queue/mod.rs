@@ -15,7 +15,7 @@ use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 use crate::backend;
 use crate::backend::guard;
 use crate::backend::queue::QueueOptions;
-use crate::backend::{Failure, HostSlice, Program};
+use crate::backend::{CallGuard, Failure, HostSlice, Program};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{self, Class};
@@ -249,6 +249,8 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return Ok(());
         }
+        // The exiting thread may need the lock, so this thread must not sleep at the gate while it holds the lock.
+        let _guard = CallGuard::new();
         let mut programs = asserts.programs();
         let mut first = Ok(None);
         programs.retain(|asserting| {

@@ -91,7 +91,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
     let mut items: Vec<_> = skipped.map(|text| note("skipped", text)).collect();
     let remedy = match facts.unsupported {
         None => format!("run `{INSTALL_COMMAND} --component compiler`"),
-        Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++".to_owned(),
+        Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++ installation".to_owned(),
     };
     let is_installed = (facts.taken.as_ref())
         .is_ok_and(|taken| matches!(taken.candidate.origin, Origin::Installed { .. }));

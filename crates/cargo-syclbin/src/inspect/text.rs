@@ -93,7 +93,7 @@ impl Page {
         if let unknown @ 1.. = unknown.count() {
             let unknown = counted(unknown, "kernel");
             self.line(format_args!(
-                "  In {unknown}, the file does not record which integers are signed, so all are shown as signed."
+                "  For {unknown}, the file does not record which integers are signed, so all are shown as signed."
             ));
         }
     }

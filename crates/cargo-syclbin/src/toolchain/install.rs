@@ -144,7 +144,7 @@ impl Installer<'_> {
                 let title = format!("{} {} ({})", wheel.name, wheel.version, Size(wheel.size));
                 let (licence, text) = (wheel.licence, folder.join(wheel.licence_folder()));
                 let place = format!("the text will be in {}", text.display());
-                say(format!("  {title} is licensed under: {licence}; {place}"));
+                say(format!("  {title} is licensed under {licence}; {place}"));
             }
         }
     }

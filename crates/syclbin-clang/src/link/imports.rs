@@ -170,8 +170,8 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
         .collect();
     if !missing.is_empty() {
         return own(format!(
-            "the device code calls functions of DPC++'s device library that this compiler does not link: {}; avoid \
-             them, or use a DPC++ clang++ (SYCLBIN_CLANG)",
+            "the device code calls functions from DPC++'s device library, which this compiler does not link: {}; \
+             avoid them, or set SYCLBIN_CLANG to a DPC++ clang++",
             missing.join(", ")
         ));
     }

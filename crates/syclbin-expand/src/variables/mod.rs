@@ -59,8 +59,8 @@ pub(crate) fn builder(
          the same reasons as [`Module::load`]."
             .into(),
         "# Safety".into(),
-        "The caller guarantees that a compiler made the file, as for `syclbin_rt::Module::load`, and that each kernel \
-         whose launch is safe here is sound under the same conditions."
+        "The caller must guarantee that each image in the file is compiler output, as for `syclbin_rt::Module::load`, \
+         and that each kernel whose launch is safe here is sound under the same conditions."
             .into(),
     ]);
     let load_bytes = doc::comment(

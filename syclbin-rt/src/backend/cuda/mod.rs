@@ -7,9 +7,8 @@
 //! Every call first makes the context of its objects current ([`Context::enter`](context::Context::enter)), which
 //! fails if a kernel has destroyed that context.
 
-/// Calls a driver function in `$context`, which becomes the current context unless it already is (`entered`), or in any
-/// context. For an optional
-/// function, `$driver` names the drivers that provide it.
+/// Calls a driver function. First makes `$context` the current context, unless the call works in any context or the
+/// caller has `entered` the context. For an optional function, `$driver` names the drivers that provide it.
 macro_rules! call {
     (in any context, $functions:expr => $name:ident($($argument:expr),* $(,)?)) => {
         check(stringify!($name), ($functions.$name.pass())($($argument),*))
