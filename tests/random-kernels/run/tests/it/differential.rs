@@ -33,3 +33,8 @@ fn devices_compute_what_rust_does() {
     }
     crate::run(generated::run);
 }
+
+#[test]
+fn code_and_rewritten_code_is_valid() {
+    crate::validity::judge("computed");
+}

@@ -6,6 +6,7 @@
 mod comparison;
 mod differential;
 mod signatures;
+mod validity;
 
 use random_kernels_run::Report;
 use syclbin_rt::{Device, Queue};
