@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`Machine`]: the machine of a run, without its device.
 
+use std::env::consts::ARCH;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -24,14 +25,16 @@ impl Machine {
     /// Describes this machine.
     #[must_use]
     pub fn this() -> Self {
-        let kernel = rustix::system::uname();
-        let parts = [kernel.sysname(), kernel.release(), kernel.machine()];
+        let kernel = ["ostype", "osrelease"].map(|name| {
+            let value = std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+            value.unwrap_or_else(|_| "unknown".to_owned())
+        });
         let getconf = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
         let libc = getconf.ok().filter(|output| output.status.success());
         Self {
             system: field("/etc/os-release", "PRETTY_NAME=")
                 .map(|name| name.trim_matches('"').to_owned()),
-            kernel: parts.map(|part| part.to_string_lossy()).join(" "),
+            kernel: format!("{} {} {ARCH}", kernel[0].trim(), kernel[1].trim()),
             libc: libc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()),
             processor: field("/proc/cpuinfo", "model name")
                 .map(|name| name.trim_start_matches([' ', '\t', ':']).to_owned()),
