@@ -49,8 +49,9 @@ impl Existing {
                 let own = source.file_name().unwrap_or_default();
                 let own = format!("kernels/{}", own.display());
                 calls.push(format!(".source({own:?})"));
-                if files.insert(own.clone(), read(source)?).is_some() {
-                    return Err(Error::Occupied(own, "rename one of the sources"));
+                if files.insert(own, read(source)?).is_some() {
+                    let reason = "another source has the same file name; rename one of them";
+                    return Err(Error::format(source)(reason));
                 }
                 let directory = source.parent().unwrap_or(current);
                 let mut headers = headers.iter().filter(|path| !sources.contains(path));

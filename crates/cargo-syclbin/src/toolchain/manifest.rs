@@ -134,7 +134,7 @@ impl Manifest {
         }
         let mut files = wanted.files.iter();
         let lacking = files.find(|(path, size)| self.files.get(*path) != Some(size));
-        lacking.map(|(path, _)| format!("{MANIFEST} does not list {path}"))
+        lacking.map(|(path, size)| format!("{MANIFEST} does not list {path} with {size} bytes"))
     }
 
     fn text(&self) -> String {

@@ -58,7 +58,7 @@ impl<'f> Nvlink<'f> {
         if !linker.is_file() {
             return Ok(Some(format!(
                 "uses functions from other sources, but the linker '{}' was not found; run `{} --component nvidia \
-                 --force`",
+                 --force`, and remove any --cuda-path",
                 linker.display(),
                 syclbin_toolchain::INSTALL_COMMAND
             )));

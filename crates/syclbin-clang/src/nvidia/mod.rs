@@ -154,7 +154,7 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     }
     own(format!(
         "target {NVIDIA}: cannot find the assembler '{}', which compiles for the specified GPUs; run \
-         `{INSTALL_COMMAND} --component nvidia`, or specify no GPU to get only PTX",
+         `{INSTALL_COMMAND} --component nvidia` and remove any --cuda-path, or specify no GPU to get only PTX",
         program.display()
     ))
 }

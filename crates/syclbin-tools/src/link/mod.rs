@@ -127,9 +127,7 @@ pub enum LinkError {
     #[error("{0} is damaged: {1}; recompile its source")]
     Malformed(String, Error),
     /// A module contains an instruction whose ids the linker cannot identify. Contains the module and the opcode.
-    #[error(
-        "{0} contains instruction {1}, which the linker does not support; link the module at load time"
-    )]
+    #[error("{0} contains instruction {1}, which the linker does not support")]
     Instruction(String, u16),
     /// Two modules have different addressing or memory models.
     #[error("{} and {} have different memory models; compile them for the same target", .0[0], .0[1])]
@@ -156,17 +154,12 @@ pub enum LinkError {
         exporter: String,
     },
     /// Declarations, such as variables with initial values, refer to each other in a cycle.
-    #[error("{0} contains a declaration that depends on itself; link the module at load time")]
+    #[error("{0} contains a declaration that depends on itself")]
     Recursive(String),
     /// A library contains specialization constants, whose ids are meaningful only in its own module.
-    #[error(
-        "{0} has specialization constants, which cannot be linked ahead of time; link the module at load time"
-    )]
+    #[error("{0} has specialization constants, which cannot be linked ahead of time")]
     SpecializationConstants(String),
     /// The modules have too many ids for one module, or the interfaces of the kernels would become too large.
-    #[error(
-        "{0} has too many ids, or too many kernels and variables, to be linked ahead of time; link the module at load \
-         time"
-    )]
+    #[error("{0} has too many ids, or too many kernels and variables, to be linked ahead of time")]
     TooLarge(String),
 }

@@ -104,8 +104,8 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     }
 }
 
-/// Reports imports that no module of the file exports. If the file is yet to be linked (input or object state), a
-/// missing symbol is only a note.
+/// Reports imports that no module of the file exports. A missing symbol is an error only in an executable, because other
+/// files are yet to be linked.
 fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
         let keys = module.module.metadata.keys(name);
@@ -115,13 +115,13 @@ fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings
     let exported = exported.flat_map(|module| symbols(module, set::EXPORTED_SYMBOLS));
     let exported: BTreeSet<String> = exported.collect();
     let (severity, remedy) = match contents.file.state() {
-        Some(State::Input | State::Object) => (
-            Severity::Note,
-            "link it with a module that defines the symbol",
-        ),
-        _ => (
+        Some(State::Executable) => (
             Severity::Error,
             "the state is executable, but no module of the file defines the symbol",
+        ),
+        _ => (
+            Severity::Note,
+            "link it with a module that defines the symbol",
         ),
     };
     for (module, code) in contents.modules.iter().zip(code) {

@@ -74,6 +74,9 @@ fn import_is_an_error_only_in_executables() {
         Severity::Error,
         "it imports `_Z5shapef`: the state is executable",
     );
+    file.global.insert(set::GLOBAL, key::STATE, 7u32);
+    must_say(&file, Severity::Note, "it imports `_Z5shapef`: link it");
+    file.global.insert(set::GLOBAL, key::STATE, 2u32);
     // With the other half in the same file, nothing is missing.
     let other = test_files::read("export_side.object.syclbin");
     file.modules.extend(read::parse(&other).unwrap().modules);

@@ -25,8 +25,7 @@ pub struct DriverSupport<'r> {
     pub versions: &'r [Version],
     /// The names of the OpenCL extensions that the driver supports, separated by spaces.
     pub extensions: &'r str,
-    /// Whether the driver can only link modules that declare the same version. In that case, `versions` must not be
-    /// empty.
+    /// Whether the driver can only link modules that declare the same version.
     pub one_version: bool,
     /// Whether the driver accepts debug information.
     pub debug_info: bool,

@@ -145,6 +145,21 @@ fn what_needs_a_later_version_is_named() {
 }
 
 #[test]
+fn without_listed_versions_the_lowest_suitable_one_is_shared() {
+    let old = module(Version::new(1, 0), &[]);
+    let new = module(Version::new(1, 6), &[(op::CAPABILITY, &[65])]);
+    let reader = DriverSupport {
+        one_version: true,
+        ..DriverSupport::default()
+    };
+    let modules = vec![Cow::from(&old), Cow::from(&new)];
+    for rewritten in rewrite_all(modules, &reader).unwrap() {
+        let words = words::words(&rewritten).unwrap();
+        assert_eq!(Version::of_header(&words), Version::new(1, 3));
+    }
+}
+
+#[test]
 fn extensions_allow_what_a_version_lacks() {
     let shuffle = module(Version::new(1, 4), &[(op::CAPABILITY, &[65])]);
     let reader = DriverSupport {

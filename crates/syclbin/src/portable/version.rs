@@ -141,7 +141,7 @@ pub(super) fn accepts(words: &[u32], reader: &DriverSupport<'_>) -> bool {
     reader.versions.is_empty() || reader.versions.contains(&Version::of_header(words))
 }
 
-/// Returns the lowest version that covers everything the code needs: a version that the driver lists, or a later
+/// Returns the lowest version that covers everything the code needs: a version that the driver accepts, or a later
 /// version that a supported OpenCL extension permits.
 pub(super) fn lowest(
     instructions: &[Instruction<'_>],
@@ -174,6 +174,7 @@ pub(super) fn lowest(
     let versions = reader.versions.iter().copied();
     match versions.filter(|version| *version >= lowest).min() {
         Some(version) => Ok(version.max(added)),
+        None if reader.versions.is_empty() => Ok(lowest.max(added)),
         None => {
             let takes: Vec<String> = reader.versions.iter().map(ToString::to_string).collect();
             Err(UnsupportedModule::Version {

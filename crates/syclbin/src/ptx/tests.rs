@@ -92,7 +92,8 @@ fn unknown_parameters_keep_their_position() {
 #[test]
 fn kernel_directives_and_real_names_are_read() {
     let text = b".version 6.3\n\
-        .visible .entry k(.param .u32 k_param_0, .param .u32 count)\n.maxntid 64\n.reqntid 8, 4\n{ }\n\
+        .visible .entry k(.param .u32 k_param_0, .param .u32 count)\n.maxntid 64\n.minnctapersm 2\n\
+        .maxnreg 32\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n.reqntid 8, 4\n{ }\n\
         .entry cut(.param .u32 a, .param";
     let module = Module::read(text).0;
     let kernel = module.kernel("k").unwrap();
