@@ -9,7 +9,7 @@ use anstyle::Style;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::Serialize;
-use syclbin::__private::{lines, listed, ranges};
+use syclbin::__private::{counted, lines, listed, ranges};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content, cubin};
 use syclbin_toolchain::file;
@@ -18,7 +18,7 @@ use syclbin_tools::extract::{DeviceImage, Note, OffloadKind, images_with, packag
 use crate::error::{Error, Result};
 use crate::input::{Input, sha256};
 use crate::inspect::{qualified, state_name};
-use crate::ui::{self, ATTENTION, Escaped, Format, Page, Shown, Size, counted};
+use crate::ui::{self, ATTENTION, Escaped, Format, Page, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
 

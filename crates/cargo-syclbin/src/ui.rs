@@ -110,14 +110,6 @@ pub(crate) fn relative(path: &Path, root: &Path) -> String {
     Escaped(&shown).to_string()
 }
 
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    match thing.strip_suffix('y') {
-        _ if count == 1 => format!("1 {thing}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {thing}s"),
-    }
-}
-
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) text: String,

@@ -10,7 +10,8 @@ use syclbin_tools::verify::{self, Finding, Severity};
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::ui::{self, Escaped, Format, Page, counted};
+use crate::ui::{self, Escaped, Format, Page};
+use syclbin::__private::counted;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();

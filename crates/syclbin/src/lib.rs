@@ -86,7 +86,7 @@ pub mod __private {
     pub use crate::signature::cpp_type::CppParameter;
     pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{is_complete, leave_out, record};
-    pub use crate::text::{lines, listed, ranges};
+    pub use crate::text::{counted, lines, listed, ranges};
 
     /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of
     /// the directory in its cache keys.
@@ -134,6 +134,7 @@ pub mod __private {
         pub use crate::spirv::module::{
             MAGIC_BYTES, Module, Parameter, ParameterType, Parts, TypeId,
         };
+        pub use crate::spirv::reads::reachable as reachable_from;
         pub use crate::spirv::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};
         pub use crate::spirv::{edit, grammar, words};
         pub use crate::spirv::{reachable, strip_debug_info, trim};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Formats lists for messages, and parses decimal numbers. A list shows at most ten items, because a file may contain
-//! thousands.
+//! Formats lists and counts for messages, and parses decimal numbers. A list shows at most ten items, because a file may
+//! contain thousands.
 
 use crate::prelude::*;
 use core::fmt::{Display, Write as _};
@@ -62,6 +62,15 @@ fn grouped(number: usize) -> String {
     match (number / 1_000, number % 1_000) {
         (0, rest) => rest.to_string(),
         (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
+    }
+}
+
+/// Formats a count and its noun, such as `1 byte`, `2 bytes` or `2 properties`.
+pub fn counted<N: Display + From<u8> + PartialEq>(count: N, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if count == N::from(1) => format!("1 {noun}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {noun}s"),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
-use syclbin::__private::{listed, ranges};
+use syclbin::__private::{counted, listed, ranges};
 use syclbin::metadata::{Dimensions, ModuleMetadata, Records, Target};
 use syclbin::offload::Strings;
 use syclbin::property::{Value, set};
@@ -16,7 +16,7 @@ use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
 use super::{Contents, Module, constants, cuda_parts, globals, printable};
-use crate::ui::{ATTENTION, Escaped, Page, Shown, Size, counted};
+use crate::ui::{ATTENTION, Escaped, Page, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -354,7 +354,7 @@ fn statistics(kernel: &native::Kernel) -> Notes {
     notes.add("", size(kernel.private_size), " of private memory");
     notes.add("", size(kernel.local_size), " of local memory");
     let barriers = kernel.barriers.filter(|count| *count > 0);
-    let barriers = barriers.map(|count| counted(count as usize, "barrier"));
+    let barriers = barriers.map(|count| counted(count, "barrier"));
     notes.add("", barriers, "");
     notes.add_if(kernel.stack_calls == Some(true), "calls through a stack");
     notes

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::mangled;
-use syclbin::__private::spirv::Import;
 use syclbin::__private::spirv::words::{op, string};
+use syclbin::__private::spirv::{Import, reachable_from};
 use syclbin_tools::__private::qualified;
 
 use super::index::{Index, Slots};
@@ -142,12 +142,7 @@ pub(super) fn kernels(index: &Index<'_>, place: usize) -> Vec<String> {
             own = function;
         }
     }
-    let (mut reached, mut next) = (BTreeSet::new(), vec![own]);
-    while let Some(function) = next.pop() {
-        if reached.insert(function) {
-            next.extend(callers.get(&function).into_iter().flatten());
-        }
-    }
+    let reached = reachable_from(vec![own], &callers);
     // The reached functions include callers, because an entry point may be a wrapper that calls the actual kernel.
     let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
     names.map(|(_, symbol)| qualified(&symbol)).collect()

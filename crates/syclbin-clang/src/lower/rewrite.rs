@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::edit::{Instruction, Module};
-use syclbin::__private::spirv::words::{DECORATION_SPEC_ID, op, string};
+use syclbin::__private::spirv::words::{self, DECORATION_SPEC_ID, op};
 use syclbin::metadata::{SpecConstantDescriptor, SpecializationConstants};
 
 use super::calls::{Call, ConstantReads, Destination, kernels};
@@ -93,13 +93,11 @@ pub(super) fn apply(module: &Module, mut edit: Edit, unneeded: &BTreeSet<usize>)
 
 /// Returns a copy of the instruction. In an entry point, omits references to removed ids.
 fn without_references(instruction: &Instruction, removed: &BTreeSet<u32>) -> Instruction {
-    let (op::ENTRY_POINT, [_, _, name @ ..]) = (instruction.opcode, &*instruction.operands) else {
-        return instruction.clone();
-    };
-    let (_, references) = string(name);
-    let head = &instruction.operands[..instruction.operands.len() - references.len()];
-    let kept = references.iter().filter(|id| !removed.contains(id));
-    Instruction::new(op::ENTRY_POINT, head.iter().chain(kept).copied())
+    let mut kept = instruction.clone();
+    if kept.opcode == op::ENTRY_POINT {
+        kept.operands = words::entry_point(&kept.operands, |id| !removed.contains(id));
+    }
+    kept
 }
 
 struct Maker<'m> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
+use syclbin::__private::counted;
 use syclbin::signature::{KernelSignature, Parameter, Pointee, Scalar, Type};
 use syn::Expr;
 
@@ -284,9 +285,9 @@ impl<'k, 'f> Reader<'k, 'f> {
 }
 
 fn wrong_index(index: &Group, count: u64, owner: &str) -> syn::Error {
-    let s = if count == 1 { "" } else { "s" };
+    let dimensions = counted(count, "dimension");
     let message =
-        format!("expected a literal index below {count}, because the {owner}{count} dimension{s}");
+        format!("expected a literal index below {count}, because the {owner}{dimensions}");
     syn::Error::new(index.span(), message)
 }
 

@@ -241,18 +241,9 @@ impl<'f> Namespace<'f> {
         let types = types.filter(|ty| !matches!(ty, Type::LocalMemory { size: Some(_), .. }));
         in_use.extend(types.filter_map(Type::structure));
         let globals = self.globals.iter().flat_map(|global| &global.global.ty);
-        in_use.extend(globals.filter_map(structure));
+        in_use.extend(globals.filter_map(Element::structure));
         for inner in self.inner.values() {
             inner.structs_in_use(in_use);
         }
-    }
-}
-
-/// Returns the struct that `element` is or contains. A pointer in memory does not need the layout of its pointee.
-pub(crate) fn structure(element: &Element) -> Option<StructId> {
-    match element {
-        Element::Struct(id) => Some(*id),
-        Element::Array { of, .. } => structure(of),
-        _ => None,
     }
 }

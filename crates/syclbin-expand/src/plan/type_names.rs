@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
-use syclbin::signature::{Layout, StructId};
+use syclbin::signature::{Element, Layout, StructId};
 
 use crate::file::File;
 use crate::input::Input;
 use crate::input::items::RustType;
 use crate::names::{self, Scope, known};
-use crate::plan::{Namespace, Plan, structure};
+use crate::plan::{Namespace, Plan};
 use crate::types::{TypePath, Types, structs};
 
 impl<'f> Plan<'f> {
@@ -47,13 +47,13 @@ impl<'f> Plan<'f> {
         self.root.structs_in_use(&mut in_use);
         let constants = file.signatures.constants.iter();
         let elements = constants.filter_map(|constant| constant.ty.as_ref().ok());
-        in_use.extend(elements.filter_map(structure));
+        in_use.extend(elements.filter_map(Element::structure));
         let mut all: Vec<StructId> = in_use.iter().copied().collect();
         while let Some(id) = all.pop() {
             let replaced = matches!(own.get(&id), Some(RustType::Own(_)));
             let layout = layouts.get(id).filter(|_| !replaced).into_iter();
             let fields = layout.flat_map(|layout| &layout.fields);
-            let inner = fields.filter_map(|field| structure(&field.ty));
+            let inner = fields.filter_map(|field| field.ty.structure());
             all.extend(inner.filter(|inner| in_use.insert(*inner)));
         }
         // Checks the layout of a user's struct even if no selected kernel takes it.

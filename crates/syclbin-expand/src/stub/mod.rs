@@ -12,6 +12,7 @@ use crate::types::{Types, element_of, structs};
 use crate::{contract, doc, names};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
+use syclbin::__private::counted;
 use syclbin::signature::{Argument, Element, KernelSignature, Parameter, Pointee, Type};
 
 pub(crate) struct Stub<'f> {
@@ -37,10 +38,9 @@ impl<'f> Stub<'f> {
         };
         match (recorded, contract::stated_dimensions(&item.conditions)) {
             (Some(recorded), Some(stated)) if recorded != stated => {
-                let s = if stated == 1 { "" } else { "s" };
-                let message = format!(
-                    "its contract states {stated} dimension{s}, but the kernel has {recorded}"
-                );
+                let stated = counted(stated, "dimension");
+                let message =
+                    format!("its contract states {stated}, but the kernel has {recorded}");
                 errors.push(item.cpp.error(message));
                 Some(recorded)
             }

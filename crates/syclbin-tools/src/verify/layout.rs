@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Findings;
+use syclbin::__private::counted;
 use syclbin::__private::offload::Binary;
 use syclbin::__private::raw::offload_binary::{self as raw, HEADER_SIZE, StringEntry};
 use syclbin::__private::raw::v2::{VERSION, key, role};
@@ -132,9 +133,8 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
         findings.at(8, HEADER).error(reason);
     }
     if bytes.len() > size {
-        let count = bytes.len() - size;
-        let s = if count == 1 { "" } else { "s" };
-        let reason = format!("{count} trailing byte{s}, which readers ignore");
+        let trailing = counted(bytes.len() - size, "trailing byte");
+        let reason = format!("{trailing}, which readers ignore");
         findings.at(size as u64, HEADER).warning(reason);
     }
     if binary.version == 3 {

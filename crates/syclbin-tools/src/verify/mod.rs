@@ -18,6 +18,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use syclbin::__private::counted;
 use syclbin::Error;
 use syclbin::read::File;
 
@@ -164,12 +165,12 @@ impl Findings {
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left_out = self.counts[severity as usize].saturating_sub(LIMIT);
             if left_out > 0 {
-                let s = if left_out == 1 { "" } else { "s" };
+                let more = counted(left_out, "more finding");
                 self.kept.push(Finding {
                     severity,
                     offset: size,
                     record: "file".into(),
-                    reason: alloc::format!("{left_out} more finding{s} of this severity"),
+                    reason: alloc::format!("{more} of this severity"),
                 });
             }
         }

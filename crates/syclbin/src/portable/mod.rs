@@ -16,6 +16,7 @@ use crate::spirv::module::Module;
 use crate::spirv::words::{
     self, DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, literal, op, put, string,
 };
+use crate::text::counted;
 pub use version::{UnsupportedModule, Version};
 
 /// The SPIR-V versions and features that a driver supports.
@@ -255,10 +256,9 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
                 // A bool has no declared width. Its value occupies one byte.
                 let size = bits.get(ty).map_or(1, |bits| bits / 8);
                 if u32::try_from(value.len()) != Ok(size) {
-                    let s = if size == 1 { "" } else { "s" };
                     let problem = format!(
-                        "specialization constant {id} is {size} byte{s} long in the code, but the length of its value \
-                         is {}",
+                        "specialization constant {id} is {} long in the code, but the length of its value is {}",
+                        counted(size, "byte"),
                         value.len()
                     );
                     let offset = instruction.at as u64 * 4;

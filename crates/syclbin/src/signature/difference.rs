@@ -9,8 +9,9 @@ use core::mem::discriminant;
 
 use super::mangled::KernelName;
 use super::types::{Element, Layout, Layouts, Pointee, Scalar, StructId, Type};
-use super::{KernelSignature, Parameter, Signatures, Unsupported, counted};
+use super::{KernelSignature, Parameter, Signatures, Unsupported};
 use crate::prelude::*;
+use crate::text::counted;
 
 /// A requirement of the stubs that a file does not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -294,7 +295,7 @@ fn declared(kernel: &KernelSignature) -> String {
         (Err(reason), _) => unknown(reason),
         (Ok(_), Some(declaration)) => format!("`{declaration}`"),
         (Ok(parameters), None) => {
-            let parameters = counted(parameters.len() as u64, "parameter");
+            let parameters = counted(parameters.len(), "parameter");
             format!("a function with {parameters}")
         }
     }

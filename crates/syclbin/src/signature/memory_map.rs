@@ -40,23 +40,15 @@ pub(super) struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// Returns the map of an element that C++ declares.
-    pub(super) fn of_declared(element: &Element, layouts: &Layouts) -> Self {
-        Self::default().filled(element, layouts)
-    }
-
-    /// Returns the memory map of an element that was derived from a type in the compiled code.
-    pub(super) fn of_code(element: &Element, layouts: &Layouts) -> Self {
-        let empty = Self {
-            is_code: true,
+    /// Returns the map of an element that C++ declares or, with `is_code`, that was derived from a type in the compiled
+    /// code.
+    pub(super) fn of(element: &Element, layouts: &Layouts, is_code: bool) -> Self {
+        let mut map = Self {
+            is_code,
             ..Self::default()
         };
-        empty.filled(element, layouts)
-    }
-
-    fn filled(mut self, element: &Element, layouts: &Layouts) -> Self {
-        self.element(0, element, layouts, MAX_DEPTH);
-        self
+        map.element(0, element, layouts, MAX_DEPTH);
+        map
     }
 
     pub(super) fn scalar(&mut self, start: u64, scalar: Scalar) {
@@ -215,7 +207,7 @@ mod tests {
     fn arrays_compare_whole_except_arrays_of_structs() {
         let mut layouts = Layouts::default();
         let mixed = pair(INT, FLOAT, 4, &mut layouts);
-        let memory = |element| MemoryMap::of_declared(&element, &layouts);
+        let memory = |element| MemoryMap::of(&element, &layouts, false);
         let ints = memory(array(INT, 1 << 60));
         assert_eq!(ints.runs.len(), 1);
         assert_eq!(ints.difference(&memory(array(array(INT, 5), 7))), None);
@@ -235,7 +227,7 @@ mod tests {
                 nested = pair(nested.clone(), nested, size, &mut layouts);
                 size *= 2;
             }
-            let memory = MemoryMap::of_declared(&array(nested, u64::MAX), &layouts);
+            let memory = MemoryMap::of(&array(nested, u64::MAX), &layouts, false);
             assert!(memory.steps <= MAX_STEPS && memory.runs.len() <= MAX_STEPS);
             assert_eq!(memory.difference(&memory), None);
         }

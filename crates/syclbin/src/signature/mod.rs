@@ -284,9 +284,3 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
 fn unsupported<T>(reason: impl Into<String>) -> Result<T, Unsupported> {
     Err(Unsupported::new(reason))
 }
-
-/// Formats a count and its noun for messages, such as `1 byte` or `2 bytes`.
-fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
-}

@@ -259,7 +259,8 @@ impl Element {
     }
 
     /// Returns the struct, if this is a struct or an array of structs.
-    pub(super) fn structure(&self) -> Option<StructId> {
+    #[must_use]
+    pub fn structure(&self) -> Option<StructId> {
         match self {
             Self::Struct(id) => Some(*id),
             Self::Array { of, .. } => of.structure(),

@@ -11,7 +11,7 @@ use super::memory_map::MemoryMap;
 use super::merge::Sources;
 use super::names::Names;
 use super::types::{Element, Field, Layout, Layouts, Scalar, StructId};
-use super::{Unsupported, counted, recorded, unsupported};
+use super::{Unsupported, recorded, unsupported};
 use crate::failed_assert;
 use crate::metadata::{
     self, Malformed, Named, SpecConstantDescriptor, SpecializationConstants, without_run_prefix,
@@ -21,6 +21,7 @@ use crate::prelude::*;
 use crate::property::set;
 use crate::spirv::module::Module;
 use crate::spirv::module::types::Record;
+use crate::text::counted;
 
 /// A specialization constant, with its type and default value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,7 +233,7 @@ fn specialization_constant(
     match sources.described_variable(name, size, names) {
         Some(described) => {
             let (element, text) = described?;
-            let declared = MemoryMap::of_declared(&element, &names.layouts);
+            let declared = MemoryMap::of(&element, &names.layouts, false);
             agree_with_parts(&declared, parts, spirv, text)?;
             Ok((element, true))
         }

@@ -118,10 +118,7 @@ impl<'w> Flow<'w> {
 
 /// Returns everything that can be reached from `start`, including `start` itself, over the edges `next`,
 /// which may form cycles.
-pub(crate) fn reachable<T: Copy + Ord>(
-    mut start: Vec<T>,
-    next: &BTreeMap<T, Vec<T>>,
-) -> BTreeSet<T> {
+pub fn reachable<T: Copy + Ord>(mut start: Vec<T>, next: &BTreeMap<T, Vec<T>>) -> BTreeSet<T> {
     let mut found = BTreeSet::new();
     while let Some(place) = start.pop() {
         if found.insert(place) {

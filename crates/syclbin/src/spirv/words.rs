@@ -191,7 +191,7 @@ pub fn put(out: &mut Vec<u32>, opcode: u16, operands: &[&[u32]]) {
 }
 
 /// Returns the operands of `OpEntryPoint` with only the interface variables that `is_kept` accepts.
-pub(crate) fn entry_point(operands: &[u32], is_kept: impl Fn(&u32) -> bool) -> Vec<u32> {
+pub fn entry_point(operands: &[u32], is_kept: impl Fn(&u32) -> bool) -> Vec<u32> {
     let interface = string(operands.get(2..).unwrap_or_default()).1;
     let (head, _) = operands.split_at(operands.len() - interface.len());
     let kept: Vec<u32> = interface.iter().copied().filter(is_kept).collect();

@@ -8,8 +8,9 @@ use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
 use crate::signature::types::{Element, Enum, Layouts, Type};
-use crate::signature::{Argument, Parameter, Unsupported, counted, entry, unsupported};
+use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
 use crate::spirv::module::ParameterType;
+use crate::text::counted;
 
 impl Sources<'_> {
     pub(super) fn declared(
@@ -41,8 +42,8 @@ impl Sources<'_> {
             return unsupported(format!(
                 "its declaration with {} requires {}, of which the compiler removed {gone}, but the code expects \
                  {count}",
-                counted(declared.len() as u64, "parameter"),
-                counted(total as u64, "argument"),
+                counted(declared.len(), "parameter"),
+                counted(total, "argument"),
             ));
         }
         let mut in_code = code.iter().flat_map(|code| &code.arguments);

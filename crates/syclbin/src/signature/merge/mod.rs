@@ -11,11 +11,12 @@ use super::declared::{Missing, access};
 use super::memory_map::MemoryMap;
 use super::names::Names;
 use super::types::{Access, Element, Enum, Layouts, Scalar, Type};
-use super::{Argument, Parameter, Unsupported, counted, mangled, unsupported};
+use super::{Argument, Parameter, Unsupported, mangled, unsupported};
 use crate::model::AbstractModule;
 use crate::prelude::*;
 use crate::ptx;
 use crate::spirv::module::{ParameterType, TypeId};
+use crate::text::counted;
 
 /// The sources of information about a module's kernels and variables.
 pub(super) struct Sources<'m> {
@@ -188,8 +189,8 @@ impl Sources<'_> {
         let Some((in_code, _)) = code.element(ty, code_layouts) else {
             return Ok(());
         };
-        let declared = MemoryMap::of_declared(element, layouts);
-        let in_code = MemoryMap::of_code(&in_code, code_layouts);
+        let declared = MemoryMap::of(element, layouts, false);
+        let in_code = MemoryMap::of(&in_code, code_layouts, true);
         let steps = declared.steps() + in_code.steps();
         names.steps.set(names.steps.get() + steps);
         match declared.difference(&in_code) {
