@@ -596,6 +596,18 @@ fn image_range_beyond_the_table_is_refused() {
 }
 
 #[test]
+fn images_without_syclbin_are_modules() {
+    let bytes = test_files::bytes("extract/upstream.offload");
+    assert_eq!(
+        read::File::parse(bytes).unwrap().container(),
+        Container::Images
+    );
+    let file = read::parse(bytes).unwrap();
+    let kernels: Vec<_> = file.kernel_names().collect();
+    assert_eq!(kernels, ["scale", "_ZTSZ3usePiE6Filled"]);
+}
+
+#[test]
 fn entries_that_start_in_the_header_are_refused() {
     let mut bytes = offload::write(&[entry(&[], b"image")]).unwrap();
     put(&mut bytes, 16, 24u64.to_le_bytes());

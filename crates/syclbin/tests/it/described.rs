@@ -62,7 +62,8 @@ fn description(described: &Described) -> String {
             name: mangled::parse(symbol).unwrap().qualified(),
             parameters: parameters.collect(),
         };
-        writeln!(text, "{symbol}\n    {declaration}").unwrap();
+        let dimensions = kernel.dimensions;
+        writeln!(text, "{symbol} {dimensions:?}\n    {declaration}").unwrap();
     }
     for (name, ty) in &described.variables {
         writeln!(text, "{name}\n    {ty}").unwrap();

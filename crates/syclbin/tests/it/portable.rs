@@ -9,6 +9,7 @@ use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, Slot, li
 use syclbin::__private::spirv::portable::{DriverSupport, Version, has_debug_info, rewrite};
 use syclbin::__private::spirv::words::{Instruction, instructions, op, put, string, words};
 use syclbin::__private::spirv::{Module, ParameterType};
+use syclbin::property::set;
 
 const TABLE: &str = "_Z5table";
 const BIAS: &str = "_Z4bias";
@@ -89,6 +90,32 @@ fn variables_become_hidden_arguments() {
     let setup = layout.setup_kernel(0);
     assert_eq!(parsed.parameters(&setup).unwrap().len(), layout.arguments());
     assert_valid(&after, "spv1.4");
+}
+
+#[test]
+fn setup_lists_initial_values_since_version_1_4() {
+    let bytes = test_files::bytes("made/initial.syclbin");
+    let file = syclbin::read::parse(bytes).unwrap();
+    let ids = file.modules[0].metadata.set(set::DEVICE_GLOBALS).unwrap();
+    let global = |id| Global {
+        id,
+        holds_value: true,
+    };
+    let globals: Vec<_> = ids.keys().map(global).collect();
+    let mut module = modules("made/initial.syclbin").remove(0);
+    for (minor, expected) in [(3, 0), (4, 7)] {
+        module[5] = minor;
+        assert_eq!(module[4..8], [0, minor, 1, 0]);
+        let lifted = lift(&[&module], &globals).unwrap().unwrap();
+        let words = words(&lifted.modules[0]).unwrap();
+        let setup = lifted.layout.setup_kernel(0);
+        let listed = instructions(&words)
+            .map(Result::unwrap)
+            .filter(|instruction| instruction.opcode == op::ENTRY_POINT)
+            .map(|instruction| string(&instruction.operands[2..]))
+            .find_map(|(name, listed)| (name == setup).then_some(listed.len()));
+        assert_eq!(listed, Some(expected), "1.{minor}");
+    }
 }
 
 #[test]

@@ -234,6 +234,12 @@ fn declaration_that_contradicts_ptx_is_refused() {
             "parameter s: it is declared as `int *`, but its PTX type is `.ptr .shared`",
         ),
         (
+            "saxpy",
+            "void saxpy(sycl::ext::oneapi::experimental::work_group_memory<int[8]> a, float *x, float *y, int n)",
+            "parameter a: it is declared as `sycl::ext::oneapi::experimental::work_group_memory<int[8]>`, but its PTX \
+             type is `.f32`",
+        ),
+        (
             "wide",
             "void wide(sycl::accessor<int, 1, sycl::access_mode::read> a)",
             "its declaration with 1 parameter requires 4 arguments,",
@@ -243,6 +249,16 @@ fn declaration_that_contradicts_ptx_is_refused() {
         let reason = parameters(&found, name).concat();
         assert!(reason.starts_with(expected), "{declaration}: {reason}");
     }
+}
+
+#[test]
+fn ptx_pointers_to_device_memory_have_alignments() {
+    let text = ".version 6.3\n.visible .entry __sycl_kernel_k(.param .u64 .ptr .global .align 16 x, \
+        .param .u64 .ptr .shared .align 16 s)\n{}";
+    let found = read(text.as_bytes(), &[]);
+    let parameters = found.kernels[0].parameters.as_ref().unwrap().iter();
+    let aligns: Vec<_> = parameters.map(|parameter| parameter.align).collect();
+    assert_eq!(aligns, [Some(16), None]);
 }
 
 #[test]

@@ -322,21 +322,45 @@ fn recorded_layout_that_contradicts_code_is_refused() {
     );
 }
 
+/// What a kernel takes whose parameter has the type that `instruction` declares as %2.
+fn parameter(instruction: &[u32], declaration: Option<&str>) -> Result<(Type, bool), String> {
+    let mut module = module(Some(spirv(&[
+        instruction,
+        &[54, 1, 99, 0, 8],
+        &[55, 2, 10],
+    ])));
+    if let Some(declaration) = declaration {
+        Declared::default()
+            .kernel("k", declaration)
+            .record(&mut module);
+    }
+    let mut file = Syclbin::new(State::Executable);
+    file.modules.push(module);
+    let kernel = signature::kernels(&file).unwrap().kernels.remove(0);
+    let parameters = kernel.parameters.map_err(|reason| reason.to_string())?;
+    Ok((parameters[0].ty.clone(), parameters[0].sign_known))
+}
+
+#[test]
+fn numbers_of_another_kind_or_size_are_refused() {
+    let (int, float) = ([21, 2, 32, 0], [22, 2, 32]);
+    for (in_code, agrees, contradicts) in [
+        (&int[..], "unsigned int", ["float", "short"]),
+        (&float, "float", ["int", "double"]),
+    ] {
+        let found = |ty| parameter(in_code, Some(&format!("void k({ty} x)")));
+        assert!(found(agrees).is_ok(), "{agrees}");
+        for ty in contradicts {
+            let reason = found(ty).unwrap_err();
+            let expected = format!("declared as `{ty}`, but the code expects a different type");
+            assert!(reason.contains(&expected), "{reason}");
+        }
+    }
+}
+
 #[test]
 fn older_compilers_pass_a_bool_as_such() {
-    let found = |declaration: Option<&str>| {
-        let mut module = module(Some(spirv(&[&[20, 2], &[54, 1, 99, 0, 8], &[55, 2, 10]])));
-        if let Some(declaration) = declaration {
-            Declared::default()
-                .kernel("k", declaration)
-                .record(&mut module);
-        }
-        let mut file = Syclbin::new(State::Executable);
-        file.modules.push(module);
-        let kernel = signature::kernels(&file).unwrap().kernels.remove(0);
-        let parameters = kernel.parameters.map_err(|reason| reason.to_string())?;
-        Ok((parameters[0].ty.clone(), parameters[0].sign_known))
-    };
+    let found = |declaration| parameter(&[20, 2], declaration);
     let bool = Type::Value(Element::Scalar(Scalar::Bool));
     assert_eq!(found(None), Ok((bool.clone(), true)));
     assert_eq!(found(Some("void k(bool on)")), Ok((bool, true)));
