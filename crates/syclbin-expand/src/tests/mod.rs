@@ -140,6 +140,31 @@ fn file_without_kernels_makes_module_without_methods() {
     assert_heads(Vec::new(), &[]);
 }
 
+#[test]
+fn summaries_name_launches_and_structs() {
+    let bytes = test_files::bytes("structs.object.syclbin");
+    let outline = crate::outline(bytes, "structs.syclbin", "").unwrap();
+    assert_eq!(outline.len(), 4);
+    assert_eq!(
+        outline[1..3],
+        [
+            "fn widen<'a>(&'a self, arg0: Span, arg1: &'a DeviceSlice<half::f16>, arg2: i32) -> Launch<'a, 3>",
+            "struct Particle { field0: f32, field1: i32, field2: [f64; 3], field3: [f32; 4] }"
+        ]
+    );
+    let stubs = crate::stubs(bytes).unwrap().into_iter();
+    let stubs: Vec<_> = stubs.map(|stub| (stub.symbol, stub.function)).collect();
+    let stub = |name: &str| (format!("__sycl_kernel_{name}"), Ok(name.to_owned()));
+    assert_eq!(stubs, ["kinetic", "widen"].map(stub));
+    let launches = crate::launches(bytes).unwrap();
+    assert_eq!(launches.len(), 2);
+    let expected = "/*\nlet arg0 = kernels::Particle {\n    field0: 0.0f32,\n    field1: 0i32,\n    field2: [0.0f64; 3],\n    \
+        field3: [0.0f32; 4],\n    ..Default::default()\n};\nlet arg1 = queue.zeroed::<kernels::Particle>(1024)?;\n\
+        let mut arg2 = queue.zeroed::<f32>(1024)?;\nlet arg3 = 0i64;\n\
+        unsafe { kernels.kinetic(arg0, &arg1, &mut arg2, arg3).launch(1024)? };\n*/\n";
+    assert_eq!(launches[0], expected);
+}
+
 /// `syclbin-build` writes such a file on docs.rs.
 #[test]
 fn items_may_name_what_was_not_compiled() {
