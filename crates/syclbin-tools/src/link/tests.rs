@@ -134,6 +134,7 @@ fn call_reaches_the_only_definition() {
     let place = code.iter().position(|i| defines(&i)).unwrap();
     assert_eq!(code[place + 2].0, op::LABEL);
     assert!(!code.contains(&(op::CAPABILITY, vec![CAPABILITY_LINKAGE])));
+    assert_eq!(count(&code, op::CAPABILITY), 2, "each is declared once");
 }
 
 #[test]

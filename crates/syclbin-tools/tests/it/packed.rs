@@ -157,6 +157,9 @@ fn llvm_unbundles_what_bundle_writes() {
         let found = images(&written).unwrap();
         let ours: Vec<&[u8]> = found.iter().map(|image| &*image.bytes).collect();
         assert_eq!(ours, entries.each_ref().map(|entry| &*entry.image));
+        let triples: Vec<_> = found.iter().map(|image| &*image.triple).collect();
+        let expected = ["spir64-unknown-unknown", "nvptx64-nvidia-cuda"];
+        assert_eq!(triples, expected);
         let Some(mut bundler) = llvm("clang-offload-bundler") else {
             continue;
         };

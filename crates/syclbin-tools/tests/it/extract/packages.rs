@@ -189,12 +189,25 @@ fn what_cannot_be_packaged_says_why() {
         key::COMPILE_TARGET,
         "intel_gpu_pvc",
     );
-    let (file, _) = package([image]);
+    let (file, _) = package([image.clone()]);
     let kind = ImageKind::Native {
         arch: "intel_gpu_pvc",
         target: "spir64_gen",
     };
     assert_eq!(file.modules[0].images[0].kind(), kind);
+
+    // A property set has `=` after a name.
+    let long = "x".repeat(300);
+    let symbols = format!("a=b\n{long}=").into_bytes();
+    image.strings.push(("symbols".into(), symbols.into()));
+    let (_, notes) = package([image.clone()]);
+    let text = "`a=b` cannot be stored as a name in `SYCL/kernel names`";
+    assert_eq!(notes[0].text, text);
+    assert!(notes[1].text.contains("x...` cannot be"), "{}", notes[1]);
+
+    image.content = Content::Zstd;
+    let (_, notes) = package([image]);
+    assert!(notes[0].text.contains("it is a container"), "{}", notes[0]);
 }
 
 #[test]
