@@ -118,7 +118,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     // Cargo would check all files below the directory, including `target`, which every build changes.
     if directory.as_os_str().is_empty() || directory == Path::new(".") {
         return Err(failed(
-            "searches the whole package, so Cargo would run the build script each time; move the sources to a \
+            "searches the whole package, so Cargo would rerun the build script on every build; move the sources to a \
              directory, as in \"kernels/*.cpp\""
                 .to_owned(),
         ));

@@ -144,7 +144,7 @@ impl Queue {
 
 /// Native handles.
 impl<T: Pod> DeviceSlice<T> {
-    /// Returns the driver's handle of the first element. It is valid until the memory is freed.
+    /// Returns the location of the first element as a native handle, which is valid until the memory is freed.
     #[must_use]
     pub fn native(&self) -> MemoryHandle {
         self.region().memory.native(self.region().offset)

@@ -83,7 +83,7 @@ fn wrong_pattern_error_names_the_remedy() {
         ),
         (
             "*.cpp",
-            "searches the whole package, so Cargo would run the build script each time",
+            "searches the whole package, so Cargo would rerun the build script on every build",
         ),
         ("kernels/a**.cpp", "is not valid: "),
         ("none/*.cpp", "matches no file"),

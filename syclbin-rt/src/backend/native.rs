@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Native driver handles of this crate's objects.
+//! Native driver handles for this crate's objects.
 
 use std::any::Any;
 use std::ffi::c_void;

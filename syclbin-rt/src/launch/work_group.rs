@@ -55,7 +55,7 @@ pub(crate) fn choose(
             ", or compile with -fsycl-id-queries-range=size_t"
         };
         return Err(format!(
-            "the range {global}, counted from id 0, has more than {} work-items, the maximum that the kernel was \
+            "the range {global}, including any offset, has more than {} work-items, the maximum that the kernel was \
              compiled for; reduce the range{remedy}",
             limits.max_range
         ));
@@ -363,8 +363,8 @@ mod tests {
     #[test]
     fn range_beyond_kernels_id_limit_is_refused() {
         assert_eq!(chosen([1 << 10, 1 << 10], OPEN), Ok(None));
-        let problem = "the range [1024, 1025], counted from id 0, has more than 1048576 work-items, the maximum that \
-                       the kernel was compiled for; reduce the range, or compile with \
+        let problem = "the range [1024, 1025], including any offset, has more than 1048576 work-items, the maximum \
+                       that the kernel was compiled for; reduce the range, or compile with \
                        -fsycl-id-queries-range=size_t";
         assert_eq!(
             chosen([1 << 10, (1 << 10) + 1], OPEN),
@@ -375,7 +375,7 @@ mod tests {
             ..OPEN
         };
         assert_eq!(chosen(usize::MAX, uncounted), Ok(None));
-        let problem = "the range [9223372036854775808, 2], counted from id 0, has more than 18446744073709551615 \
+        let problem = "the range [9223372036854775808, 2], including any offset, has more than 18446744073709551615 \
                        work-items, the maximum that the kernel was compiled for; reduce the range";
         assert_eq!(chosen([1 << 63, 2], uncounted), Err(problem.to_owned()));
         assert!(

@@ -38,7 +38,7 @@ impl Warnings {
         self.texts.push(text.into());
     }
 
-    /// Returns the same settings with other warnings.
+    /// Returns a copy of these settings in which `texts` replaces all warnings.
     pub(crate) fn with_texts(&self, texts: Vec<String>) -> Self {
         Self {
             texts,

@@ -212,7 +212,7 @@ fn base(name: &KernelName) -> String {
     }
 }
 
-/// Returns the Rust name of an operator, for lambdas inside it.
+/// Returns a Rust name for an operator. The names of lambdas inside the operator derive from it.
 fn operator(symbol: &str) -> String {
     let known = [
         ("()", "call"),

@@ -237,7 +237,7 @@ impl<'f> Namespace<'f> {
     pub(crate) fn structs_in_use(&self, in_use: &mut BTreeSet<StructId>) {
         let types = self.stubs.iter().flat_map(|stub| stub.parameters);
         let types = types.map(|parameter| &parameter.ty);
-        // A launch passes only the size of local memory, so its type does not appear.
+        // A launch passes only the size of local memory, so the generated code does not need its element type.
         let types = types.filter(|ty| !matches!(ty, Type::LocalMemory { size: Some(_), .. }));
         in_use.extend(types.filter_map(Type::structure));
         let globals = self.globals.iter().flat_map(|global| &global.global.ty);

@@ -40,8 +40,8 @@ pub(super) struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// Returns the map of an element that C++ declares or, with `is_code`, that was derived from a type in the compiled
-    /// code.
+    /// Returns the memory map of an element. Its type comes from the compiled code if `is_code`, or else from the C++
+    /// declaration.
     pub(super) fn of(element: &Element, layouts: &Layouts, is_code: bool) -> Self {
         let mut map = Self {
             is_code,

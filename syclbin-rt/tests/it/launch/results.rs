@@ -345,7 +345,7 @@ fn uncountable_range_never_reaches_the_driver() -> Result<()> {
     for id_range in [None, Some(0)] {
         assert_eq!(
             refused(id_range, line)?,
-            "kernel saxpy: the range [2147483648], counted from id 0, has more than 2147483647 work-items, the \
+            "kernel saxpy: the range [2147483648], including any offset, has more than 2147483647 work-items, the \
              maximum that the kernel was compiled for; reduce the range, or compile with \
              -fsycl-id-queries-range=size_t"
         );

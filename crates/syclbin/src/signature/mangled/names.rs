@@ -207,7 +207,7 @@ impl Parser<'_> {
             self.ty(depth)?;
         }
         let types = self.types(depth)?;
-        // If the function belongs to a lambda, these are the lambda's parameters.
+        // For a lambda, `types` are the parameters of its call operator, not of the enclosing function.
         if name.lambdas.is_empty() {
             name.parameters = Some(types);
         }
