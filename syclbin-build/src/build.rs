@@ -178,8 +178,8 @@ impl Build {
     /// Compiles to `OUT_DIR/syclbin/NAME.syclbin`, for `include_syclbin! { mod kernels = "NAME"; }`. Tells Cargo which
     /// files and variables the result depends on. Compiler warnings become Cargo warnings.
     ///
-    /// On an error, ends the build script. Cargo then shows clang's errors unchanged, followed by a message that
-    /// suggests a remedy.
+    /// On error, exits the build script. Cargo then shows clang's errors unchanged, followed by a message that suggests
+    /// a remedy.
     pub fn compile(self, name: &str) {
         if let Err(error) = self.try_compile(name) {
             fail(&error);
@@ -190,7 +190,7 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns them. On an
+    /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns them. On
     /// error, existing files stay unchanged, including an older file with this name.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);

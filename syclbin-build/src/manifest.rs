@@ -81,7 +81,7 @@ impl Build {
 }
 
 impl Manifest {
-    /// Builds every SYCLBIN file that Cargo.toml describes. On an error, ends the build script like [`Build::compile`].
+    /// Builds every SYCLBIN file that Cargo.toml describes. On error, exits the build script like [`Build::compile`].
     pub fn compile(self) {
         if let Err(error) = self.try_compile() {
             crate::build::fail(&error);

@@ -59,8 +59,8 @@ pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usiz
     (0..devices.len()).filter(is_skipped).collect()
 }
 
-/// Returns the first device of the most preferred kind. Considers only devices that run general kernels, unless there
-/// are none.
+/// Returns the first device of the most preferred kind. Considers only devices that can run user-written kernels,
+/// unless there are none.
 pub(crate) fn first_of_best_rank<'a>(
     devices: impl Iterator<Item = (usize, &'a &'a Facts)>,
 ) -> Option<usize> {
@@ -79,7 +79,7 @@ fn rank(facts: &Facts) -> usize {
     }
 }
 
-/// Returns whether the device runs general kernels, unlike OpenCL's "custom" devices.
+/// Returns whether the device can run user-written kernels, unlike OpenCL's "custom" devices.
 fn is_ordinary(facts: &Facts) -> bool {
     facts.is_usable() && facts.kind != DeviceKind::Other
 }

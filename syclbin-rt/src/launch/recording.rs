@@ -375,7 +375,7 @@ mod tests {
         let recording = recorder.finish()?;
         let Some((user, raw)) = backend::pending_event(queue.raw()) else {
             common::say_skipped(
-                "the driver has no user events, and a failed kernel ends its context",
+                "the driver has no user events, and a failing kernel would destroy the context",
             );
             return Ok(());
         };

@@ -94,7 +94,7 @@ fn check_runtime(metadata: &ModuleMetadata) -> Result<(), String> {
             name => (name, name),
         };
         return Err(format!(
-            "it was compiled for {name}, which reports to DPC++'s runtime; recompile without \
+            "it was compiled with {name}, which reports to DPC++'s runtime; recompile without \
              -fsanitize={option}"
         ));
     }
@@ -269,7 +269,7 @@ mod tests {
         let message = refusal(|module| module.misc.sanitizer = Some("asan".to_owned()));
         assert_eq!(
             message,
-            "it was compiled for AddressSanitizer, which reports to DPC++'s runtime; recompile \
+            "it was compiled with AddressSanitizer, which reports to DPC++'s runtime; recompile \
              without -fsanitize=address"
         );
         let message = refusal(|module| module.misc.sanitizer = Some("usan".to_owned()));

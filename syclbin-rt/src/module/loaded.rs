@@ -187,8 +187,8 @@ impl LoadedModule {
         }
     }
 
-    /// Returns the reason why each image was skipped. If the module is malformed or contains no images, returns this as
-    /// the only reason.
+    /// Explains why no image can be used, with one reason per image. If the module is malformed or contains no images,
+    /// that is the only reason.
     fn explain(&self, choice: &ImageChoice) -> Vec<String> {
         let module = format!("module {} ({})", choice.module, choice.kernels);
         if choice.images.is_empty() {

@@ -366,7 +366,7 @@ pub(crate) mod tests {
         let mut out = queue.upload(&[7.0f32; 2])?;
         // An event that the test completes.
         let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
-            common::say_skipped("no user events, and a failed kernel destroys its context");
+            common::say_skipped("no user events, and a failing kernel would destroy the context");
             return Ok(());
         };
         let event = Event::of_action(&queue, "being a test", raw);

@@ -149,7 +149,10 @@ mod tests {
         assert_eq!(lines, ["one"]);
         assert_eq!(ended.status, None);
         let (_, ended) = sh("exec 1>&-; sleep 60", SHORT);
-        assert_eq!(ended.status, None, "it closed its output and did not end");
+        assert_eq!(
+            ended.status, None,
+            "the child closed its output but did not exit"
+        );
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(super) fn find(index: &Index<'_>) -> Result<ConstantReads, Refusal> {
             .variable(value, &mut found.slots)
             .and_then(|variable| index.get(variable)?.operand(3));
         let default = default
-            .ok_or("its default value is not in this source")
+            .ok_or("its default value is not defined in this source file")
             .and_then(|default| Initializer::of_constant(default, index))
             .map_err(|reason| refused(Some(&symbol), reason))?;
         found.calls.push(Call {

@@ -141,7 +141,7 @@ impl Maker<'_> {
         Ok(id)
     }
 
-    /// Creates the part of type `ty` at `offset`, which is nested in `depth` other parts.
+    /// Creates the part of type `ty` at `offset`. `depth` is its nesting depth in the constant.
     fn value(
         &mut self,
         ty: u32,

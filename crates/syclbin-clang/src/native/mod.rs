@@ -101,8 +101,7 @@ pub(crate) fn add(
                     continue;
                 }
                 let name = backend.named();
-                // An object's module with imports is compiled to native code when the object is linked, so there is no
-                // warning.
+                // In an object file, a module with imports is compiled to native code at link time, so do not warn.
                 let is_linked_later = file.state() == Some(State::Object)
                     && keep_spirv
                     && !imports::of_module(module)?.is_empty();

@@ -219,7 +219,7 @@ impl KernelItem {
                 return Err(syn::Error::new(word.span(), message));
             }
             if conditions.is_empty() && optional.is_empty() {
-                let message = "expected conditions after this, such as `x.len() >= n`";
+                let message = "expected conditions after `where`, such as `x.len() >= n`";
                 return Err(syn::Error::new(word.span(), message));
             }
             for condition in &conditions {

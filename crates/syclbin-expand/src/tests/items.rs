@@ -146,7 +146,7 @@ fn items_with_mistakes_are_errors() {
             "fn k where n > 0;",
             "only a `safe` kernel can have conditions; write `safe fn`",
         ),
-        ("safe fn k where;", "expected conditions after this"),
+        ("safe fn k where;", "expected conditions after `where`"),
         ("types { Particle }", TYPE),
         ("types { Particle => }", TYPE),
         ("types { Particle > Other }", TYPE),

@@ -32,7 +32,7 @@ fn unmet_requirement_is_named() -> Result<()> {
             set::MISC_PROPERTIES,
             key::SAN_USED,
             "msan".into(),
-            "it was compiled for MemorySanitizer",
+            "it was compiled with MemorySanitizer",
         ),
         (
             set::HOST_PIPES,

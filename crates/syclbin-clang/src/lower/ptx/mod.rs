@@ -67,8 +67,9 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
                 .ok_or_else(|| refused("its default value is known only when the kernel runs"))?;
             let variable = text.variables.get(default);
             let variable = variable.filter(|variable| variable.bytes.is_some());
-            let variable =
-                variable.ok_or_else(|| refused("its default value is not in this source"))?;
+            let variable = variable.ok_or_else(|| {
+                refused("its default value contains an address or is defined elsewhere")
+            })?;
             if let Some(reader) = readers.get_mut(read.function) {
                 reader.read(variable).map_err(refused)?;
             }

@@ -190,7 +190,7 @@ fn untraceable_read_is_refused_with_its_kernel() {
                 "_ZL4gain[8] = {0, 0, 0, 0, 0, 0, 4, 64};",
                 "_ZL4gain[8] = {generic(x)};",
             ),
-            "constant gain (read by blur) cannot be compiled: its default value is not in this source",
+            "constant gain (read by blur) cannot be compiled: its default value contains an address",
         ),
         (
             changed(

@@ -39,7 +39,7 @@ fn what_cannot_be_lowered_is_named() {
     builder.read(id, elsewhere);
     let refused = builder.refused();
     assert!(refused.contains("constant a (read by blur)"));
-    assert!(refused.contains("its default value is not in this source"));
+    assert!(refused.contains("its default value is not defined in this source file"));
 }
 
 #[test]

@@ -175,7 +175,7 @@ struct DebugInfo<'m> {
     functions: BTreeMap<&'m str, u32>,
     /// Local variables, by enclosing function.
     variables: BTreeMap<u32, Vec<&'m Extended>>,
-    /// The function in the code for each function in the debug information.
+    /// Maps functions in the debug information to functions in the code.
     code: BTreeMap<u32, u32>,
     /// The functions that each function uses: first its inlined functions, then its callees, in order.
     uses: BTreeMap<u32, Vec<u32>>,

@@ -100,7 +100,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Returns the number of dimensions of a `sycl::range` or `sycl::id`, whose class is called `name`.
+    /// Returns the number of dimensions if `ty` is the class `name`, which is `sycl::range` or `sycl::id`.
     fn range(&self, ty: TypeId, name: &str) -> Option<u8> {
         let code = self.meanings.as_ref()?;
         let size = code.size(ty).filter(|_| code.name(ty) == name)?;
