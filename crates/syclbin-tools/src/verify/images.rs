@@ -159,8 +159,8 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
         place.warning(reason);
     }
     // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
-    if ir.iter().filter(|image| !is_ptx(image)).count() > 1 {
-        let count = ir.len();
+    let count = ir.iter().filter(|image| !is_ptx(image)).count();
+    if count > 1 {
         let reason =
             format!("it has {count} IR modules; the reference runtime uses only the first");
         module.place(findings).warning(reason);
