@@ -260,6 +260,7 @@ impl Element {
 
     /// Returns the struct, if this is a struct or an array of structs.
     #[must_use]
+    #[doc(hidden)]
     pub fn structure(&self) -> Option<StructId> {
         match self {
             Self::Struct(id) => Some(*id),

@@ -49,18 +49,18 @@ impl Sources<'_> {
         let mut in_code = code.iter().flat_map(|code| &code.arguments);
         let mut slots = (0..total).map(|index| {
             if is_removed(index) {
-                Slot::Removed
+                Slot::REMOVED
             } else {
-                in_code.next().map_or(Slot::Unknown, Slot::Passed)
+                Slot::passed(in_code.next())
             }
         });
         let mut parameters = Vec::new();
         for (index, (declared, ty)) in declared.iter().zip(types).enumerate() {
             let slots: Vec<Slot<'_>> = slots.by_ref().take(ty.arguments()).collect();
             let name = Some(declared.name.clone()).filter(|name| !name.is_empty());
-            let first = slots.first().and_then(|slot| slot.code());
+            let first = slots.first().and_then(|slot| slot.code);
             let name = name.or_else(|| first?.name.clone());
-            let mut arguments = slots.iter().map(|slot| slot.argument());
+            let mut arguments = slots.iter().map(|slot| slot.argument);
             let is_removed = arguments.all(|argument| argument == Argument::Removed);
             let (ty, sign_known) = match self.one(&declared.ty, ty, &slots, names) {
                 Ok((Type::Value(Element::Struct(id)), _)) if names.is_empty(id) => {
@@ -85,7 +85,7 @@ impl Sources<'_> {
                 ty,
                 sign_known,
                 align: first.and_then(|code| code.align),
-                arguments: slots.into_iter().map(Slot::argument).collect(),
+                arguments: slots.iter().map(|slot| slot.argument).collect(),
             });
         }
         Ok(parameters)
@@ -100,7 +100,7 @@ impl Sources<'_> {
         slots: &[Slot<'_>],
         names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
-        let first = slots.first().copied().unwrap_or(Slot::Unknown);
+        let first = slots.first().copied().unwrap_or(Slot::passed(None));
         let mut ty = match (declared, first.spirv()) {
             (Declared::Type(ty), _) => ty,
             (Declared::Named(name), passed) => {

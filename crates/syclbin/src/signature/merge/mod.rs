@@ -91,47 +91,38 @@ impl<'m> Sources<'m> {
     fn size(&self, ty: TypeId) -> Option<u64> {
         self.meanings.as_ref().and_then(|code| code.size(ty))
     }
-
-    fn array(&self, ty: TypeId) -> Option<u64> {
-        self.meanings.as_ref().and_then(|code| code.array(ty))
-    }
 }
 
 /// An argument of a kernel, possibly one that the compiler removed.
 #[derive(Clone, Copy)]
-pub(super) enum Slot<'p> {
-    Passed(&'p CodeArgument),
-    Removed,
-    /// An argument for which no code is available.
-    Unknown,
+pub(super) struct Slot<'p> {
+    argument: Argument,
+    /// The argument in the code, unless it was removed or no code is available.
+    code: Option<&'p CodeArgument>,
 }
 
 impl<'p> Slot<'p> {
-    fn code(self) -> Option<&'p CodeArgument> {
-        match self {
-            Slot::Passed(argument) => Some(argument),
-            Slot::Removed | Slot::Unknown => None,
-        }
+    const REMOVED: Self = Self {
+        argument: Argument::Removed,
+        code: None,
+    };
+
+    const fn passed(code: Option<&'p CodeArgument>) -> Self {
+        let argument = Argument::Passed;
+        Self { argument, code }
     }
 
     fn spirv(self) -> Option<ParameterType> {
-        match self.code()?.ty {
+        match self.code?.ty {
             Passed::SpirV(ty) => Some(ty),
             Passed::Ptx(_) => None,
         }
     }
 
     fn ptx(self) -> Option<ptx::Passed> {
-        match self.code()?.ty {
+        match self.code?.ty {
             Passed::Ptx(ty) => Some(ty),
             Passed::SpirV(_) => None,
-        }
-    }
-
-    const fn argument(self) -> Argument {
-        match self {
-            Slot::Removed => Argument::Removed,
-            Slot::Passed(_) | Slot::Unknown => Argument::Passed,
         }
     }
 }
@@ -218,7 +209,7 @@ impl Sources<'_> {
             }
             _ => false,
         };
-        let first = slots.first().copied().unwrap_or(Slot::Unknown);
+        let first = slots.first().copied().unwrap_or(Slot::passed(None));
         let agrees = match (&mut *ty, first.spirv()) {
             (_, None) | (Type::Unused, _) | (Type::Sampler, Some(ParameterType::Sampler)) => true,
             // The pointee is not compared, because the code types a pointer by its use. A `float *` may appear
@@ -234,7 +225,8 @@ impl Sources<'_> {
             }
             (Type::LocalAccessor { .. }, Some(ParameterType::LocalPointer { .. })) => true,
             (Type::LocalMemory { size, .. }, Some(ParameterType::LocalPointer { pointee })) => {
-                let in_code = self.array(pointee);
+                let in_code = self.meanings.as_ref();
+                let in_code = in_code.and_then(|code| code.array(pointee));
                 match (&size, in_code) {
                     // The code may declare a smaller array, such as an array at the start of the first element.
                     (Some(size), Some(in_code)) if *size < in_code => {
@@ -243,8 +235,7 @@ impl Sources<'_> {
                     // Debug information may lack the size of an array in a functor, so the code provides it. Only
                     // functors name this argument, after the member.
                     (None, _)
-                        if !is_unbounded
-                            || first.code().is_some_and(|code| code.name.is_some()) =>
+                        if !is_unbounded || first.code.is_some_and(|code| code.name.is_some()) =>
                     {
                         *size = in_code;
                     }

@@ -16,10 +16,10 @@ impl Sources<'_> {
         layouts: &mut Layouts,
     ) -> Result<Vec<Parameter>, Unsupported> {
         // The passed arguments, with the removed arguments in their original places.
-        let mut in_code = code.arguments.iter().map(Slot::Passed);
+        let mut in_code = code.arguments.iter().map(Some).map(Slot::passed);
         // A mask may be longer than the argument list.
         let listed = |is_removed: &bool| {
-            let removed = is_removed.then_some(Slot::Removed);
+            let removed = is_removed.then_some(Slot::REMOVED);
             removed.or_else(|| in_code.next())
         };
         let mut slots: Vec<_> = removed.iter().map_while(listed).collect();
@@ -29,10 +29,10 @@ impl Sources<'_> {
         while let Some(slot) = slots.get(at) {
             let fail = |reason: Unsupported| reason.within(format_args!("argument {at}: "));
             let group = slots.get(at..at + OF_ACCESSOR).unwrap_or_default();
-            let Some(argument) = slot.code() else {
+            let Some(argument) = slot.code else {
                 // Nothing describes a removed argument.
                 parameters.push(Parameter {
-                    arguments: vec![slot.argument()],
+                    arguments: vec![slot.argument],
                     ..Parameter::new(Type::Unused)
                 });
                 at += 1;
@@ -52,7 +52,7 @@ impl Sources<'_> {
                 ty,
                 sign_known,
                 align: argument.align,
-                arguments: group.iter().map(|slot| slot.argument()).collect(),
+                arguments: group.iter().map(|slot| slot.argument).collect(),
             });
             at += width;
         }
