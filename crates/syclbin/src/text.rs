@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Formats lists and counts for messages, and parses decimal numbers. A list shows at most ten items, because a file may
-//! contain thousands.
+//! Formats lists and counts for messages, and parses decimal numbers. A list shows at most ten items, because a file
+//! may contain thousands.
 
 use crate::prelude::*;
 use core::fmt::{Display, Write as _};

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use syclbin::__private::counted;
 use syclbin_toolchain::{Component, INSTALL_COMMAND};
 
 /// Returns whether the compiler should color its errors: if `CARGO_TERM_COLOR` forces colors, or if standard error is a
@@ -106,18 +107,16 @@ impl Diagnostics {
     /// Returns a summary: "3 errors and 1 warning in 2 of 5 sources: a.cpp, b.cpp"
     pub(crate) fn summary<'p>(&self, of: usize, failed: impl Iterator<Item = &'p Path>) -> String {
         let failed: Vec<_> = failed.map(|path| path.display().to_string()).collect();
-        let many = |count: usize, what: &str| match count {
-            1 => format!("1 {what}"),
-            _ => format!("{count} {what}s"),
-        };
         let found = match (self.errors, self.warnings) {
             (0, 0) => "failed".to_owned(),
-            (errors, 0) => many(errors, "error"),
-            (0, warnings) => many(warnings, "warning"),
-            (errors, warnings) => many(errors, "error") + " and " + &many(warnings, "warning"),
+            (errors, 0) => counted(errors, "error"),
+            (0, warnings) => counted(warnings, "warning"),
+            (errors, warnings) => {
+                counted(errors, "error") + " and " + &counted(warnings, "warning")
+            }
         };
         let (count, failed) = (failed.len(), failed.join(", "));
-        format!("{found} in {count} of {}: {failed}", many(of, "source"))
+        format!("{found} in {count} of {}: {failed}", counted(of, "source"))
     }
 }
 

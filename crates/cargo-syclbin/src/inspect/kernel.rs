@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use syclbin::metadata::{Dimensions, ModuleMetadata};
 use syclbin::signature::{
-    self, Access, Argument, Element, KernelName, KernelSignature, Layouts, Pointee, Scalar, Type,
+    self, Access, Argument, DeclaredParameter, Element, KernelName, KernelSignature, Layouts,
+    Pointee, Scalar, Type,
 };
 use syclbin::{__private::mangled, Syclbin};
 use syclbin_tools::__private as names;
@@ -164,28 +165,29 @@ impl Parameter {
     }
 
     fn declaration(&self) -> String {
-        let cpp = self.ty["cpp"].as_str().unwrap_or_default();
-        match self.name.as_deref().unwrap_or_default() {
-            "" => cpp.to_owned(),
-            name if cpp.ends_with('*') => format!("{cpp}{name}"),
-            name => format!("{cpp} {name}"),
-        }
+        let ty = self.ty["cpp"].as_str().unwrap_or_default().to_owned();
+        let name = self.name.clone().unwrap_or_default();
+        DeclaredParameter { ty, name }.to_string()
     }
 }
 
 /// Describes the type of a parameter as a JSON object with the fields that apply.
 fn described(parameter: &signature::Parameter, layouts: &Layouts) -> Value {
     let ty = &parameter.ty;
+    let pointed = match ty.pointee() {
+        Some(Pointee::Element(element)) => number(element),
+        _ => None,
+    };
     let (kind, of) = match ty {
         Type::Value(Element::Scalar(of)) => ("scalar", Some(*of)),
         Type::Value(Element::Enum(of)) => ("enum", Some(of.of)),
         Type::Value(Element::Vector { of, .. }) => ("vector", Some(*of)),
         Type::Value(Element::Array { of, .. }) => ("array", number(of)),
         Type::Value(_) => ("struct", None),
-        Type::Pointer { pointee, .. } => ("pointer", pointed(pointee)),
-        Type::LocalMemory { element, .. } => ("local_memory", pointed(element)),
-        Type::LocalAccessor { element, .. } => ("local_accessor", pointed(element)),
-        Type::Accessor { element, .. } => ("accessor", pointed(element)),
+        Type::Pointer { .. } => ("pointer", pointed),
+        Type::LocalMemory { .. } => ("local_memory", pointed),
+        Type::LocalAccessor { .. } => ("local_accessor", pointed),
+        Type::Accessor { .. } => ("accessor", pointed),
         Type::Image { element, .. } => ("image", *element),
         Type::Sampler => ("sampler", None),
         Type::KernelHandler => ("kernel_handler", None),
@@ -222,13 +224,6 @@ fn number(element: &Element) -> Option<Scalar> {
     match element {
         Element::Scalar(of) => Some(*of),
         _ => None,
-    }
-}
-
-fn pointed(pointee: &Pointee) -> Option<Scalar> {
-    match pointee {
-        Pointee::Element(element) => number(element),
-        Pointee::Void | Pointee::Unknown(_) => None,
     }
 }
 

@@ -104,8 +104,8 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     }
 }
 
-/// Reports imports that no module of the file exports. A missing symbol is an error only in an executable, because other
-/// files are yet to be linked.
+/// Reports imports that no module of the file exports. A missing symbol is an error only in an executable, because
+/// other files are yet to be linked.
 fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
         let keys = module.module.metadata.keys(name);

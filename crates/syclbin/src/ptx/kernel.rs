@@ -8,8 +8,8 @@ use super::tokens::{Tokens, number, text};
 use crate::prelude::*;
 
 /// The maximum number of tokens in a parameter declaration. Longer declarations become [`Passed::Other`], which bounds
-/// the memory for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens, about twice
-/// as many as a kernel with all of them contains.
+/// the memory for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens, about
+/// twice as many as a kernel with all of them contains.
 const MAX_WORDS: usize = 64;
 
 /// A PTX kernel (`.entry`).

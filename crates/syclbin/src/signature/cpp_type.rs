@@ -245,9 +245,9 @@ impl fmt::Display for CppType {
     }
 }
 
-pub(super) fn list(types: &[CppType]) -> String {
-    let types: Vec<String> = types.iter().map(ToString::to_string).collect();
-    types.join(", ")
+pub(super) fn list(items: &[impl ToString]) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    items.join(", ")
 }
 
 const ACCESSOR: &str = "sycl::accessor";

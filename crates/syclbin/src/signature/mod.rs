@@ -130,8 +130,7 @@ impl KernelSignature {
         };
         let (function, own) = match name.lambdas.last() {
             Some(lambda) => {
-                let captures = declaration.parameters.iter().map(ToString::to_string);
-                let captures = captures.collect::<Vec<_>>().join(", ");
+                let captures = list(&declaration.parameters);
                 let takes = list(&lambda.parameters);
                 (Some(name), format!("[{captures}]({takes})"))
             }

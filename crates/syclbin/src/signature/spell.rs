@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use super::cpp_type::{BYTES, CppParameter, CppType, EMPTY};
+use super::cpp_type::{BYTES, CppParameter, CppType, EMPTY, list};
 use super::types::{Access, Element, Layouts, Pointee, Scalar, StructId, Type};
 use crate::prelude::*;
 
@@ -149,9 +149,7 @@ impl Declaration {
 
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parameters = self.parameters.iter().map(ToString::to_string);
-        let parameters = parameters.collect::<Vec<_>>().join(", ");
-        write!(f, "void {}({parameters})", self.name)
+        write!(f, "void {}({})", self.name, list(&self.parameters))
     }
 }
 
