@@ -174,7 +174,8 @@ impl Error {
         Self::new(record, offset, ErrorKind::Record(problem.into()))
     }
 
-    /// Returns the same error, with the record name `record`, for a larger file that contains the input at `offset`.
+    /// Converts an error in a part of a file into an error in the whole file, which contains the part at `offset`.
+    /// Replaces the record name with `record`.
     #[doc(hidden)]
     pub fn within(self, record: impl Into<Cow<'static, str>>, offset: u64) -> Self {
         let mut moved = self.moved(offset);
@@ -182,7 +183,7 @@ impl Error {
         moved
     }
 
-    /// Returns the same error for a larger file that contains this file at offset `base`.
+    /// Converts an error in a part of a file into an error in the whole file, which contains the part at offset `base`.
     #[cold]
     #[doc(hidden)]
     pub fn moved(mut self, base: u64) -> Self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads and writes SYCLBIN, the container format of compiled SYCL kernels.
+//! Reads and writes SYCLBIN, the container format for compiled SYCL kernels.
 //!
 //! A SYCLBIN file contains *abstract modules*: sets of kernels that were compiled together. Each module contains
 //! one or more *images* (SPIR-V, PTX, or native code for one architecture). *Property sets* carry the metadata that

@@ -53,8 +53,8 @@ pub enum MergeError {
 ///
 /// # Errors
 ///
-/// Returns an error if files differ in file-level properties, such as the state, or if a file has no kernel in
-/// common with the first file.
+/// Returns an error if files differ in file-level properties, such as the state, or if the first file contains kernels
+/// and another file shares none of them.
 pub fn merge<'a>(
     first: Syclbin<'a>,
     others: impl IntoIterator<Item = Syclbin<'a>>,

@@ -38,8 +38,8 @@ pub fn ranges(numbers: impl IntoIterator<Item = usize>) -> String {
     joined(ranges, ", ", " and ")
 }
 
-/// Joins the first items, and appends how many more follow. Each item is paired with its weight in that count, because
-/// a range stands for several numbers.
+/// Joins the first ten items, and appends the count of the remaining ones. Each item is paired with the number that it
+/// adds to this count, because a range stands for several numbers.
 fn joined(
     mut items: impl Iterator<Item = (impl Display, usize)>,
     separator: &str,
@@ -79,8 +79,8 @@ pub(crate) fn is_decimal(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Parses a number without a sign, which `FromStr` would accept. Returns `None` if `text` contains anything but digits,
-/// or if the number is too large.
+/// Parses an unsigned decimal number. Unlike `FromStr`, accepts no sign. Returns `None` if `text` contains anything but
+/// digits, or if the number is too large.
 pub(crate) fn decimal<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok().filter(|_| is_decimal(text))
 }

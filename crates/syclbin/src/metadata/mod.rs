@@ -88,8 +88,8 @@ macro_rules! module_metadata {
                 $(self.$field.write(sets $(, set::$set)?);)*
             }
 
-            /// Reads all sets, even if some are malformed. For each view with malformed values, returns the first of
-            /// them and leaves the view empty.
+            /// Reads all sets, even if some are malformed. For each view with malformed values, returns the first error
+            /// and leaves the view empty.
             #[must_use]
             pub fn read_valid(sets: &PropertySets<'_>) -> (Self, Vec<Malformed>) {
                 let mut faults = Vec::new();

@@ -27,8 +27,8 @@ pub struct MiscProperties {
     /// Whether the compiler replaced specialization constants with their default values, so that they cannot be set
     /// (`specConstsReplacedWithDefault`).
     pub specialized_with_defaults: Option<bool>,
-    /// The integer type that the code assumes is wide enough for every work-item id (`idQueriesRange`). Compilers
-    /// omit [`IdRange::Int`].
+    /// The integer type that every work-item id is assumed to fit into (`idQueriesRange`). Compilers omit
+    /// [`IdRange::Int`].
     pub id_range: Option<IdRange>,
     /// The compile options from the container that the image was extracted from (`compile`).
     pub compile_options: Option<String>,
@@ -37,7 +37,7 @@ pub struct MiscProperties {
 }
 
 numbers! {
-    /// The integer type that code assumes is wide enough for every work-item id (option `-fsycl-id-queries-range`).
+    /// The integer type that every work-item id is assumed to fit into (option `-fsycl-id-queries-range`).
     pub enum IdRange {
         /// Ids fit into an `int`.
         Int = 0,

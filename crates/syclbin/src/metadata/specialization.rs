@@ -34,8 +34,8 @@ pub struct SpecializationConstants {
     pub set_values: Option<Vec<u8>>,
 }
 
-/// A part of a constant: a scalar with its own `SpecId`, or padding. A composite constant consists of one part for each of its
-/// scalars, or of a single part if constants are emulated.
+/// A part of a constant: a scalar with its own `SpecId`, or padding. A composite constant consists of one part for each
+/// of its scalars, or of a single part if constants are emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpecConstantDescriptor {
     /// The `SpecId` in SPIR-V, or [`SpecConstantDescriptor::PADDING`].

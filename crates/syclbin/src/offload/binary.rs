@@ -96,7 +96,7 @@ fn name(index: usize) -> impl Fn() -> String + Copy {
     move || format!("{} {index}", raw::Entry::RECORD)
 }
 
-/// Reads the entries of a [`Binary`], and rejects entries that together claim more than it contains.
+/// Reads the entries of a [`Binary`], and rejects entries that together claim more than the file contains.
 struct EntryReader<'a> {
     binary: Binary<'a>,
     text: Budget,
@@ -242,7 +242,8 @@ struct StringTable {
 }
 
 impl StringTable {
-    /// Creates a table for the offset `start`. Like LLVM's tables, it begins with NUL unless it stays empty.
+    /// Creates a table that will start at offset `start` in the file. As in LLVM, a table with strings begins with
+    /// NUL.
     fn new(start: usize, used: bool) -> Self {
         Self {
             bytes: if used { Vec::from([0]) } else { Vec::new() },

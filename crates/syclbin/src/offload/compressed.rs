@@ -106,7 +106,7 @@ pub fn unpack_within<'a>(bytes: &'a [u8], left: &mut u64) -> Result<Cow<'a, [u8]
     Ok(Cow::Owned(out))
 }
 
-/// Decompresses the OffloadBinary at the start of `bytes`. Also returns the end of the compressed bytes.
+/// Decompresses the OffloadBinary at the start of `bytes`. Also returns the offset at which its compressed form ends.
 fn inflate(bytes: &[u8], header: &Header, left: &mut u64) -> Result<(Vec<u8>, usize), Error> {
     const RECORD: &str = "compressed OffloadBinary";
     let fail = |kind| Error::new(RECORD, 0, kind);
@@ -258,8 +258,8 @@ pub fn unpack_frame(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, ErrorKind> 
 
 fn more(size: u64) -> ErrorKind {
     damaged(format!(
-        "it unpacks to more than the {size} bytes that its header, or the limit for the whole file ({FACTOR} times its \
-         size plus 16 MiB), allows"
+        "it unpacks to more than the {size} bytes allowed by its header, or by the limit for the whole file ({FACTOR} \
+         times its size plus 16 MiB)"
     ))
 }
 

@@ -180,8 +180,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     let mut entries = Vec::new();
     each_binary(bytes, |binary, _| {
         if entries.is_empty() {
-            // Reserve space for all entries, because most files are a single OffloadBinary. The entry table is known to
-            // be inside the file, so `count` cannot cause a huge allocation.
+            // Reserve space for all entries, because most files are a single OffloadBinary. `Binary::parse` has checked
+            // that the entry table is inside the file, so `count` cannot cause a huge allocation.
             entries = Vec::with_capacity(binary.count);
         }
         for entry in binary.entries() {

@@ -37,7 +37,7 @@ pub struct DriverSupport<'r> {
     pub loses_negations: bool,
 }
 
-/// Checks whether a module can be rewritten for `reader`.
+/// Checks whether a module can be rewritten for the driver that `reader` describes.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub fn has_debug_info(spirv: &[u8]) -> bool {
     words::words(spirv).is_ok_and(|words| imports_debug_info(&words))
 }
 
-/// Rewrites a module for `reader`. Returns `None` if the driver accepts the module unchanged.
+/// Rewrites a module for the driver that `reader` describes. Returns `None` if the driver accepts the module unchanged.
 ///
 /// # Errors
 ///
@@ -106,8 +106,8 @@ pub fn rewrite(
     Ok(Some(words::bytes(out)))
 }
 
-/// Rewrites the modules of a program for `reader`. If the driver can only link modules of one version, all results
-/// declare the same SPIR-V version.
+/// Rewrites the modules of a program for the driver that `reader` describes. If the driver can only link modules of one
+/// version, all results declare the same SPIR-V version.
 ///
 /// # Errors
 ///
@@ -219,7 +219,8 @@ fn remove_debug_info(instructions: &mut Vec<Instruction<'_>>) {
     instructions.retain(|i| undefined(i).is_none_or(|id| !unused.contains(&id)));
 }
 
-/// Returns the id of the instruction set that an instruction imports, if the set only describes the source.
+/// If an instruction imports an instruction set that does not affect results, such as debug information, returns the
+/// id of the set.
 pub(crate) fn debug_info(instruction: &Instruction<'_>) -> Option<u32> {
     let (op::EXT_INST_IMPORT, [id, name @ ..]) = (instruction.opcode, instruction.operands) else {
         return None;

@@ -2,8 +2,8 @@
 //! Replaces `OpFNegate` with integer arithmetic that produces the same bits, for drivers that lose the results of
 //! negations across work-group barriers.
 //!
-//! LLVM recognizes a flipped sign bit, `x * -1` and `-0.0 - x`, and turns each back into a negation. LLVM
-//! does not recognize the replacement: the sign bit is rotated to bit 0, flipped there, and rotated back.
+//! Simpler replacements would have no effect: LLVM recognizes a flipped sign bit, `x * -1` and `-0.0 - x`, and turns
+//! each back into a negation. So this module rotates the sign bit to bit 0, flips it there, and rotates it back.
 
 use crate::error::Error;
 use crate::prelude::*;

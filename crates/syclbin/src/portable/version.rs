@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Determines the SPIR-V version that a module's code needs, and lowers instructions of later versions to equivalents in
-//! earlier versions. The tables contain the capabilities, instructions, execution modes and decorations that OpenCL
+//! Determines the SPIR-V version that a module's code needs, and lowers instructions of later versions to equivalents
+//! in earlier versions. The tables contain the capabilities, instructions, execution modes and decorations that OpenCL
 //! kernels may use and that SPIR-V 1.0 lacks, from section 3 of the SPIR-V specification.
 
 use core::fmt;
@@ -223,7 +223,7 @@ const STORAGE_OUTPUT: u32 = 3;
 
 /// Memory operand bits that every version supports.
 const VOLATILE: u32 = 1;
-/// The alignment follows in bytes.
+/// The word after the mask is the alignment in bytes.
 pub(super) const ALIGNED: u32 = 2;
 const NONTEMPORAL: u32 = 4;
 

@@ -9,9 +9,9 @@ pub const TYPE: &str = "type";
 pub const TARGET: &str = "target";
 /// An architecture, in [`NATIVE_IMAGE`](super::set::NATIVE_IMAGE).
 pub const ARCH: &str = "arch";
-/// Aspect numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// The numbers of the required aspects, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const ASPECTS: &str = "aspects";
-/// Target numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// The numbers of the permitted targets, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const FIXED_TARGET: &str = "fixed_target";
 /// A work-group size as 64-bit numbers, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const REQD_WORK_GROUP_SIZE_64: &str = "reqd_work_group_size_uint64_t";
@@ -31,9 +31,9 @@ pub const MAX_LINEAR_WORK_GROUP_SIZE: &str = "max_linear_work_group_size";
 /// The name that the code uses for a device global, in [`PROGRAM_METADATA`](super::set::PROGRAM_METADATA) as
 /// `GLOBAL@global_id_mapping`.
 pub const GLOBAL_ID_MAPPING: &str = "global_id_mapping";
-/// Matrix types, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// The required matrix types, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const JOINT_MATRIX: &str = "joint_matrix";
-/// Matrix operations, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
+/// The required matrix multiplications, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const JOINT_MATRIX_MAD: &str = "joint_matrix_mad";
 /// The required architecture or target, in [`DEVICE_REQUIREMENTS`](super::set::DEVICE_REQUIREMENTS).
 pub const COMPILE_TARGET: &str = "compile_target";
@@ -55,7 +55,7 @@ pub const OPT_LEVEL: &str = "optLevel";
 pub const SAN_USED: &str = "sanUsed";
 /// Whether specialization constants were replaced with defaults, in [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const SPEC_CONSTS_REPLACED: &str = "specConstsReplacedWithDefault";
-/// The integer type that the code assumes is wide enough for every work-item id, in
+/// The integer type that every work-item id is assumed to fit into, in
 /// [`MISC_PROPERTIES`](super::set::MISC_PROPERTIES).
 pub const ID_QUERIES_RANGE: &str = "idQueriesRange";
 /// The driver's compile options, in [`BUILD_OPTIONS`](super::set::BUILD_OPTIONS).

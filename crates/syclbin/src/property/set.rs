@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The names of property sets, as spelled in files.
 
-/// Declares the names, and the list of them.
+/// Declares a constant for each name, and the list `ALL`.
 macro_rules! names {
     ($($(#[$of:meta])* $constant:ident = $name:literal;)*) => {
         $($(#[$of])* pub const $constant: &str = $name;)*
@@ -71,8 +71,8 @@ names! {
     ///
     /// Like [`KERNELS`], this set is specific to this project.
     VARIABLES = "SYCLBIN-RS/variables";
-    /// The inputs of the compilation that produced the file: sources, arguments and compiler version. The set is stored in
-    /// the file-level properties. See [`Sources`](crate::metadata::Sources).
+    /// The inputs of the compilation that produced the file: sources, arguments and compiler version. The set is stored
+    /// in the file-level properties. See [`Sources`](crate::metadata::Sources).
     ///
     /// Like [`KERNELS`], this set is specific to this project.
     SOURCES = "SYCLBIN-RS/sources";
@@ -82,8 +82,8 @@ names! {
     ///
     /// Like [`KERNELS`], this set is specific to this project.
     NATIVE_CODE = "SYCLBIN-RS/native code";
-    /// The hidden arguments of kernels in native code whose device globals are passed as arguments. The only property
-    /// is `layout`.
+    /// The layout of the hidden arguments through which kernels in native code access device globals, for drivers
+    /// without support for such variables. The only property is `layout`.
     ///
     /// Like [`KERNELS`], this set is specific to this project.
     HIDDEN_ARGUMENTS = "SYCLBIN-RS/hidden arguments";
@@ -91,8 +91,9 @@ names! {
     ///
     /// Like [`KERNELS`], this set is specific to this project.
     BUILD_OPTIONS = "SYCLBIN-RS/build options";
-    /// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available. The
-    /// set is stored in the file-level properties. A placeholder is treated as if it contained every requested kernel.
+    /// Marks a placeholder for a file that was not compiled, for example on docs.rs, where no compiler is available.
+    /// The set is stored in the file-level properties. A placeholder is treated as if it contained every requested
+    /// kernel.
     ///
     /// Like [`KERNELS`], this set is specific to this project.
     PLACEHOLDER = "SYCLBIN-RS/placeholder";

@@ -8,8 +8,8 @@ use super::tokens::{Tokens, number, text};
 use crate::prelude::*;
 
 /// The maximum number of tokens in a parameter declaration. Longer declarations become [`Passed::Other`], which bounds
-/// the memory for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens, about
-/// twice as many as a kernel with all of them contains.
+/// memory use for malformed PTX. The directives after the parameters are truncated to `MAX_WORDS + 1` tokens, about
+/// twice as many as a kernel that uses every directive needs.
 const MAX_WORDS: usize = 64;
 
 /// A PTX kernel (`.entry`).
@@ -230,7 +230,7 @@ impl Parameter {
         let pointer = matches!(ty, Passed::Pointer { .. });
         let align = Some(align).filter(|align| pointer && *align > 1 && align.is_power_of_two());
         let name = text(name);
-        // Names that LLVM and NVIDIA's compilers generate.
+        // LLVM and NVIDIA's compilers generate names of the form `KERNEL_param_N`.
         let rest = name.strip_prefix(kernel);
         let made_up = rest.is_some_and(|rest| rest.starts_with("_param_"));
         Self {

@@ -138,7 +138,7 @@ pub struct Version {
 }
 
 /// CUDA releases, as `cuDriverGetVersion` reports them, and the PTX version that each introduced. The source is
-/// the PTX ISA, chapter "PTX Release History". The version for 13.5 comes from its assembler.
+/// the PTX ISA, chapter "PTX Release History". The version for 13.5 comes from the assembler in that release.
 const RELEASES: [(u32, u32, u32); 31] = [
     (7000, 4, 2),
     (7050, 4, 3),

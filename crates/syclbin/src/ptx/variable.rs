@@ -81,8 +81,8 @@ fn read(words: &[&[u8]], space: Space) -> Option<(Variable, usize)> {
     let mut size = element;
     while let Some((_, word)) = rest.next() {
         match word {
-            // The length of this array is set by its definition elsewhere, or at launch.
             b"[" => match rest.next()?.1 {
+                // For `[]`, a definition elsewhere or the launch sets the length.
                 b"]" => size = 0,
                 count => size = size.checked_mul(number(count)?)?,
             },

@@ -52,7 +52,7 @@ impl<'a, const N: usize> Fields<'a, N> {
     }
 }
 
-/// Declares an on-disk record by its fields, in order.
+/// Declares the struct for an on-disk record. The fields are in on-disk order.
 macro_rules! record {
     (
         $(#[$about:meta])*
@@ -265,7 +265,7 @@ pub mod v2 {
         /// The index of the abstract module that the entry belongs to, in decimal. Present in all entries except the
         /// global metadata.
         pub const AM_INDEX: &str = "am_index";
-        /// The number of an IR image's language, in decimal.
+        /// The language of an IR image: the number of its [`IrType`](crate::IrType), in decimal.
         pub const IR_TYPE: &str = "ir_type";
         /// The target triple of an image.
         pub const TRIPLE: &str = "triple";

@@ -185,7 +185,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns the number of IR images and native images, regardless of which modules claim them.
+    /// Returns the number of IR images and the number of native images, regardless of which modules claim them.
     #[doc(hidden)]
     pub fn image_counts(&self) -> (usize, usize) {
         match &self.layout {
@@ -229,7 +229,7 @@ impl<'a> File<'a> {
             Layout::Entries { modules, .. } if self.container == Container::Images => {
                 return images::to_model(modules, &self.foreign);
             }
-            // The entries have already been limited to the size of the wrapper.
+            // `Binary::entries` has already limited the total size of the entries to the size of the wrapper.
             Layout::Entries { .. } => (u64::MAX, u64::MAX, u64::MAX),
         };
         let mut texts = Budget::new("metadata bytes", metadata);

@@ -22,8 +22,8 @@ pub struct Image<'a> {
     pub bytes: &'a [u8],
     /// The offset of the code in the file.
     pub offset: u64,
-    /// The strings in the image's entry that have no meaning in SYCLBIN. Version 1 stores no such strings. In
-    /// [`Container::Images`](crate::Container::Images), all strings of the entry.
+    /// The strings in the image's entry that have no meaning in SYCLBIN. Version 1 stores no such strings. For
+    /// [`Container::Images`](crate::Container::Images), this list contains all strings of the entry.
     pub strings: Strings<'a>,
 }
 
@@ -127,7 +127,7 @@ impl<'a> AbstractModule<'_, 'a> {
         }
     }
 
-    /// Returns the number of IR images and native images.
+    /// Returns the number of IR images and the number of native images.
     #[must_use]
     #[doc(hidden)]
     pub fn image_counts(&self) -> (usize, usize) {

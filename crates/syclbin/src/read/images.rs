@@ -2,7 +2,7 @@
 //! Reads bare device images from the OffloadBinaries that LLVM's own SYCL compiler writes without SYCLBIN.
 //!
 //! LLVM 22's `clang-sycl-linker` writes one OffloadBinary for each image, concatenated. Since 2026, it writes a
-//! single OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe an image.
+//! single OffloadBinary with an entry for each image. The strings `triple`, `arch` and `symbols` describe each image.
 //! The files contain neither property sets nor a state, so this module derives both from the strings and the code.
 
 use super::image::{Image, Metadata, Owner};
@@ -21,8 +21,8 @@ use crate::spirv::{self, Import};
 /// SYCL only if its target is SPIR-V.
 const SYCL_2024: OffloadKind = OffloadKind(4);
 
-/// Finds SYCL device images in all OffloadBinaries in `bytes`, and returns a module for each. Returns `None` if there are
-/// no such images, or if an entry contains SYCLBIN. Returns an error if the only such images are LLVM bitcode.
+/// Finds SYCL device images in all OffloadBinaries in `bytes`, and returns a module for each image. Returns `None` if
+/// there are no such images, or if an entry contains SYCLBIN. Returns an error if all such images are LLVM bitcode.
 pub(super) fn find(bytes: &[u8]) -> Result<Option<Entries<'_>>, Error> {
     let mut found = Entries {
         global: Metadata::none(Owner::File),
@@ -180,8 +180,8 @@ fn put(
     Ok(())
 }
 
-/// Removes the string called `key` and returns its value, or an empty value if there is none. A value that is not UTF-8
-/// remains.
+/// Removes the string called `key` and returns its value. Ignores a string whose value is not UTF-8. Returns an empty
+/// value if no string is removed.
 fn take<'a>(strings: &mut Strings<'a>, key: &str) -> Cow<'a, [u8]> {
     let mut known = strings.iter();
     let at = known.position(|(name, value)| name == key && str::from_utf8(value).is_ok());

@@ -27,7 +27,7 @@ pub(super) struct Module<'a> {
 }
 
 impl Module<'_> {
-    /// Returns the number of IR images and native images.
+    /// Returns the number of IR images and the number of native images.
     pub(super) fn image_counts(&self) -> (usize, usize) {
         let native = self.images.iter().filter(|image| image.native).count();
         (self.images.len() - native, native)
@@ -140,7 +140,8 @@ pub(super) fn borrowed<'a>(entry: &Entry<'a>) -> &'a [u8] {
     }
 }
 
-/// Returns the strings of an entry that are neither common to all entries nor in `own`.
+/// Returns the strings of an entry that have no meaning in SYCLBIN: those that are neither common to all entries nor in
+/// `own`, which lists the keys for the entry's role.
 fn unknown<'a>(mut strings: Strings<'a>, own: &[&str]) -> Strings<'a> {
     strings.retain(|(name, _)| {
         ![key::FORMAT_VERSION, key::ROLE].contains(&name.as_ref()) && !own.contains(&name.as_ref())

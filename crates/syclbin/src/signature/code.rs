@@ -81,7 +81,7 @@ pub(super) struct CodeKernel {
     pub(super) arguments: Vec<CodeArgument>,
     /// The required work-group size along x, y and z.
     pub(super) local_size: Option<[u32; 3]>,
-    /// Whether numbers may be offsets into work-group memory.
+    /// Whether a number argument may be an offset into work-group memory.
     pub(super) shared: bool,
 }
 
@@ -102,7 +102,7 @@ pub(super) enum Passed {
 
 impl CodeArgument {
     fn new(name: Option<String>, ty: Passed, align: Option<u64>) -> Self {
-        // These are not names from the source: compilers take them from members of SYCL's own types.
+        // Drop names that are not from the source: compilers take these from members of SYCL's own types.
         let name = name.filter(|name| {
             let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
             !["ptr", "Ptr", "Sampler", "Image"].contains(&plain)

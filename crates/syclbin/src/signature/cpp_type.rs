@@ -6,10 +6,10 @@ use core::{fmt, slice};
 use super::types::{Access, Scalar};
 use crate::prelude::*;
 
-/// A C++ type, or a template argument that is not a type.
+/// A C++ type, or a non-type template argument.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CppType {
-    /// A scalar type, class or enumeration, identified by its qualified name, or the value of a template argument.
+    /// A scalar type, class or enumeration, identified by its qualified name, or a non-type template argument.
     Named {
         /// The name without the template arguments: `float`, `ns::Pair`, `42`.
         name: String,

@@ -33,7 +33,7 @@ pub(super) enum Declared {
     Bytes,
     /// A reference, or a SYCL type that a Rust program cannot pass.
     Foreign,
-    /// A type without a known layout, and the reason.
+    /// A type whose layout is unknown, and the reason.
     Unknown(Unsupported),
 }
 
@@ -222,8 +222,8 @@ impl Definitions {
         object.map_or(Declared::Foreign, Declared::Type)
     }
 
-    /// Returns the parameter type of a SYCL class that is not a value, or `None` if a Rust program cannot pass
-    /// it.
+    /// Returns the parameter type for an instance of one of the templates in [`OBJECTS`], or `None` if a Rust program
+    /// cannot pass the object.
     fn object(&self, name: &str, arguments: &[CppType], layouts: &Layouts) -> Option<Type> {
         Some(match (name, arguments) {
             // For `T[]`, the launch sets the number of elements, which may themselves be arrays.

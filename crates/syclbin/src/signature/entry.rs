@@ -25,7 +25,7 @@ pub(super) fn agree(ty: &Type, passed: &[Option<Passed>], layouts: &Layouts) -> 
             Type::Pointer { .. } | Type::Accessor { .. } => is_pointer(*first),
             Type::LocalMemory { .. } | Type::LocalAccessor { .. } => is_local(*first),
             Type::KernelHandler => is_pointer(*first) || is_bytes(*first, Some(8)),
-            // The handle of a texture or a surface.
+            // A texture or surface handle.
             Type::Image { .. } => is_scalar(*first, Scalar::U64),
             Type::Sampler | Type::Unused => true,
         };
@@ -83,7 +83,8 @@ fn is_local(passed: Passed) -> bool {
     }
 }
 
-/// Returns the type of a parameter whose C++ type has no definition, from its PTX type.
+/// Infers the type of a parameter from its PTX type, because the C++ type has no definition. Also returns whether the
+/// signedness is known.
 pub(super) fn named(
     name: &str,
     passed: Passed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Infers the signature of a kernel, or the reason why no Rust function can launch the kernel.
+//! Infers the signature of a kernel, or determines why no Rust function can launch the kernel.
 
 use super::code::{Code, CodeKernel, Passed};
 use super::cpp_type::{CppParameter, CppType};

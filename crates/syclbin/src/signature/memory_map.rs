@@ -40,8 +40,8 @@ pub(super) struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// Returns the memory map of an element. Its type comes from the compiled code if `is_code`, or else from the C++
-    /// declaration.
+    /// Returns the memory map of an element, which comes from the compiled code if `is_code` is true, and from the C++
+    /// declaration otherwise.
     pub(super) fn of(element: &Element, layouts: &Layouts, is_code: bool) -> Self {
         let mut map = Self {
             is_code,

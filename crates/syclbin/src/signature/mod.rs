@@ -55,7 +55,7 @@ pub use types::{Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, 
 use variables::Variables;
 pub use variables::{DeviceGlobal, SpecializationConstant};
 
-/// All kernels in a file, the variables that the host can access, and the structs that both use.
+/// All kernels in a file, the variables that the host can access, and the structs that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Signatures {

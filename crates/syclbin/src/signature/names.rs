@@ -150,7 +150,7 @@ impl Definitions {
     }
 }
 
-/// Replaces the last field, a struct, with the fields of that struct. Returns the offset where the last of these ends.
+/// Replaces the last field, a struct, with the fields of that struct. Returns the offset after the last new field.
 fn take_apart(fields: &mut Vec<Field>, layouts: &Layouts) -> Option<u64> {
     let last = fields.pop_if(|last| matches!(last.ty, Element::Struct(_)))?;
     let layout = layouts.get(last.ty.structure()?)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Formats declarations and types in C++ syntax, for display, such as
+//! Formats declarations and types for display, in C++ syntax such as
 //! `void fill::iota(float start, float *out, int count)`.
 
 use core::fmt;

@@ -162,7 +162,7 @@ pub enum Scalar {
 }
 
 impl Type {
-    /// Returns the element, if one is passed by value. Returns `None` for memory and SYCL objects.
+    /// Returns the element that is passed by value, or `None` for memory and SYCL objects.
     #[must_use]
     pub const fn value(&self) -> Option<&Element> {
         match self {
@@ -373,7 +373,7 @@ pub struct Layout {
 /// A member of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Field {
-    /// The name, or `None` if the file does not record it. A base class is a member named after the class.
+    /// The name, or `None` if the file does not record it. A base class appears as a member named after the class.
     pub name: Option<String>,
     /// The offset in the struct, in bytes.
     pub offset: u64,

@@ -105,8 +105,8 @@ impl Variable {
         }
     }
 
-    /// Returns the type, and whether the signedness of its integers is known. If the type contains a conflicting
-    /// struct, returns the reason for the conflict instead of the type.
+    /// Returns the type, and whether the signedness of its integers is known. If the type contains a struct in
+    /// `conflicts`, returns the reason for the conflict instead of the type.
     fn checked(
         ty: Result<Known, Unsupported>,
         conflicts: &BTreeMap<StructId, Unsupported>,
@@ -283,7 +283,7 @@ fn part(id: u32, spirv: &Module) -> Option<Option<(Scalar, bool)>> {
     })
 }
 
-/// Checks that the parts of a constant that the code reads match the declared memory map.
+/// Checks that a constant's parts match the declared memory map. Ignores parts that the code does not read.
 fn agree_with_parts(
     declared: &MemoryMap,
     parts: &[SpecConstantDescriptor],
@@ -304,7 +304,7 @@ fn agree_with_parts(
     }
 }
 
-/// Returns the type of a constant of `size` bytes, from the types of its parts in the code.
+/// Infers the type of a constant of `size` bytes from the types of its parts in the code.
 fn of_parts(
     parts: &[SpecConstantDescriptor],
     size: u64,

@@ -17,7 +17,8 @@ pub struct Module {
     pub instructions: Vec<Instruction>,
     /// Instructions to insert at the end of their sections.
     added: Vec<Instruction>,
-    /// The ids of declarations, by opcode and operands without the result. Filled by the first [`Self::declare`].
+    /// The ids of declarations, by opcode and operands without the result. The first call of [`Self::declare`] creates
+    /// this map.
     declared: Option<BTreeMap<Vec<u32>, u32>>,
 }
 
@@ -52,7 +53,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are not a SPIR-V module.
+    /// Returns an error if `bytes` is not a SPIR-V module.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         Self::parse(&words::words(bytes)?)
     }

@@ -205,7 +205,7 @@ impl<'w> Module<'w> {
         first.filter(|instruction| instruction.opcode != op::FUNCTION)
     }
 
-    /// Returns the ids that the kernels, the roots, and all instructions that cannot be removed need.
+    /// Returns the ids needed by the kernels, by the roots, or by an instruction that cannot be removed.
     fn reachable(&self, kernels: &BTreeSet<u32>, roots: &[u32]) -> Result<BTreeSet<u32>, Error> {
         let mut next: Vec<u32> = kernels.iter().chain(roots).copied().collect();
         // For each id, the ids that its annotations need.

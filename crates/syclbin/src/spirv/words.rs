@@ -127,7 +127,7 @@ pub fn error(word: usize, problem: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// Returns an error if the bytes are not little-endian SPIR-V, which every known compiler writes.
+/// Returns an error if the bytes are not SPIR-V in little-endian byte order. Every known compiler uses this order.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
     let (words, []) = bytes.as_chunks() else {
         return Err(error(bytes.len() / 4, "the size is not a multiple of 4"));

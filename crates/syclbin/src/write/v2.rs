@@ -78,7 +78,7 @@ fn check_foreign(entry: &Entry<'_>, index: usize) -> Result<(), Error> {
             if role::ALL.contains(&role) || entry.string(key::FORMAT_VERSION) != Some(VERSION) =>
         {
             Err(Error::Reserved {
-                record: format!("non-SYCLBIN entry {index}"),
+                record: format!("foreign entry {index}"),
                 what: format!("the string `{}` in an entry of kind SYCLBIN", key::ROLE),
             })
         }

@@ -529,7 +529,7 @@ fn version_2_refuses_reserved_string_keys() {
     for strings in [GLOBAL, AM_0, &[("role", "of tomorrow")]] {
         refused(
             &|file| file.foreign[0] = entry(strings, b""),
-            "non-SYCLBIN entry 0: the string `role`",
+            "foreign entry 0: the string `role`",
         );
     }
 }

@@ -73,7 +73,7 @@ impl Layout {
     }
 
     /// Returns the name of the kernel that sets the initial values of a module. The kernel takes only the hidden
-    /// arguments. The name contains a hash of the layout, so a program with a different layout has no kernel of this
+    /// arguments. The name contains a hash of the layout, so a program with a different layout has no kernel with this
     /// name.
     #[must_use]
     pub fn setup_kernel(&self, module: u32) -> String {

@@ -183,7 +183,7 @@ impl Lifting<'_, '_> {
         put(&mut self.out, opcode, &[operands]);
     }
 
-    /// Returns the function type with this result and these parameters, followed by the hidden arguments.
+    /// Returns the function type with the result and parameters in `signature`, followed by the hidden arguments.
     fn function_type(&mut self, signature: &[u32]) -> Result<u32, UnsupportedModule> {
         let mut operands = signature.to_vec();
         operands.extend(core::iter::repeat_n(self.pointer, self.layout.arguments()));
@@ -224,7 +224,7 @@ impl Lifting<'_, '_> {
         Ok(used)
     }
 
-    /// Stores the address of each buffer in the slot of the variable that owns the buffer.
+    /// Emits code that stores the address of each buffer in the slot of the variable that owns the buffer.
     fn point_slots(&mut self, frame: &Frame) -> Result<(), UnsupportedModule> {
         let layout = self.layout;
         for (id, buffer) in layout.buffers.iter().zip(&frame.arguments[1..]) {
@@ -239,7 +239,7 @@ impl Lifting<'_, '_> {
         Ok(())
     }
 
-    /// Computes the address at `offset` in the arena, as a pointer of type `ty`.
+    /// Emits code that computes the address at `offset` in the arena. Returns the id of this pointer, of type `ty`.
     fn address(&mut self, ty: u32, offset: u64, frame: &Frame) -> Result<u32, UnsupportedModule> {
         let arena = frame.arguments.first().copied().unwrap_or_default();
         let offset = self.number(offset)?;
@@ -254,7 +254,7 @@ impl Lifting<'_, '_> {
         Ok(cast)
     }
 
-    /// Computes the addresses of variables, and the constants that depend on them.
+    /// Emits code that computes the addresses of variables, and the constants that depend on these addresses.
     fn materialize(
         &mut self,
         used: &BTreeSet<u32>,

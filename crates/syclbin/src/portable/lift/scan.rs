@@ -193,9 +193,9 @@ pub(crate) fn is_host_metadata(instruction: &Instruction<'_>) -> bool {
     }
 }
 
-/// Loads of the pointers to variables' own buffers. Lifting replaces such a load with the hidden argument, so most
-/// kernels need not store the pointers in the arena. If every work-item stored the pointers, processors would contend
-/// for the memory.
+/// The loads in a function that read the pointer to a variable's own buffer from the variable. Lifting replaces such a
+/// load with the hidden argument, so most kernels need not store the pointers in the arena. If every work-item stored
+/// the pointers, processors would contend for the memory.
 #[derive(Default)]
 pub(super) struct DirectLoads {
     /// Maps each id that such a pointer is loaded from to the index of the buffer.

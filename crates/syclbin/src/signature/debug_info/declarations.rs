@@ -15,9 +15,9 @@ use crate::spirv::module::{
     Extended, Parameter, ParameterType, STORAGE_WORKGROUP, TypeId, parameter_name,
 };
 
-/// The compiler-generated struct in which a functor passes an array.
+/// The name of the compiler-generated struct that passes an array member of a functor.
 pub(super) const WRAPPER: &str = "__wrapper_class";
-/// The compiler-generated argument of functors that take a `kernel_handler`.
+/// The name of the compiler-generated argument of functors that take a `kernel_handler`.
 const HANDLER: &str = "_specialization_constants_buffer";
 const STREAM: &str = "sycl::stream";
 /// The class templates of host-accessible variables. The first template argument is the value type.
@@ -114,8 +114,8 @@ impl<'m> DebugInfo<'m> {
                 names.insert(number, parameter_name(name));
             }
         }
-        // The specification requires the id of a constant here, but the reference compiler writes the number
-        // itself. A number above the parameter count must be an id.
+        // The specification represents a parameter number by the id of a constant, but the reference compiler writes
+        // the number itself. A number above the parameter count must be an id.
         if names.keys().any(|number| *number as usize > count) {
             let numbered = |(id, name)| Some((self.constant(id)?, name));
             names = names.into_iter().filter_map(numbered).collect();
@@ -321,7 +321,8 @@ impl<'m> DebugInfo<'m> {
     }
 }
 
-/// Returns whether `ty` is neither a reference nor a SYCL type that a Rust program cannot pass.
+/// Returns whether the signatures support `ty`. References, and SYCL types that a Rust program cannot pass, are not
+/// supported.
 fn is_supported(ty: &CppType) -> bool {
     Definitions::default().parameter(ty, &Layouts::default()) != Declared::Foreign
 }

@@ -247,8 +247,8 @@ impl<'m> DebugInfo<'m> {
         let (mut scope, mut at) = (scope.operands.first()?, scope.operands.get(1)?);
         for _ in 0..MAX_INLINED {
             let call = self.instructions.get(at)?;
-            // The operands are the line, the column (only in newer records), the scope, and where that scope is
-            // inlined.
+            // The operands are the line, the column (only in newer records), the scope of the call, and a record of
+            // the same kind if the caller is inlined too.
             let call = call.operands.get(1 + usize::from(self.newer)..)?;
             let Some(next) = call.get(1) else {
                 return self.function_of(*scope);

@@ -143,7 +143,7 @@ impl<'m> DebugInfo<'m> {
             None => self.qualified(plain, e.operand(5)?).map(CppType::named),
         };
         let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
-        // Recorded before the members are read, because members may point to this type.
+        // Record the type before reading its members, which may point to the type.
         self.known.insert(id, ty.clone());
         let ty = ty?;
         let name = ty.to_string();
@@ -225,7 +225,7 @@ impl<'m> DebugInfo<'m> {
             members.push(Field { name, ..unnamed });
         }
         while !size.is_multiple_of(align) {
-            align /= 2; // also packed
+            align /= 2; // the struct is packed
         }
         self.definitions.define_struct(name, size, align, members)
     }

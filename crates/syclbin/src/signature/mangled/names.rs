@@ -193,8 +193,8 @@ impl Parser<'_> {
         Some(name)
     }
 
-    /// Parses `<encoding>` of a function: its name, and its parameter types unless it is `main` or `extern
-    /// "C"`.
+    /// Parses `<encoding>` of a function: its name, and its parameter types unless the function is `main` or
+    /// `extern "C"`.
     pub(super) fn function_name(&mut self, depth: usize) -> Option<KernelName> {
         let mut name = self.name(depth)?;
         if self.rest.starts_with('E') {

@@ -132,7 +132,7 @@ impl Sources<'_> {
         Ok((ty, true))
     }
 
-    /// Returns the parameter type for a C++ type without a definition, from the type in the code.
+    /// Infers the type of a parameter from the code, because the C++ type has no definition.
     fn named_by_code(
         &mut self,
         name: &str,

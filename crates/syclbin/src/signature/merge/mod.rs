@@ -24,7 +24,7 @@ pub(super) struct Sources<'m> {
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
     pub(super) meanings: Option<Meanings<'m>>,
-    /// The elements that are only compared with declarations, and their structs.
+    /// The elements that types in the code represent, and their structs. Used only to check declarations.
     compared: Option<(Meanings<'m>, Layouts)>,
 }
 
@@ -74,7 +74,7 @@ impl<'m> Sources<'m> {
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
         let element = match self.described.definitions.element_of(text) {
             Ok(element) => element,
-            // The code may describe a type that no definition describes.
+            // The code may describe a type that has no definition.
             Err(Missing::Named(_)) => return None,
             Err(missing) => return Some(Err(within(missing.into()))),
         };
@@ -228,12 +228,12 @@ impl Sources<'_> {
                 let in_code = self.meanings.as_ref();
                 let in_code = in_code.and_then(|code| code.array(pointee));
                 match (&size, in_code) {
-                    // The code may declare a smaller array, such as an array at the start of the first element.
+                    // The code may declare a smaller array, for example if the first element begins with an array.
                     (Some(size), Some(in_code)) if *size < in_code => {
                         return wrong_size(text, *size, in_code);
                     }
-                    // Debug information may lack the size of an array in a functor, so the code provides it. Only
-                    // functors name this argument, after the member.
+                    // Debug information may lack the size of an array in a functor, so the code provides it. For this
+                    // kind of argument, only functors preserve a name: that of the member.
                     (None, _)
                         if !is_unbounded || first.code.is_some_and(|code| code.name.is_some()) =>
                     {

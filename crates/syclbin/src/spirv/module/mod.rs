@@ -40,8 +40,8 @@ pub struct Module {
     attributes: BTreeMap<u32, Vec<u32>>,
     pub(super) entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
-    /// The first function with each name. A hostile module may contain a hundred thousand names, too many for
-    /// linear searches.
+    /// The function of the first kernel with each name. A hostile module may contain a hundred thousand names, too many
+    /// for linear searches.
     entry_names: BTreeMap<String, u32>,
     /// The ids and types of the parameters of each function.
     pub(super) functions: BTreeMap<u32, Vec<(u32, u32)>>,
@@ -50,10 +50,12 @@ pub struct Module {
     local_sizes: BTreeMap<u32, [u32; 3]>,
     /// The pointer type of each variable.
     variables: BTreeMap<u32, u32>,
-    /// The variables that the host can access, by host name. The first variable with a name wins.
+    /// The variables that the host can access, by host name. If several variables have the same name, the first one
+    /// wins.
     pub(crate) host_names: BTreeMap<String, u32>,
     spec_ids: BTreeMap<u32, u32>,
-    /// The types of specialization constants, by `SpecId`. The first constant with a `SpecId` wins.
+    /// The types of specialization constants, by `SpecId`. If several constants have the same `SpecId`, the first one
+    /// wins.
     spec_constants: BTreeMap<u32, TypeId>,
     pub(super) imports: Vec<(u32, String)>,
     pub(super) exports: Vec<(u32, String)>,
@@ -61,7 +63,7 @@ pub struct Module {
     built_ins: BTreeSet<u32>,
     /// The `[[clang::annotate]]` texts, by annotated id.
     pub(crate) annotations: BTreeMap<u32, Vec<String>>,
-    /// All calls, as caller and callee.
+    /// All calls, as pairs of caller and callee.
     pub(crate) calls: Vec<(u32, u32)>,
     called: BTreeSet<u32>,
     /// The functions that use a collective work-group operation, such as a sum.
@@ -205,7 +207,7 @@ impl Module {
         attributes.is_some_and(|attributes| attributes.contains(&attribute))
     }
 
-    /// Returns whether a parameter is a value that is passed by pointer.
+    /// Returns whether a pointer parameter represents an argument that is passed by value (attribute `ByVal`).
     pub(super) fn is_by_value(&self, parameter: u32) -> bool {
         self.has_attribute(parameter, ATTRIBUTE_BY_VAL)
     }

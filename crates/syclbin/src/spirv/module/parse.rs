@@ -60,7 +60,7 @@ impl Module {
         Ok(module)
     }
 
-    /// Parses a module, and determines the pointer parameters that its functions only read through.
+    /// Parses a module, and determines which pointer parameters its functions only read through.
     ///
     /// # Errors
     ///

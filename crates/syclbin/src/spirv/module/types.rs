@@ -34,9 +34,9 @@ pub(crate) enum Record {
         pointee: u32,
     },
     Sampler,
-    /// An image. For the image of a SYCL accessor, the number of dimensions, and whether a kernel writes the image
-    /// rather than reads it. `None` for other images, such as depth images and images that a kernel both reads and
-    /// writes.
+    /// An image. `Some` if the image can belong to a SYCL accessor: the number of dimensions, and whether kernels write
+    /// rather than read the image. `None` for other images, such as depth images and images that kernels both read and
+    /// write.
     Image(Option<(u8, bool)>),
 }
 
@@ -53,7 +53,7 @@ struct TypeEntry {
     record: Record,
     /// The size and alignment in bytes.
     size: Option<(u64, u64)>,
-    /// The width in bits of an integer in the type that is wider than any C++ integer.
+    /// If the type contains an integer wider than any C++ integer, the width of that integer in bits.
     wide: Option<u32>,
     /// The natural alignment in bytes, even if the type is packed.
     wanted: u64,
@@ -233,8 +233,8 @@ pub struct Parameter {
     pub name: Option<String>,
     /// The type.
     pub ty: ParameterType,
-    /// The required alignment of a pointer, or of a value passed by address. This is the alignment of the C++
-    /// type, if the compiler records an alignment greater than 1.
+    /// The required alignment of a pointer, or of a value passed by address: the alignment of the C++ type. `None`
+    /// unless the compiler records an alignment greater than 1.
     pub align: Option<u32>,
 }
 
