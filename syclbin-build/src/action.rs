@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Chooses what a build does: compile the sources, check or commit the prebuilt file, or use it.
+//! Chooses what a build does: compile the sources, or use, check or commit the prebuilt file.
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ pub(crate) fn is_on_docs_rs() -> bool {
     cargo::env("DOCS_RS").is_some()
 }
 
-/// Returns the contents of the file for `OUT_DIR`. The environment, the orders from `cargo syclbin build` and the
-/// available compilers determine whether the sources are compiled.
+/// Returns the contents of the SYCLBIN file to write to `OUT_DIR`. The environment, the orders from
+/// `cargo syclbin build` and the available compilers determine whether the sources are compiled.
 pub(crate) fn contents(request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let kept = request.prebuilt.as_deref();
     if is_on_docs_rs() {
@@ -67,7 +67,7 @@ fn document(kept: Option<&Path>) -> Result<Vec<u8>> {
     prebuilt::placeholder("DOCS_RS is set")
 }
 
-/// Returns the bytes of the prebuilt file, and warns if it is stale.
+/// Returns the bytes of the prebuilt file when no compiler was found (`none`). Warns if the file is stale.
 fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let Some(kept) = Prebuilt::read(path)? else {
         return Err(Error::PrebuiltMissing {
@@ -104,7 +104,8 @@ fn check(path: &Path, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     prebuilt::placeholder(CHECKED)
 }
 
-/// Compiles the sources, and writes the prebuilt file with a record of its sources.
+/// Compiles the sources, and writes the result and a record of the sources to the prebuilt file. Returns the result
+/// without the record.
 fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) -> Result<Vec<u8>> {
     let begun = prebuilt::begin();
     let (mut whole, files) = compile::compile(compiler, request, &paths.directory)?;

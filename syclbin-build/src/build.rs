@@ -27,16 +27,16 @@ impl Build {
         Self::default()
     }
 
-    /// Adds a source. The path is relative to the directory of Cargo.toml.
+    /// Adds a source file. The path is relative to the directory that contains Cargo.toml.
     pub fn source(mut self, path: impl AsRef<Path>) -> Self {
         self.request.sources.push(path.as_ref().to_owned());
         self
     }
 
     /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. The pattern is relative to
-    /// the directory of Cargo.toml, and must start with a directory. `*` and `?` match characters within a name, and
-    /// `**` matches any number of directories. A matching file that another source includes is not treated as a source.
-    /// The build script runs again when a file appears in the searched directories.
+    /// the directory that contains Cargo.toml, and must start with a directory name. `*` and `?` match characters
+    /// within a name, and `**` matches any number of directories. A matching file that another source includes is not
+    /// treated as a source. The build script runs again when a file appears in the searched directories.
     ///
     /// ```no_run
     /// syclbin_build::Build::new()
@@ -104,10 +104,10 @@ impl Build {
 
     /// Compiles only for these targets (`-fsycl-targets`). One file contains the code for all of them.
     ///
-    /// By default, a build compiles for every target that is not specific to a device model: SPIR-V runs on OpenCL
-    /// devices, and PTX runs on NVIDIA GPUs of architecture sm_75 or newer. Builds include PTX if the component
-    /// `nvidia` is installed for `syclbin-clang`. `cargo syclbin toolchain install` installs this component if the
-    /// machine has an NVIDIA GPU. A separate process compiles the PTX in parallel with the SPIR-V; the [crate]
+    /// By default, a build compiles for the targets that are not specific to a device model: SPIR-V, which runs on
+    /// OpenCL devices, and PTX, which runs on NVIDIA GPUs of architecture sm_75 or newer. Builds include PTX if the
+    /// component `nvidia` is installed for `syclbin-clang`. `cargo syclbin toolchain install` installs this component
+    /// if the machine has an NVIDIA GPU. A separate process compiles the PTX in parallel with the SPIR-V; the [crate]
     /// documentation states the cost. If a source cannot be compiled to PTX, the build emits a warning and omits PTX
     /// for that source. `SYCLBIN_TARGETS` changes the default for all builds, as in `SYCLBIN_TARGETS=spir64`.
     ///
@@ -167,9 +167,9 @@ impl Build {
         self
     }
 
-    /// Uses this SYCLBIN file if no compiler is found, and on docs.rs. The path is relative to the directory of
-    /// Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation explains when the file is
-    /// stale.
+    /// Uses this SYCLBIN file if no compiler is found, and on docs.rs. The path is relative to the directory that
+    /// contains Cargo.toml. `cargo syclbin build --commit` writes the file. The [crate] documentation explains when the
+    /// file is stale.
     pub fn prebuilt(mut self, path: impl AsRef<Path>) -> Self {
         self.request.prebuilt = Some(path.as_ref().to_owned());
         self

@@ -53,7 +53,10 @@ pub enum Error {
         problem: String,
     },
     /// A source does not exist or cannot be read.
-    #[error("cannot read source {}: {source}; paths are relative to the directory of Cargo.toml", .path.display())]
+    #[error(
+        "cannot read source {}: {source}; paths are relative to the directory that contains Cargo.toml",
+        .path.display()
+    )]
     Source {
         /// The source.
         path: PathBuf,
@@ -136,14 +139,14 @@ pub enum Error {
         /// The diagnostics that the compiler wrote before it was stopped.
         diagnostics: String,
     },
-    /// Some of several sources failed to compile. [`Error::diagnostics`] returns the compiler's diagnostics.
+    /// At least one of several sources failed to compile. [`Error::diagnostics`] returns the compiler's diagnostics.
     #[error("{}{summary}{}", each(.failures), hints(.diagnostics))]
     Sources {
         /// The error of each source that failed.
         failures: Vec<Error>,
         /// The compiler's diagnostics, without duplicates.
         diagnostics: String,
-        /// The number of errors and warnings, and the sources that contain them.
+        /// The number of errors and warnings, and the sources that failed to compile.
         summary: String,
     },
     /// Device code uses functions or variables that no source defines.

@@ -56,7 +56,7 @@ pub fn directory_of(path: &Path) -> &Path {
     directory.unwrap_or(Path::new("."))
 }
 
-/// Encodes a list of words, separated by NUL bytes, because neither paths nor arguments contain NUL.
+/// Encodes a list of words. A NUL byte separates words, because neither paths nor arguments can contain NUL.
 pub(crate) fn join_words<'w>(words: impl IntoIterator<Item = &'w OsStr>) -> Vec<u8> {
     let words: Vec<&[u8]> = words.into_iter().map(OsStr::as_encoded_bytes).collect();
     words.join(&0)

@@ -54,10 +54,10 @@
 //! 1. [`Build::compiler`], then the variable `SYCLBIN_CLANG`. Either forces a compiler: if it is unusable,
 //!    the build fails.
 //! 2. The C++ compiler that the crate `cc` would use: `CXX_<target>` (also with underscores), `HOST_CXX`, or
-//!    `TARGET_CXX` when cross-compiling, then `CXX`. When cross-compiling, the host's variables are read too, because
-//!    kernels run on a device and any compiler can build them. A wrapper may precede the compiler (`ccache icpx`).
-//!    Unlike in `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is ignored, because its
-//!    flags are for the host processor.
+//!    `TARGET_CXX` when cross-compiling, then `CXX`. When cross-compiling, the host's variables are read too: kernels
+//!    run on a device, so the host's compiler can build them as well. A wrapper may precede the compiler
+//!    (`ccache icpx`). Unlike in `cc`, an unusable compiler (`g++`, LLVM's own `clang++`) is skipped. `CXXFLAGS` is
+//!    ignored, because its flags are for the host processor.
 //! 3. `icpx`, `dpclang++`, `clang++` in the directories that `CMPLR_ROOT` and `ONEAPI_ROOT` name. `setvars.sh` sets
 //!    these variables.
 //! 4. The installed `syclbin-clang`, in the user's cache directory or `SYCLBIN_HOME`.
@@ -75,7 +75,8 @@
 //!
 //! # Without a compiler
 //!
-//! Commit the compiled file next to its sources, and pass its path:
+//! To support machines without a compiler, commit the compiled file next to its sources, and pass its path to the
+//! build:
 //!
 //! ```no_run
 //! # fn main() {
@@ -112,8 +113,8 @@
 //! `heat.cpp` and `nbody.cpp`. If the file names are also equal, the directory is added: `first_heat.main`. Kernels in
 //! native code cannot be renamed, so if the file contains native code, kernels with the same symbol are left out.
 //!
-//! A kernel is left out if no stub can be generated for it. The build warns with the number of such kernels, and
-//! `cargo syclbin list` shows the reason for each.
+//! If no stub can be generated for a kernel, the generated module omits the kernel. The build prints a warning with the
+//! number of omitted kernels, and `cargo syclbin list` shows the reason for each.
 //!
 //! # Targets
 //!
@@ -121,8 +122,8 @@
 //! `syclbin-clang`, it also contains PTX for every NVIDIA GPU. If a source cannot be compiled to PTX, the build emits a
 //! warning and omits PTX for that source. To choose other targets, use [`Build::targets`], `targets` in Cargo.toml, or
 //! the variable `SYCLBIN_TARGETS` for all builds that specify none. Targets can include native code, which a device
-//! loads without compiling it. If every machine must build the same file, for example because it is committed, name the
-//! targets explicitly.
+//! loads without further compilation. If every machine must build the same file, for example because it is committed,
+//! name the targets explicitly.
 //!
 //! A separate process compiles PTX, at the same time as SPIR-V. PTX roughly doubles the cost of a build: one small
 //! kernel took 1.7 s of processor time instead of 0.65 s with `<syclbin/kernel.hpp>`, and 9.4 s instead of 5.2 s with
@@ -160,8 +161,8 @@
 //!
 //! The compiler's warnings are cached too, and printed again. A source is never cached in these cases:
 //!
-//! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or
-//!   `__has_include` with a macro;
+//! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or `__has_include` with
+//!   a macro as its argument;
 //! - an argument makes the compiler read a file that is not a header (`more.bc`, `@file`, plugins, modules, profiles),
 //!   or run another program (targets other than `spir64` and `nvptx64-nvidia-cuda`);
 //! - `CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS` or `__INTEL_POST_CFLAGS` is set;
@@ -172,8 +173,8 @@
 //! other users can write to is ignored, with a warning. A cache that cannot be read or written, or that another process
 //! keeps locked, does not fail the build.
 //!
-//! If the script no longer builds a file, `include_syclbin!` with its name is an error, instead of embedding outdated
-//! kernels. This requires that a single process builds all files in `OUT_DIR`.
+//! If the script no longer builds a file, `include_syclbin!` reports an error for its name instead of embedding
+//! outdated kernels. This works only if a single process builds all files in `OUT_DIR`.
 //!
 //! # Recompiling while a program runs
 //!

@@ -43,7 +43,7 @@ pub struct Manifest {
 pub struct Entry {
     /// The name to pass to `include_syclbin!`.
     pub name: String,
-    /// The sources and source patterns, relative to the directory of Cargo.toml.
+    /// The sources and source patterns, relative to the directory that contains Cargo.toml.
     pub sources: Vec<PathBuf>,
     /// The build that produces the file.
     pub build: Build,
@@ -74,7 +74,7 @@ impl Build {
     /// ```
     pub fn from_manifest() -> Manifest {
         Manifest {
-            // Build scripts run in the directory of Cargo.toml.
+            // Build scripts run in the directory that contains Cargo.toml.
             path: PathBuf::from("Cargo.toml"),
         }
     }

@@ -44,7 +44,7 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// A running program. Dropping this stops the program.
+/// A running program, which is stopped when this value is dropped.
 pub struct Process {
     child: Child,
     stderr: File,
@@ -153,8 +153,8 @@ fn read(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Kills a process and its descendants. This does not use a process group, because Ctrl-C does not reach a compiler in
-/// a separate group, so users could not interrupt a hanging compiler.
+/// Kills a process and its descendants. Does not use a process group: Ctrl-C would not reach a compiler in a separate
+/// group, so users could not interrupt a compiler that hangs.
 #[cfg(target_os = "linux")]
 mod tree {
     use rustix::process::{Pid, Signal, kill_process};

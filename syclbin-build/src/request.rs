@@ -75,7 +75,7 @@ impl Request {
             if path.to_string_lossy().contains(['\n', '\r']) {
                 return Err(Error::LineBreak(path.clone()));
             }
-            // Reported even if it is missing, so that the script runs again once it exists.
+            // Reports the source even if it is missing, so that the script runs again once it exists.
             cargo::rerun_if_changed(path);
             // Rejects directories and FIFOs, which `File::open` would accept on some systems.
             syclbin_toolchain::file::open(path).map_err(|source| Error::Source {
@@ -136,7 +136,8 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     }
     if files.is_empty() {
         return Err(failed(
-            "matches no file; it is relative to the directory of Cargo.toml".to_owned(),
+            "matches no file; patterns are relative to the directory that contains Cargo.toml"
+                .to_owned(),
         ));
     }
     files.sort();

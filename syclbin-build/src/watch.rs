@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! [`Watch`] recompiles a file when a source or header changes. A failed compile leaves the file unchanged.
+//! [`Watch`] recompiles a SYCLBIN file when a source or header changes. A failed compile leaves the file unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub struct Watch {
     file: PathBuf,
     /// The `OUT_DIR` and name of the build script's note, if the request comes from a note.
     noted: Option<(PathBuf, String)>,
-    /// The compiler of the last compile, unless it failed.
+    /// The compiler of the last compile, unless that compile failed.
     compiler: Option<Compiler>,
     /// The stamps of the files that determine the result, taken before the last compile.
     compiled: Option<Stamps>,
@@ -76,8 +76,8 @@ impl Watch {
         }
     }
 
-    /// Creates a watch for a file that a build script built, with the script's sources and arguments. Poll it in the
-    /// package directory.
+    /// Creates a watch for a file that a build script built, with the script's sources and arguments. When
+    /// [`poll`](Self::poll) is called, the current directory must be the package directory.
     ///
     /// # Errors
     ///
@@ -96,14 +96,14 @@ impl Watch {
         &self.sources
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the SYCLBIN file.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
     /// Compiles if a source or header has changed since the last compile, and waits for the result. Returns `None` if
-    /// there is nothing to do. The first call always compiles, or takes the result from the cache.
+    /// there is nothing to do. The first call always compiles, unless the result is cached.
     ///
     /// A change counts only after two successive calls observe the same state, because an editor may write a file in
     /// steps. So call this every 10 to 100 milliseconds. The file is replaced atomically, and is not written if its
@@ -141,7 +141,7 @@ impl Watch {
                 before.retain(|path, _| files.contains(path));
             }
             Err(error) => {
-                // The next compile searches for a compiler again, because this one may be gone.
+                // The next compile searches for a compiler again, because this one may have been removed.
                 self.compiler = None;
                 files.extend(self.named_by(error));
             }
@@ -197,8 +197,8 @@ impl Watch {
         sources.chain(self.noted.as_ref().map(note)).collect()
     }
 
-    /// Returns the files whose change may fix `error`. A failed compile lists no headers, so they are taken from its
-    /// diagnostics.
+    /// Returns the files whose change may fix `error`. A failed compile lists no headers, so the names of the headers
+    /// come from its diagnostics.
     fn named_by(&self, error: &Error) -> BTreeSet<PathBuf> {
         let mut files = self.own_files();
         let text = diagnostics::plain(error.diagnostics());
@@ -212,7 +212,7 @@ impl Watch {
             }
         }
         if text.contains("file not found") {
-            // The directory changes when the missing header appears.
+            // Includes the directories that may contain the missing header, because they change when it appears.
             let beside = files.iter();
             let beside = beside.filter_map(|path| path.parent().map(|_| file::directory_of(path)));
             let searched = self.request.arguments.iter();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Provides `include_syclbin!`, which embeds a SYCLBIN file and generates a typed launch function for every kernel.
 //!
-//! Use this macro through the crate `syclbin-rt`, which re-exports it and which the generated code calls. The crate
-//! `syclbin-expand` generates the code.
+//! Use this macro through the crate `syclbin-rt`, which re-exports it, because the generated code calls that crate. The
+//! crate `syclbin-expand` generates the code.
 #![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
@@ -28,13 +28,13 @@ use proc_macro::TokenStream;
 ///
 /// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device. Each kernel is compiled
 ///   when it is first used,
-/// - the unsafe methods `load_file(path)` and `load_bytes(bytes)` of `Module::builder(&queue)`. They load another file
+/// - the unsafe methods `load_file(path)` and `load_bytes(bytes)` of `Module::builder(&queue)`, which load another file
 ///   with the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a `syclbin_rt::Launch`,
 ///   whose `launch(range)` runs the kernel. The range must have as many dimensions as the kernel, which rustc checks. A
 ///   C++ namespace becomes a Rust module with a struct `Kernels`, and a field named after the namespace:
 ///   `module.fill.iota(0.0, &mut out, n)`,
-/// - a Rust struct for every C++ struct that a kernel takes,
+/// - a Rust struct for every C++ struct among the parameter types of the kernels,
 /// - a builder for specialization constants (`Module::builder(&queue).radius(3).load()`),
 /// - a method for every device global (`module.table()?.write(&[1, 2, 3, 4])`),
 /// - a builder method that links other files whose functions the kernels import
@@ -103,8 +103,9 @@ use proc_macro::TokenStream;
 /// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). The name of an overload
 /// includes its parameters (`f(float *, int)` becomes `f_float_ptr_int`). A Rust keyword becomes a raw identifier
 /// (`r#move`) or gets a trailing underscore (`self_`). A kernel named like a function of `Module` also gets an
-/// underscore: `load` becomes `load_`. Kernels that would still share a name are numbered: `host_0`, `host_1`. Use
-/// items to rename kernels or to leave kernels out. A new name that is already taken is an error:
+/// underscore: `load` becomes `load_`. Kernels that would still share a name are numbered: `host_0`, `host_1`. To
+/// rename kernels or to leave them out, add items as in the following example. It is an error to choose a name that is
+/// already taken.
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {
@@ -130,15 +131,16 @@ use proc_macro::TokenStream;
 /// A condition is a boolean Rust expression. Within it:
 ///
 /// - integer parameters are 128-bit integers. So are members and elements of parameters passed by value:
-///   `world.grid.sizes[1]`. They are read with their C++ layout, even from your own type. Floats are `f32` or
-///   `f64`, and a `bool` is a `bool`. Parameters keep their C++ names, even `in` or `self`. Refer to an unnamed
-///   parameter, or one called `range`, by its index, starting at 0, such as `arg2`;
-/// - `x.len()` is the number of elements in a buffer, an accessor or work-group memory (in bytes for a `void *`);
+///   `world.grid.sizes[1]`. They are read with their C++ layout, even from your own type. Floats are `f32` or `f64`,
+///   and a `bool` is a `bool`. Parameters keep their C++ names, even `in` or `self`. Refer to an unnamed parameter, or
+///   one called `range`, by its index, which starts at 0: `arg2` is the third parameter;
+/// - `x.len()` is the number of elements in a buffer, an accessor or work-group memory (the number of bytes for a
+///   `void *`);
 /// - `x.is_none()` and `x.is_some()` test whether a pointer is null. A null pointer has length 0;
 /// - `x.align()` is the largest power of two that is known to divide the address of a pointer or accessor;
 /// - `x.size(0)` to `x.size(2)` are the components of an accessor's C++ `get_range()`;
 /// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range, and
-///   `range.local()[0]` or `range.local().items()` the work-group (the launch must then set its size);
+///   `range.local()[0]` and `range.local().items()` describe the work-group, whose size the launch must then set;
 /// - all other names, such as constants, resolve in the module that contains `include_syclbin!`.
 ///
 /// Integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A condition is false if
@@ -161,7 +163,7 @@ use proc_macro::TokenStream;
 /// form: `range.dimensions() == 2`, or `range.dimensions() == 0` for a `single_task`. The launch then accepts only
 /// such ranges.
 ///
-/// Some conditions are implied. The function's generated documentation lists them:
+/// The following conditions are implied. The function's generated documentation lists those that apply:
 ///
 /// - A number in a condition must be `>= 0` if the file does not record whether it is signed.
 /// - A `bool` inside a value must be 0 or 1.
@@ -171,7 +173,7 @@ use proc_macro::TokenStream;
 ///   memory alignment, because the kernel may read any type there. To replace this condition, write a condition on
 ///   `x.align()`, such as `x.align() >= 16` for a kernel that reads `float4`.
 ///
-/// A kernel cannot be safe if a struct parameter, or a device global in its file, contains device pointers.
+/// A kernel cannot be declared safe if a struct parameter, or a device global in its file, contains device pointers.
 ///
 /// # Errors
 ///

@@ -31,8 +31,8 @@ use crate::queue::Queue;
 /// A tensor that owns foreign memory and may be dropped on any thread.
 struct Owner(#[allow(dead_code, reason = "stored only to be dropped")] DLPackTensor);
 
-// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread. It is used for
-// nothing else.
+// SAFETY: the caller of `buffer_from_dlpack` guarantees that the tensor may be dropped on any thread, which is its only
+// use.
 unsafe impl Send for Owner {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Owner {}
@@ -133,7 +133,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             _buffer: self,
         });
         let raw = Box::into_raw(exported);
-        // SAFETY: the box was just leaked, and `release` reclaims it. Its vectors do not move.
+        // SAFETY: the box was just leaked, and `release` reclaims it. Nothing reallocates its vectors before that.
         unsafe {
             (*raw).tensor.manager_ctx = raw.cast();
             (*raw).tensor.dl_tensor.shape = (*raw).shape.as_mut_ptr();

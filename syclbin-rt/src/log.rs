@@ -5,7 +5,7 @@
 //! | level | content |
 //! |---|---|
 //! | warn | compiler warnings from drivers; unusable cache entries; a better device that a file has no code for |
-//! | info | the device in use, with the reason; the compiled code, and how long that took |
+//! | info | the chosen device, with the reason; compilations, with their durations |
 //! | debug | searched locations; chosen and skipped images, with the reason; reused programs; linked modules |
 
 use std::fmt;

@@ -6,8 +6,8 @@
 //! pointers and numbers: cast them to the other library's types.
 //!
 //! **Out:** the method `native` of [`Device`], [`Queue`], [`DeviceSlice`], [`Kernel`] and [`Event`]. A handle is valid
-//! as long as the object that returned it; an event's handle is valid as long as its [`NativeEvent`]. A handle is not a
-//! new reference, so do not release it.
+//! as long as the object that returned it; an event's handle is valid as long as its [`NativeEvent`]. `native` does not
+//! increase the driver's reference count, so do not release the handle.
 //!
 //! **In:** [`Queue::from_native`], [`Queue::buffer_from_native`] and [`Queue::barrier_after_native`].
 //!
@@ -71,7 +71,7 @@ impl Queue {
     /// Wraps a queue of `device` that another library created, together with its context. Modules, buffers and commands
     /// then belong to that context.
     ///
-    /// Dropping the last handle waits for all commands in the queue, including those of the other library.
+    /// Dropping the last clone of the queue waits for all commands in the queue, including those of the other library.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Queue {
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
-        let raw = raw.map_err(device.failed("taking over a queue"))?;
+        let raw = raw.map_err(device.failed("adopting a queue"))?;
         Self::of_raw(device, raw)
     }
 
@@ -119,7 +119,7 @@ impl Queue {
         let context = self.raw().context();
         // SAFETY: the caller upholds the same requirements.
         let memory = unsafe { context.adopt_memory(handle, end, Box::new(owner)) };
-        let memory = memory.map_err(|failure| self.failed(failure, "taking over", size))?;
+        let memory = memory.map_err(|failure| self.failed(failure, "adopting", size))?;
         Ok(Buffer::new(Arc::new(memory), offset, len))
     }
 
@@ -167,8 +167,8 @@ impl Kernel {
 
 /// Native handles.
 impl Event {
-    /// Returns a driver event that completes with this command or later, for another library's wait list. Returns
-    /// `None` if the command has finished.
+    /// Returns a driver event for another library's wait list. The event completes when this command has finished, or
+    /// later. Returns `None` if the command has already finished.
     ///
     /// # Errors
     ///

@@ -68,14 +68,14 @@ pub(crate) enum Origin {
     Built,
 }
 
-/// A program of this process. The slot is locked while the program is built.
+/// Refers to a program that this process may still use. Locked while the program is built.
 type Slot = Arc<Mutex<Option<WeakProgram>>>;
 
 /// The programs in use, by context address and key.
 static IN_USE: Mutex<BTreeMap<(usize, Key), Slot>> = Mutex::new(BTreeMap::new());
 
-/// Returns a program for these modules, building it if necessary. Other modules of this process get the same program if
-/// it is `shared`.
+/// Returns a program for these modules, building it if necessary. If it is `shared`, later requests in this process for
+/// the same modules return the same program while it is in use.
 pub(crate) fn get(
     context: &Context,
     modules: &[Source<'_>],
@@ -109,8 +109,8 @@ fn find_or_build(
         return build(context, modules, &key, cache);
     }
     let slot = slot((context.address(), key));
-    // Created before the slot is locked, so that this thread does not sleep at the closed gate while it holds a lock
-    // that the exiting thread may need.
+    // Must precede the lock: once the process is exiting, `CallGuard::new` blocks forever, and the exiting thread may
+    // need the lock.
     let _guard = CallGuard::new();
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A live program keeps its context alive, so no other context has the same address.
@@ -174,7 +174,7 @@ fn build(
         }
     }
     let program = compile(context, modules)?;
-    // The variant is queried only now, because another thread may have loaded native code in the meantime.
+    // Query the variant again, because another thread may have loaded native code during the build.
     if let Ok(code) = program.binary()
         && let Some(variant) = context.variant_of_own(&code)
     {
@@ -198,7 +198,7 @@ fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildEr
 }
 
 /// Returns the key of programs that are compiled after native code for the processor `variant` was loaded from a file.
-/// That code may have lowered the driver's target.
+/// Loading such code can make the driver compile for a less capable processor.
 fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     let mut hash = Sha256::new();
     hash.update(key);
@@ -207,7 +207,7 @@ fn key_for(key: &Key, variant: [u8; 4]) -> Key {
     hash.finalize()
 }
 
-/// Returns the key for a given release of this crate. Releases do not share entries.
+/// Returns the cache key of the program for `modules`. Different releases of this crate do not share entries.
 fn key(
     release: &str,
     facts: &Facts,
@@ -293,14 +293,14 @@ const PREFIXES: &[&str] = &[
     "RADV_DEBUG",
     "AMD_DEBUG",
 ];
-/// Intel's GPU compiler reads this variable without its usual prefix.
+/// Variables of Intel's GPU compiler that lack its usual prefix.
 const NAMES: &[&str] = &["OverrideDefaultFP64Settings"];
-/// If this is set to a number other than 0, Intel's GPU driver reads hundreds of variables without a prefix.
+/// If this variable is set to a number other than 0, Intel's GPU driver reads hundreds of unprefixed variables.
 const READS_DEBUG_KEYS: &str = "NEOReadDebugKeys";
 
 /// Returns the environment variables of this process that change the code that drivers generate, sorted by name.
 ///
-/// Drivers do not report these variables, so their names are listed here. If a name is missing, the cache may return a
+/// Drivers do not report these variables, so this file lists their names. If a name is missing, the cache may return a
 /// program that was built with other settings. An unneeded name only causes an extra build.
 fn driver_settings() -> Vec<(OsString, OsString)> {
     among(env::vars_os())

@@ -83,7 +83,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     if reports.is_empty() {
         ui::complain(
-            "no build script uses a committed file; add one with .prebuilt(\"kernels/NAME.syclbin\")",
+            "no build script uses a prebuilt file; add one with .prebuilt(\"kernels/NAME.syclbin\")",
         );
     }
     if !all_fresh {

@@ -187,7 +187,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the function that adds the path to the error of a reader or writer.
+    /// Returns a function that adds `path` to an error from a reader or writer.
     pub(crate) fn format<E: Into<AnyError>>(path: &Path) -> impl FnOnce(E) -> Self {
         |cause| Self::Format(path.into(), cause.into())
     }

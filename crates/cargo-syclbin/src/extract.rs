@@ -37,7 +37,7 @@ pub struct Options {
     /// List the images and write nothing
     #[arg(long, conflicts_with_all = ["output", "syclbin", "force"])]
     pub list: bool,
-    /// Overwrite files that exist
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
     /// The output format
@@ -64,9 +64,9 @@ pub struct ExtractedImage {
     pub origin: String,
     /// The offset of the image in the file, in bytes.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The size of the image in bytes.
     pub size: u64,
-    /// The SHA-256 of its bytes.
+    /// The SHA-256 of the image.
     pub sha256: String,
     /// The format detected from the bytes, regardless of the file's metadata.
     pub content: String,
@@ -76,7 +76,7 @@ pub struct ExtractedImage {
     pub target: String,
     /// The architecture; empty if the file does not record it.
     pub arch: String,
-    /// The symbols of its kernels, if known.
+    /// The symbols of the kernels in the image, if known.
     pub kernels: Option<Vec<String>>,
     /// The path of the file that contains the extracted image; `None` if none was written.
     pub written: Option<String>,
@@ -89,7 +89,7 @@ pub struct ExtractedImage {
 pub struct Package {
     /// The path of the SYCLBIN file.
     pub path: String,
-    /// The number of its abstract modules.
+    /// The number of abstract modules in the file.
     pub module_count: usize,
     /// The state: `input`, `object` or `executable`; `None` if unknown.
     pub state: Option<String>,
@@ -218,7 +218,8 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
     Ok(())
 }
 
-/// The byte limit for a part of a file name. Three parts and an extension stay below the usual limit of 255 bytes.
+/// The maximum length of a part of a file name, in bytes. Three parts and an extension stay below the usual limit of
+/// 255 bytes.
 const LONGEST: usize = 60;
 
 /// Returns the file name prefix for the images extracted from `input`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin list`: lists every SYCLBIN file that a workspace builds, from Cargo.toml or from code.
+//! `cargo syclbin list`: lists every SYCLBIN file that a workspace builds, whether Cargo.toml or a build script's code
+//! describes it.
 //!
 //! Only the build scripts know what they compile, and only Cargo knows where they write. So this command has Cargo run
 //! stale scripts, and reads each script's output directory from Cargo's messages.
@@ -54,7 +55,7 @@ pub struct Listed {
     pub path: Option<String>,
     /// The size of the file in bytes; `None` if it is not built.
     pub size: Option<u64>,
-    /// The names of its kernels.
+    /// The names of the kernels in the file.
     pub kernels: Vec<String>,
     /// The kernels for which `include_syclbin!` generates no function.
     pub left_out: Vec<LeftOut>,

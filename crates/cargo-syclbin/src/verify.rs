@@ -27,7 +27,7 @@ pub struct Options {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Treat these as errors too
+    /// Also treat these findings as errors
     #[arg(long, value_enum)]
     pub deny: Option<Deny>,
 }

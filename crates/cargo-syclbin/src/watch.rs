@@ -24,7 +24,7 @@ struct Watched {
     watch: Watch,
 }
 
-/// Recompiles changed files until the user ends the program.
+/// Recompiles each file whose sources or headers change, until the user ends the program.
 ///
 /// # Errors
 ///

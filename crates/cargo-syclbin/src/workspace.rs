@@ -15,10 +15,10 @@ use crate::ui::complain;
 /// The selected packages, and how Cargo builds them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Selection {
-    /// The Cargo.toml of the workspace [default: the workspace of this directory]
+    /// The Cargo.toml of the workspace [default: the workspace that contains the current directory]
     #[arg(long, value_name = "FILE")]
     pub manifest_path: Option<PathBuf>,
-    /// Only this package; may be repeated [default: all packages of the workspace]
+    /// Select only this package; may be repeated [default: all packages of the workspace]
     #[arg(short, long = "package", value_name = "NAME")]
     pub packages: Vec<String>,
     /// Arguments for Cargo, such as `--release` or `--features fast`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles a source to modules, with the compiler library in this process.
+//! Compiles a source file to modules by calling the compiler library in this process.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -19,8 +19,8 @@ use crate::{Failure, Result, describe, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";
 
-/// Compiles `source` with clang's `arguments`. Also returns the files that were read, if a depfile was requested.
-/// Warnings go to standard error. SPIR-V keeps the debug information that [`describe::read`] needs.
+/// Compiles `source` with clang's `arguments`. If `dependencies` requests a depfile, also returns the files that clang
+/// read. Warnings go to standard error. SPIR-V keeps the debug information that [`describe::read`] needs.
 pub(crate) fn compile(
     source: &Path,
     mut arguments: Vec<String>,
@@ -81,7 +81,7 @@ pub(crate) fn compile_bitcode(
     let output = library::compile(&library::find()?, name, read(path)?, arguments, None, false);
     let output = output.map_err(|failure| match failure {
         Failure::Diagnostics(log) => Failure::Own(format!(
-            "'{name}': the LLVM bitcode cannot be compiled: {}",
+            "'{name}': cannot compile the LLVM bitcode: {}",
             diagnostics(&log).trim()
         )),
         other => other,
@@ -101,7 +101,7 @@ pub(crate) fn compile_bitcode(
     Ok(file)
 }
 
-/// Writes the LLVM bitcode of a source in the form that DPC++ stores in objects.
+/// Compiles a source to LLVM bitcode, in the form that DPC++ stores in objects, and writes it to `output`.
 pub(crate) fn save_bitcode(source: &Path, output: &Path, arguments: Vec<String>) -> Result<()> {
     let (name, text) = (source.to_string_lossy(), read(source)?);
     let made = library::compile(&library::find()?, &name, text, arguments, None, true);
@@ -114,7 +114,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Lowers the specialization constants in a module's PTX, and returns the result. Adds the constants to the module's
-/// properties and, unless `state` is executable, the exports, which the library reports only for SPIR-V.
+/// properties. Unless `state` is executable, also adds the exports, because the library reports exports only for
+/// SPIR-V.
 fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
@@ -134,8 +135,8 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     Ok(code)
 }
 
-/// Removes the library's own text from clang's diagnostics. Replaces its message about an unsupported option with one
-/// that names a remedy.
+/// Removes the library's own text from clang's diagnostics. If the library rejected an option, returns a message that
+/// suggests a remedy instead.
 fn explained(failure: Failure) -> Failure {
     let Failure::Diagnostics(log) = failure else {
         return failure;
@@ -171,7 +172,8 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
             ..AbstractModule::default()
         };
         if is_ptx {
-            // The library also creates argument masks for built-in functions that are implemented in PTX.
+            // Keep only the argument masks of kernels. The library also creates masks for built-in functions that are
+            // implemented in PTX.
             let kernels: BTreeSet<String> = module.kernel_names().map(str::to_owned).collect();
             let masks = set::KERNEL_PARAM_OPT;
             module.metadata.retain(masks, |name| kernels.contains(name));

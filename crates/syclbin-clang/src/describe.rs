@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Describes kernels as part of the compile that emits their SPIR-V. Declarations come from debug information, which is
-//! then stripped unless the user requested it. The dimensions of function kernels come from the integration header,
+//! Describes kernels when their SPIR-V is compiled. Declarations come from debug information, which is then stripped
+//! unless the user requested it. The number of dimensions of a free-function kernel comes from the integration header,
 //! which DPC++ writes for host code.
 
 use syclbin::__private::debug_info::{DIMENSIONS, Described};
@@ -15,11 +15,12 @@ pub(crate) const LATER: &str = "--describe-later";
 /// Returns the arguments to add to the user's `arguments`, so that the output can be described. Clang writes the
 /// integration header to the path `header`.
 pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
-    // `-fstandalone-debug` includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+    // `-fstandalone-debug` also describes structs that appear only as template arguments, as in
+    // `work_group_memory<Pair[]>`.
     let mut all = ["-g", "-fstandalone-debug"].map(str::to_owned).to_vec();
     let mut inner = vec![format!("-fsycl-int-header={header}")];
     if !has_debug_info(arguments) {
-        // Without this, the library does not optimize code with debug information.
+        // The library does not optimize code with debug information unless the frontend receives the level explicitly.
         inner.push(level(arguments).to_owned());
     }
     all.extend(inner.into_iter().flat_map(|it| ["-Xclang".to_owned(), it]));
@@ -42,13 +43,14 @@ pub(crate) fn has_debug_info(arguments: &[String]) -> bool {
     last(arguments, "-g").is_some_and(|last| last != "-g0" && last != "-gline-tables-only")
 }
 
-/// Returns whether the library optimizes code for the user's `arguments`. They must not yet include those from
+/// Returns whether the library optimizes code for the user's `arguments`. Call this before adding those from
 /// [`arguments`], which always contain `-g`.
 pub(crate) fn is_optimized(arguments: &[String]) -> bool {
     level(arguments) != "-O0" && !has_debug_info(arguments)
 }
 
-/// Copies the dimensions of function kernels from the integration header to `module`. A single task has 0 dimensions.
+/// Copies the number of dimensions of each free-function kernel from the integration header to `module`. A single task
+/// has 0 dimensions.
 pub(crate) fn note_dimensions(module: &mut AbstractModule<'_>, header: &str) {
     for text in header.split("getFunctionName() { return \"").skip(1) {
         let Some((symbol, traits)) = text.split_once('"') else {

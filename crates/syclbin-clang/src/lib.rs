@@ -3,7 +3,7 @@
 //!
 //! It accepts clang's command line, compiles sources, joins them with SYCLBIN files and objects, and writes one file.
 //! It uses clang's exit codes, and passes clang's diagnostics unchanged to standard error. The compiler library
-//! contains 250 MB of LLVM and may crash, so it runs in this process instead of in the process of a caller.
+//! contains 250 MB of LLVM and may crash, so it runs in this separate program instead of in the caller's process.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -74,7 +74,7 @@ enum Failure {
     Diagnostics(String),
     /// A message from this program.
     Own(String),
-    /// A child process reported the error itself and returned this exit code.
+    /// A child process has already reported the error, and exited with this code.
     Reported(u8),
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs the processes that a request needs, called steps, in parallel. `-v` and `-###` print the steps like clang does.
+//! Runs steps, the processes that a request needs, in parallel. `-v` and `-###` print the steps in clang's format.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ pub(crate) struct Step {
     pub(crate) variables: Vec<(&'static str, String)>,
     /// The source or module that the step processes, for messages.
     pub(crate) subject: String,
-    /// The index of an earlier step that compiles the same source. If both steps produce the same messages, these are
-    /// printed once.
+    /// The index of an earlier step that compiles the same source. If both steps produce the same messages, they are
+    /// printed only once.
     pub(crate) like: Option<usize>,
     /// The consequence of a failure, if the request can continue without the output of this step. The failure is then
-    /// only a warning.
+    /// reported as a warning.
     pub(crate) if_it_fails: Option<&'static str>,
-    /// The Intel GPU, if the step runs ocloc. Such a step has a time limit, and its messages are filtered from standard
-    /// output, where ocloc prints them among irrelevant lines.
+    /// The Intel GPU, if the step runs ocloc. Such a step has a time limit, and its messages are extracted from
+    /// standard output, where ocloc mixes them with irrelevant lines.
     pub(crate) gpu: Option<String>,
 }
 
@@ -86,12 +86,12 @@ impl Step {
                 limit.unwrap_or_default().as_secs(),
                 ocloc::LIMIT_VARIABLE
             )),
-            Err(error) => own(format!("{program} cannot be started: {error}")),
+            Err(error) => own(format!("cannot start {program}: {error}")),
         }
     }
 
-    /// Warns that this step produced no output, with the reason. Prints nothing if `like` failed too, because the error
-    /// is then in the source, and `like` reports it.
+    /// Warns that this step produced no output, and states the reason. Prints nothing if `like` failed too, because the
+    /// error is then in the source, and `like` reports it.
     fn warn(&self, output: &Output, like: Option<&Output>, consequence: &str) {
         if like.is_some_and(|like| !like.status.success()) {
             return;
@@ -144,7 +144,7 @@ impl Step {
         let (program, subject) = (self.program.display(), &self.subject);
         let code = match output.status.code() {
             Some(code) => {
-                // A process of this program has already reported the error.
+                // If the step runs this program, it has already reported the error.
                 if !self.is_own() {
                     let _ = writeln!(
                         stderr,
@@ -190,8 +190,8 @@ fn quoted(word: &str) -> String {
     quoted
 }
 
-/// Runs all steps, at most as many at a time as there are processors. Messages appear in the order of the steps. A
-/// failed step does not stop the others.
+/// Runs all steps in parallel, with at most one step per processor at a time. Messages appear in the order of the
+/// steps. A failed step does not stop the others.
 ///
 /// # Errors
 ///

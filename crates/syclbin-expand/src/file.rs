@@ -17,8 +17,8 @@ use syn::LitStr;
 #[derive(Default)]
 pub(crate) struct File {
     /// An expression for the file's path, to pass to `include_bytes!`. It contains no machine-specific directory.
-    /// `None` for a missing file, and for a placeholder whose kernels were not compiled. In that case, items may use
-    /// any names, because the kernels in the file are unknown.
+    /// `None` if the file is missing, or if it is a placeholder whose kernels were not compiled. The kernels are then
+    /// unknown, so items may use any names.
     pub(crate) path: Option<TokenStream>,
     /// The name of the file, for messages.
     pub(crate) name: String,

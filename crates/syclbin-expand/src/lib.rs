@@ -20,7 +20,7 @@
 //! | `names` | C++ names as Rust identifiers, and as users write them in items |
 //! | `types` | C++ structs and elements in memory, as Rust types |
 //! | `stub` | the method of a kernel, its parameters, and the method that reports why a kernel was left out |
-//! | `contract` | the conditions of a kernel: parsed, bounded, checked |
+//! | `contract` | the conditions of a kernel, and the code that checks them |
 //! | `variables` | specialization constants and device globals |
 //! | `info` | the constant `KERNELS` |
 //! | `tools` | for tools: the code as text, a summary of it, and launches with placeholders |

@@ -2,7 +2,7 @@
 //! Opens files without blocking, and checks them once they are open.
 //!
 //! Opening a FIFO blocks until another process opens its other end, and a path may refer to a different file when it is
-//! looked up again. So files are opened without blocking, and kind, owner and mode are read from the open file.
+//! looked up again. So files are opened without blocking, and their kind, owner and mode are read from the open file.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
@@ -137,7 +137,7 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
     Some(modified)
 }
 
-/// Returns the first executable file called `name` in the directories of `search`, a value of `PATH`.
+/// Returns the first executable file called `name` in the directories that `search` lists, in the format of `PATH`.
 ///
 /// Like a shell, treats a `name` that contains a directory as a path, and does not search for it.
 #[must_use]

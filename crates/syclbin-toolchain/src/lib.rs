@@ -72,7 +72,7 @@ pub const GET_CPU_DRIVER: &str = if HAS_COMPONENTS {
     "install an OpenCL driver that accepts SPIR-V, such as PoCL for CPUs (Debian's package pocl-opencl-icd)"
 };
 
-/// How to get a compiler, or compiled kernels where none is available, for error messages.
+/// For error messages: how to get a compiler, or compiled kernels where no compiler is available.
 pub const GET_COMPILER: &str = if HAS_COMPONENTS {
     "install one with `cargo syclbin toolchain install` (from the crate cargo-syclbin)"
 } else {
@@ -125,8 +125,8 @@ impl Component {
         all.find(|component| component.name() == name)
     }
 
-    /// Returns the file or directory that the rest of the project uses, relative to the directory of the installed
-    /// version: the compiler program, the CPU device's shared library, NVIDIA's assembler, or the include directory.
+    /// Returns the file or directory that the other crates use, relative to the directory of the installed version: the
+    /// compiler program, the CPU device's shared library, NVIDIA's assembler, or the include directory.
     #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl Home {
     /// # Errors
     ///
     /// Returns an error if `explicit` is relative, or if it is not set and the platform has no known cache directory
-    /// (no `HOME`).
+    /// (for example, because `HOME` is not set).
     pub fn locate(explicit: Option<&OsStr>) -> Result<Self, NoHome> {
         let Some(folder) = explicit.filter(|folder| !folder.is_empty()) else {
             let cache = dirs::cache_dir().ok_or(NoHome::Unknown)?;
@@ -257,7 +257,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Returns the file or directory that the rest of the project uses; see [`Component::entry`].
+    /// Returns the file or directory that the other crates use; see [`Component::entry`].
     #[must_use]
     pub fn entry(&self) -> PathBuf {
         // Windows loads a library only from a path with backslashes, which `components` inserts.

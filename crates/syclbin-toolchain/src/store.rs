@@ -41,7 +41,7 @@ pub struct Store {
     directory: PathBuf,
     limit: u64,
     patience: Duration,
-    /// Whether the lock was unavailable once. The store then writes nothing more.
+    /// Whether the lock has been unavailable before. If so, the store writes nothing more.
     has_given_up: AtomicBool,
 }
 

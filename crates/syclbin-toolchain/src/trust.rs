@@ -8,8 +8,8 @@ use std::path::Path;
 const WRITABLE_BY_ALL: u32 = 0o002;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Returns whether `path` belongs to this user or root, and is not writable by everyone. Its group may write, because a
-/// group may maintain an installation together.
+/// Returns whether `path` belongs to this user or root, and is not writable by everyone. Its group may have write
+/// permission, because a group may maintain an installation together.
 #[must_use]
 pub fn is_trusted(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_ALL)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads the members of `ar` archives in GNU, BSD and Microsoft format.
 //!
-//! This module does not use the `object` crate, which searches the rest of the long-name table for the end of each
-//! member's name. On a hostile table, that takes quadratic time.
+//! This module does not use the `object` crate, because that crate searches the rest of the long-name table for the end
+//! of each member's name. On a hostile table, that takes quadratic time.
 
 use alloc::string::String;
 use alloc::vec::Vec;

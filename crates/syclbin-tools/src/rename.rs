@@ -63,7 +63,7 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
             let symbol = key.rsplit_once('@').map_or(key, |(symbol, _)| symbol);
             let name = names.get(symbol).map_or(symbol, String::as_str);
             let key = [name, &key[symbol.len()..]].concat();
-            // For a kernel that is registered under a source name, the value is its symbol.
+            // In the set of registered kernels, the value is a kernel's symbol.
             let value = match value.as_str().and_then(|text| names.get(text)) {
                 Some(name) => Value::from(name.as_str()),
                 None => value.clone(),

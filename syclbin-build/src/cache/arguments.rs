@@ -42,7 +42,8 @@ const UNFIT: [&str; 32] = [
     "-specs",
 ];
 
-/// Targets that need no external program. The PTX backend is part of the compiler.
+/// Targets whose results can be cached, because the compiler runs no other program for them. The PTX backend is part of
+/// the compiler.
 const FIT_TARGETS: [&str; 4] = [
     "spir64",
     "spir64-unknown-unknown",
@@ -50,8 +51,8 @@ const FIT_TARGETS: [&str; 4] = [
     "nvptx64-nvidia-cuda",
 ];
 
-/// Arguments that name directories with headers or files to embed. Longer arguments precede their prefixes, because the
-/// first match wins.
+/// Arguments that name directories to search for headers or for files to embed. Longer arguments precede their
+/// prefixes, because the first match wins.
 const FOLDERS: [&str; 10] = [
     "--embed-dir=",
     "--include-directory-after=",

@@ -34,8 +34,8 @@ pub(crate) fn candidates<'n>(
         for (directory, name) in splits(path) {
             if name.starts_with("../") {
                 is_above = true;
-                // Compilers spell their own directories with `..` too, so the name counts only if it follows a known
-                // directory.
+                // Compilers also use `..` in the paths of their own directories, so such a name counts only if it
+                // follows a known directory.
                 names.extend(known.contains(directory).then_some(name));
             } else if is_above {
                 break;

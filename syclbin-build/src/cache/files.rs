@@ -80,8 +80,8 @@ impl Files {
         })
     }
 
-    /// Returns whether the file's last change precedes `moment` by more than a clock tick. After a later change, a
-    /// compiler that started at that moment may have read either version.
+    /// Returns whether the file's last change precedes `moment` by more than a clock tick. If the file changed later, a
+    /// compiler that started at `moment` may have read either version.
     pub(crate) fn is_older(&mut self, path: &Path, moment: SystemTime) -> bool {
         self.state(path)
             .is_some_and(|state| state.changed + TICK < moment)
@@ -90,7 +90,8 @@ impl Files {
     fn state(&mut self, path: &Path) -> Option<&State> {
         let look = || {
             let metadata = path.metadata().ok()?;
-            // The link's own change counts too, because a symbolic link may now point to a different file.
+            // If the path is a symbolic link, the link's own change time counts too, because the link may now point to
+            // a different file.
             let link = path.symlink_metadata().ok()?;
             Some(State {
                 stamp: stamp_of(&metadata)?,

@@ -116,8 +116,8 @@ impl Manifest {
     }
 }
 
-/// Encodes a result without its input files, which the manifest lists. Returns `None` if SYCLBIN cannot represent the
-/// modules.
+/// Encodes a result without its input files, which the manifest lists. Returns `None` if the SYCLBIN format cannot
+/// represent the modules.
 pub(crate) fn encode_result(compiled: &Compiled) -> Option<Vec<u8>> {
     let mut file = Syclbin::new(State::Object);
     file.modules.clone_from(&compiled.modules);
@@ -129,7 +129,7 @@ pub(crate) fn encode_result(compiled: &Compiled) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Decodes a result. `files` are its input files.
+/// Decodes a result. `files` lists its input files.
 pub(crate) fn decode_result(bytes: &[u8], files: Vec<PathBuf>) -> Option<Compiled> {
     let (is_of_use, rest) = bytes.split_first()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;

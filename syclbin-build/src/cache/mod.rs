@@ -55,7 +55,7 @@ pub const LIMIT: u64 = 1 << 30;
 ///
 /// # Errors
 ///
-/// Fails if the variable contains a relative path, which would mean a different directory for each package.
+/// Fails if the variable contains a relative path, which would refer to a different directory in each package.
 pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(off) if off.eq_ignore_ascii_case("off") => Ok(None),

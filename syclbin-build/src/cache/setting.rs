@@ -18,8 +18,8 @@ use crate::compiler::{self, Compiler, headers};
 /// The version of the cache format. Change this whenever the meaning of cache entries changes.
 const FORMAT: &str = "syclbin kernels 3";
 
-/// The directories of the crates that produce the cached files. Their code is part of the cache key, so a change in it
-/// makes the cache stale.
+/// The directories of the crates that produce the cached results. The cache key includes the code of these crates, so
+/// that a change to the code invalidates cached results.
 const MAKERS: [&str; 3] = [
     env!("CARGO_MANIFEST_DIR"),
     syclbin::__private::FOLDER,
@@ -35,7 +35,7 @@ const LAST: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
 pub(crate) struct Setting {
     hash: Sha256,
-    /// The known directories that are searched for headers.
+    /// The directories that the compiler is known to search for headers.
     searched: Vec<String>,
     /// Headers that arguments name, and headers that depfiles omit.
     headers: Vec<String>,
@@ -72,7 +72,7 @@ impl Setting {
         named.folders.extend(current);
         for variable in compiler::variables() {
             let value = std::env::var_os(variable).unwrap_or_default();
-            // This module does not parse arguments in variables, so they disable the cache.
+            // This module does not parse compiler arguments in environment variables, so they disable the cache.
             if compiler::ARGUMENTS.contains(&variable) && !value.is_empty() {
                 return None;
             }

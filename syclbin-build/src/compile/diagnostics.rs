@@ -131,8 +131,8 @@ enum Kind {
 struct One {
     kind: Option<Kind>,
     text: String,
-    /// The byte offset of the message in `text`, after the include stack. The stack differs between sources, so
-    /// duplicates are found without it.
+    /// The byte offset of the message in `text`, after the include stack. The stack differs between sources, so it is
+    /// ignored when diagnostics are compared.
     place: usize,
 }
 
@@ -140,7 +140,7 @@ struct One {
 /// duplicates.
 fn split(said: &str) -> Vec<One> {
     let mut all: Vec<One> = Vec::new();
-    // Whether the last diagnostic so far contains only an include stack, which precedes its message.
+    // Whether the last diagnostic contains only an include stack so far, and its message is still to come.
     let mut waits = false;
     for line in said.split_inclusive('\n') {
         let bare = plain(line);

@@ -19,7 +19,6 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The maximum pause between two polls: a hundredth of the time that a short compile takes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// A compilation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Job {
     pub(crate) flags: Vec<OsString>,
@@ -124,7 +123,7 @@ impl Running {
         })
     }
 
-    /// Returns the diagnostics once the compiler has ended, or `None` while it runs. Stops a compiler that exceeds
+    /// Returns the diagnostics once the compiler has exited, or `None` while it runs. Stops a compiler that exceeds
     /// `limit`.
     fn poll(&mut self, limit: Duration) -> Option<Result<String>> {
         match self.process.ended() {

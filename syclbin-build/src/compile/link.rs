@@ -84,7 +84,8 @@ fn imports(module: &Module) -> impl Iterator<Item = &str> {
     symbols(module, set::IMPORTED_SYMBOLS)
 }
 
-/// Returns the symbols that device code uses and no module defines. `sources` contains the source of each module.
+/// Checks that every symbol that device code uses is defined by a module. Otherwise, returns the undefined symbols as
+/// the error. `sources` contains the source of each module.
 fn check(modules: &[Module], sources: &[&Path]) -> Result<(), Vec<Undefined>> {
     let exported: BTreeSet<&str> = modules.iter().flat_map(exports).collect();
     let mut undefined: BTreeMap<&str, BTreeSet<&Path>> = BTreeMap::new();
@@ -105,8 +106,8 @@ fn check(modules: &[Module], sources: &[&Path]) -> Result<(), Vec<Undefined>> {
     if each.is_empty() { Ok(()) } else { Err(each) }
 }
 
-/// Links the modules with the compiler, and compiles them to native code again, because the native code for a single
-/// source lacks the functions that other sources define.
+/// Lets the compiler link the modules and generate their native code again, because the native code for a single source
+/// lacks the functions that other sources define.
 fn compile_natively(modules: Vec<Module>, context: &Context<'_>) -> Result<Syclbin<'static>> {
     let files = ["objects.syclbin", "linked.syclbin"];
     let [objects, output] = files.map(|name| context.work.join(name));

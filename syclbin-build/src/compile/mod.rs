@@ -57,7 +57,7 @@ pub(crate) fn compile(
     Ok((whole, files))
 }
 
-/// The inputs of every compile of a build.
+/// The inputs that all compiles of a build share.
 struct Context<'b> {
     compiler: &'b Compiler,
     /// The compiler arguments for all sources.
@@ -66,8 +66,8 @@ struct Context<'b> {
     work: &'b Path,
 }
 
-/// Returns the compiler arguments for all sources. Several sources may use each other's functions, which executables do
-/// not support. With `-fsyclbin=object`, the compiler keeps the functions linkable.
+/// Returns the compiler arguments for all sources. If there are several sources, requests an object instead of an
+/// executable: sources may use each other's functions, and only in an object do these functions stay linkable.
 fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
     let is_linked = request.sources.len() > 1 || request.links_at_load;
     let state = if is_linked {
@@ -153,9 +153,9 @@ impl Context<'_> {
         Ok(results.collect())
     }
 
-    /// Compiles each source, with as many parallel compilers as there are tokens. Compilers other than `syclbin-clang`
-    /// compile it twice: the first output is the code that runs, and the second provides debug information, which
-    /// distinguishes `unsigned n` from `int n`.
+    /// Compiles each source, running as many compilers in parallel as there are tokens. Compilers other than
+    /// `syclbin-clang` compile each source twice: the first output is the code that runs, and the second provides debug
+    /// information, which distinguishes `unsigned n` from `int n`.
     fn run(&self, sources: &[&Path]) -> Result<Vec<Result<Compiled>>> {
         let has_colour = diagnostics::has_colour();
         // Debug information is read only from SPIR-V, so the targets are omitted.
@@ -205,9 +205,10 @@ impl Context<'_> {
 /// Additional flags for the second compile, which produces debug information.
 const DEBUG_FLAGS: [&str; 3] = [
     "-g",
-    // Includes structs that only template arguments use, as in work_group_memory<Pair[]>.
+    // Also describes structs that appear only as template arguments, as in `work_group_memory<Pair[]>`.
     "-fstandalone-debug",
-    // Annotates functions with their properties, such as nd_range_kernel<2>. Otherwise, SPIR-V does not contain them.
+    // Annotates functions with their properties, such as `nd_range_kernel<2>`, which SPIR-V would otherwise not
+    // contain.
     "-Dadd_ir_attributes_function(...)=add_ir_attributes_function(__VA_ARGS__),\
      clang::annotate(\"syclbin: \" #__VA_ARGS__)",
 ];
@@ -218,8 +219,8 @@ fn said(outcome: JobResult) -> Result<String> {
     outcome.unwrap_or_else(|| Ok(String::new()))
 }
 
-/// Removes each source that only a pattern matched and that another source includes, even if it does not compile on its
-/// own.
+/// Removes each source that was added by a pattern and is included by another source, even if it does not compile on
+/// its own.
 fn without_included<'s>(
     mut sources: Vec<(&'s Path, Result<Compiled>)>,
     request: &Request,

@@ -14,9 +14,9 @@ use crate::compiler::output::{Compiled, exports};
 /// Renames kernels, so that each symbol identifies one kernel in the file. `sources` contains the source of each
 /// element of `compiled`.
 ///
-/// If two sources contain functions with the same name, all lambdas in these functions are renamed, so that a stub's
-/// name depends only on its own source. Symbols in native code cannot be renamed, so if a source is compiled to native
-/// code, its kernels that share a symbol with another source are left out, with a reason.
+/// If two sources contain functions with the same name, all lambdas in these functions are renamed, so that the name of
+/// a stub depends only on the source of its kernel. Symbols in native code cannot be renamed, so if a source is
+/// compiled to native code, its kernels that share a symbol with another source are left out, with a reason.
 pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
     let kernels: Vec<BTreeSet<String>> = compiled.iter().map(kernels_of).collect();
     let mut owners: BTreeMap<Shared<'_>, BTreeSet<usize>> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
 fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     let reason = format!(
         "{sources} define kernels with this name, and kernels in native code cannot be renamed; remove the native \
-         targets, or compile each source with its own Build"
+         targets, or compile each source with a separate Build"
     );
     for module in modules {
         if module.kernel_names().any(|name| name == symbol) {
@@ -60,7 +60,7 @@ fn leave_out(modules: &mut [AbstractModule<'_>], symbol: &str, sources: &str) {
     }
 }
 
-/// Returns the symbols of kernels, without exported functions, which a compiler may list among the kernels.
+/// Returns the symbols of the kernels. Skips exported functions, which a compiler may list among the kernels.
 fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
     let of_module = |module: &AbstractModule<'_>| {
         let exported: BTreeSet<&str> = exports(module).collect();
@@ -71,7 +71,8 @@ fn kernels_of(compiled: &Compiled) -> BTreeSet<String> {
     compiled.modules.iter().flat_map(of_module).collect()
 }
 
-/// The part of a name that two sources may share: the function around unnamed lambdas, or else the kernel's symbol.
+/// The part of a name that is compared between sources: the function that contains unnamed lambdas, or else the
+/// kernel's symbol.
 type Shared<'s> = Result<KernelName, &'s str>;
 
 fn shared(symbol: &str) -> Shared<'_> {

@@ -28,7 +28,7 @@ const VARIABLES: [&str; 3] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"];
 
 impl Tokens {
     /// Connects to the jobserver that the environment describes. Without a jobserver, uses `NUM_JOBS`, or else the
-    /// number of cores. Cargo is not told about these variables, because the number of processes does not affect the
+    /// number of cores. These variables are not reported to Cargo, because the number of processes does not affect the
     /// result.
     pub(crate) fn of_environment() -> Self {
         let flags = VARIABLES.into_iter().find_map(std::env::var_os);
@@ -156,8 +156,9 @@ mod unix {
         }
     }
 
-    /// Returns a path for reopening one of this process's file descriptors. On Linux, the reopened file has its own
-    /// flags. Returns `None` on other systems: they duplicate the descriptor, so taking a token could block forever.
+    /// Returns a path for reopening one of this process's file descriptors. On Linux, the reopened file has separate
+    /// status flags. Returns `None` on other systems: reopening only duplicates the descriptor there, so taking a token
+    /// could block forever.
     fn descriptor(number: &str) -> Option<PathBuf> {
         let number: u32 = number.parse().ok()?;
         cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{number}")))

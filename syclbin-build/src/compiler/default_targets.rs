@@ -8,11 +8,11 @@ use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
 
 use crate::search::Detected;
 
-/// The environment variable for the default targets, which are separated by commas.
+/// The environment variable that lists the default targets, separated by commas.
 pub const VARIABLE: &str = "SYCLBIN_TARGETS";
 
-/// `syclbin-clang`'s option for an optional target. If a source cannot be compiled for that target, the compiler warns
-/// and continues.
+/// The option of `syclbin-clang` that adds an optional target. If a source cannot be compiled for that target, the
+/// compiler warns and continues.
 pub(crate) const OPTIONAL: &str = "--optional-target=";
 
 pub(crate) const TARGETS: &str = "-fsycl-targets=";

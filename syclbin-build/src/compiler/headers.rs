@@ -23,7 +23,7 @@ macro_rules! header {
     };
 }
 
-/// The headers, each with its path relative to the include directory and its contents.
+/// The headers: the path of each, relative to the include directory, and its contents.
 pub const ALL: [(&str, &str); 9] = [
     header!("atomic"),
     header!("constants"),

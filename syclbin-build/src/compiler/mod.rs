@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::request::{Request, Triples};
 use crate::search::{Detected, Origin, Problem, Search, SearchResult};
 
-/// Environment variables that clang, icpx, the GCC tools that they run, and `syclbin-clang` read.
+/// Environment variables read by clang, icpx and `syclbin-clang`, or by the GCC tools that they run.
 const READ_BY_CLANG: [&str; 7] = [
     "CPATH",
     "CPLUS_INCLUDE_PATH",
@@ -35,7 +35,7 @@ pub(crate) const ARGUMENTS: [&str; 3] = [
     "__INTEL_POST_CFLAGS",
 ];
 
-/// Environment variables that name a file with arguments, or a directory with such files.
+/// Environment variables that name a file of compiler arguments, or a directory of such files.
 const CONFIGURATIONS: [&str; 4] = [
     "CLANG_CONFIG_FILE_SYSTEM_DIR",
     "CLANG_CONFIG_FILE_USER_DIR",

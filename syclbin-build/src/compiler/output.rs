@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Compiled {
     /// The modules, with a description of each kernel and variable.
     pub(crate) modules: Vec<AbstractModule<'static>>,
-    /// All existing files that were read. A compiler's built-in headers do not exist as files.
+    /// All files that the compiler read, except its built-in headers, which do not exist on disk.
     pub(crate) files: Vec<PathBuf>,
     /// Warnings, without colors.
     pub(crate) diagnostics: String,
@@ -26,13 +26,15 @@ pub(crate) struct Compiled {
 /// The output files for one source.
 pub(crate) struct Outputs {
     pub(crate) code: PathBuf,
-    /// The output of the compile with debug information. `None` for `syclbin-clang`, whose `code` describes kernels.
+    /// The output of the compile with debug information. `None` for `syclbin-clang`, which writes kernel descriptions
+    /// to `code`.
     pub(crate) described: Option<PathBuf>,
     pub(crate) dependencies: PathBuf,
 }
 
 impl Outputs {
-    /// Returns the files for one source. Each source needs its own directory, because the file names are the same.
+    /// Returns the files for one source. Each source needs its own directory, because these file names are the same for
+    /// all sources.
     pub(crate) fn in_folder(work: &Path, describes_itself: bool) -> Self {
         Self {
             code: work.join("code.syclbin"),
@@ -104,8 +106,8 @@ pub(crate) fn no_kernel(files: &[PathBuf]) -> String {
     )
 }
 
-/// Returns whether the code contains a kernel. The list of kernel names is not sufficient, because it includes exported
-/// functions.
+/// Returns whether the code contains a kernel. Looks for kernels in SPIR-V itself, because the list of kernel names may
+/// include exported functions.
 fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     for image in file.modules.iter().flat_map(|module| &module.images) {
         let kernels = match image.spirv() {

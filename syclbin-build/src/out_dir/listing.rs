@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Records the request for each SYCLBIN file in a note in `OUT_DIR`, for `cargo syclbin list` and
-//! `cargo syclbin watch`.
+//! Writes the request for each SYCLBIN file to a note in `OUT_DIR`. `cargo syclbin list` and `cargo syclbin watch` read
+//! these notes.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use crate::compiler::headers;
 use crate::file::{self, join_words, key_and_value, split_words};
 use crate::request::{Request, Triples};
 
-/// The prefix of a note's name, before the name of the SYCLBIN file.
+/// The prefix of a note's file name. The name of the SYCLBIN file follows.
 const PREFIX: &str = ".sources-";
 
 /// Returns the directory for SYCLBIN files in `OUT_DIR`.
@@ -90,7 +90,7 @@ pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {
             "link" => request.links = true,
             "target" => triples.target = value.into_string().ok(),
             "host" => triples.host = value.into_string().ok(),
-            // The note comes from another copy of this crate, whose headers take precedence.
+            // If another copy of this crate wrote the note, that copy's headers take precedence.
             "headers" if Path::new(&value) != headers::folder() => {
                 request.arguments.extend(["-isystem".into(), value]);
             }

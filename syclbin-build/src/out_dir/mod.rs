@@ -10,7 +10,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 
 pub(crate) struct Paths {
-    /// The directory of Cargo.toml, in which build scripts run.
+    /// The directory that contains Cargo.toml, in which build scripts run.
     pub(crate) package: PathBuf,
     pub(crate) out_dir: PathBuf,
     /// The directory for SYCLBIN files in `OUT_DIR`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Prebuilt files: compiled files that are committed next to their sources, for builds without a compiler. Each records
-//! its sources, so that a build detects stale files.
+//! Prebuilt files: compiled files that are committed next to their sources, for builds without a compiler. Each file
+//! records its sources, so that a build can detect that the file is stale.
 
 pub mod orders;
 
@@ -19,7 +19,7 @@ use syclbin_tools::verify::Severity;
 use crate::error::{Error, Result};
 use crate::out_dir::Paths;
 
-/// An undamaged prebuilt file.
+/// A prebuilt file that has been read and verified.
 pub(crate) struct Prebuilt {
     pub(crate) bytes: Vec<u8>,
     sources: Option<Sources>,
@@ -165,7 +165,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let roots = [Some(root), spelled.as_deref()].into_iter().flatten();
     let roots = roots.map(|root| (root, "$CARGO_MANIFEST_DIR"));
-    // OUT_DIR comes first, because it is usually inside the package.
+    // Replaces OUT_DIR first, because it is usually inside the package directory.
     for (folder, name) in std::iter::once((out_dir, "$OUT_DIR")).chain(roots) {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
@@ -173,7 +173,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces a directory with `name` in each path to it or inside it. `/p` matches neither `/p2` nor `/home/p`.
+/// Replaces `folder` with `name` in each path to `folder` or inside it. `/p` matches neither `/p2` nor `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Orders from `cargo syclbin build` to build scripts about prebuilt files, and the scripts' reports.
+//! Passes orders about prebuilt files from `cargo syclbin build` to build scripts, and passes their reports back.
 //!
 //! An environment variable names a directory with the orders. The build scripts write their reports to this directory.
 //! Every `cargo syclbin build` uses a new directory, so that Cargo runs the scripts again.

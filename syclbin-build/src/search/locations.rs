@@ -50,7 +50,7 @@ fn in_variables(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
 fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     let newest = match search.home() {
         Ok(home) => home.newest(Component::Compiler),
-        // Without a home directory, nothing is installed there, so the search continues elsewhere.
+        // Without a home directory, no compiler can be installed in it, so the search continues elsewhere.
         Err(NoHome::Unknown) => None,
         Err(relative) => return Err(relative),
     };

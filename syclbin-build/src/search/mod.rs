@@ -3,12 +3,13 @@
 //!
 //! Shared with `cargo syclbin doctor`, which shows what a build would do. A search tries these candidates in order:
 //!
-//! 1. [`Build::compiler`](crate::Build::compiler), then `SYCLBIN_CLANG`: the only candidate that is tried.
-//! 2. The variables that the `cc` crate reads (`CXX` and its variants): the user named a C++ compiler.
-//! 3. `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
+//! 1. The compiler that [`Build::compiler`](crate::Build::compiler) or else `SYCLBIN_CLANG` names. If there is one, no
+//!    other candidate is tried.
+//! 2. The compilers that `CXX` and its variants name, which the `cc` crate also reads: the user chose them for C++.
+//! 3. The compilers in `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
 //! 4. The compiler from `cargo syclbin toolchain install`: it was installed for this purpose, and is the same on every
 //!    machine.
-//! 5. `PATH`, then `/opt/intel/oneapi`: compilers that happen to be there.
+//! 5. The compilers that happen to be on `PATH` or in `/opt/intel/oneapi`.
 
 mod locations;
 mod probe;
@@ -27,10 +28,10 @@ use crate::error::{Error, Result};
 use crate::process;
 use locations::PLACES;
 
-/// The variable that names the only compiler to try.
+/// The environment variable that names the only compiler to try.
 pub const VARIABLE: &str = "SYCLBIN_CLANG";
 
-/// The environment variable with the time limit for each probe of a candidate, in seconds.
+/// The environment variable that sets the time limit for each probe of a candidate, in seconds.
 pub const LIMIT_VARIABLE: &str = "SYCLBIN_PROBE_SECONDS";
 
 /// The default limit. Compilers respond within milliseconds, but may be on a slow disk.

@@ -12,36 +12,36 @@ use crate::process::{self, Ended};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The file does not exist.
+    /// The program does not exist.
     NotFound,
-    /// It could not be started.
+    /// The program could not be started.
     Start(String),
     /// A temporary file could not be created.
     NoTemporary(String),
-    /// It did not end within the time limit.
+    /// The program did not end within the time limit.
     Hangs {
         /// The arguments of the probe.
         question: &'static str,
         /// The time limit.
         limit: Duration,
     },
-    /// It crashed, or exited with an error when asked for its version.
+    /// The program crashed, or exited with an error when asked for its version.
     Failed {
         /// The arguments of the probe.
         question: &'static str,
-        /// How it ended.
+        /// How the program ended.
         how: String,
-        /// The first line of its output.
+        /// The first line of the program's output.
         said: String,
     },
-    /// It succeeded and printed nothing.
+    /// The program succeeded, but printed nothing when asked for its version.
     NoVersion,
-    /// It works, but does not support SYCLBIN.
+    /// The program works, but does not support `-fsyclbin`.
     NoOption {
         /// The version that it reports.
         version: String,
     },
-    /// It works, but is another C++ compiler, such as LLVM's own `clang++`.
+    /// The program works, but is another C++ compiler, such as LLVM's own `clang++`.
     NotDpcpp {
         /// The version that it reports.
         version: String,
@@ -64,8 +64,8 @@ impl fmt::Display for Problem {
             ),
             Self::Hangs { question, limit } => write!(
                 f,
-                "did not respond to `{question}` within {} s and was stopped; run it in a shell, or allow more time \
-                 with {LIMIT_VARIABLE}",
+                "did not respond to `{question}` within {} s and was stopped; run it in a shell to see why, or \
+                 allow more time with {LIMIT_VARIABLE}",
                 limit.as_secs()
             ),
             Self::Failed {

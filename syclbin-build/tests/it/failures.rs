@@ -226,7 +226,7 @@ fn missing_source_error_names_the_search_directory() {
         "{message}"
     );
     assert!(
-        message.ends_with("paths are relative to the directory of Cargo.toml\n"),
+        message.ends_with("paths are relative to the directory that contains Cargo.toml\n"),
         "{message}"
     );
 }

@@ -79,7 +79,7 @@ fn wrong_pattern_error_names_the_remedy() {
     for (pattern, problem) in [
         (
             "kernels/*.cxx",
-            "matches no file; it is relative to the directory of Cargo.toml",
+            "matches no file; patterns are relative to the directory that contains Cargo.toml",
         ),
         (
             "*.cpp",

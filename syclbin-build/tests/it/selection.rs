@@ -325,8 +325,8 @@ fn hanging_compiler_is_stopped_and_limit_named() {
             );
         let ran = script.run();
         let expected = format!(
-            "did not respond to `{asked}` within 1 s and was stopped; run it in a shell, or allow more time with \
-             SYCLBIN_PROBE_SECONDS"
+            "did not respond to `{asked}` within 1 s and was stopped; run it in a shell to see why, or allow more \
+             time with SYCLBIN_PROBE_SECONDS"
         );
         assert!(ran.failed().contains(&expected), "{ran:?}");
     }

@@ -96,14 +96,14 @@ pub(crate) trait DriverDevice: Send + Sync {
     /// and its events.
     unsafe fn adopt_queue(&'static self, handle: QueueHandle) -> Result<Queue>;
 
-    /// Returns a copy of the device that simulates a driver without functions to access program variables.
+    /// Returns a copy of the device that behaves as if its driver could not access program variables.
     #[cfg(test)]
     fn without_globals(&'static self) -> Option<Device> {
         None
     }
 }
 
-/// A context of a device. Clones refer to the same context.
+/// A driver context for one device. Clones refer to the same context.
 pub(crate) type Context = Arc<dyn DriverContext>;
 
 pub(crate) trait DriverContext: Builds + Any + Send + Sync {
@@ -145,18 +145,19 @@ pub(crate) trait Builds {
     /// Modules may import symbols only from each other, and no symbol may be defined twice.
     fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<Program, BuildError>;
 
-    /// Builds native code from a SYCLBIN file. The code already contains the values of its specialization constants.
+    /// Creates a program from native code in a SYCLBIN file. The code already contains the values of its specialization
+    /// constants.
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError>;
 
-    /// Builds native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None` if this
-    /// process would have compiled different code.
+    /// Creates a program from native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None`
+    /// if this process would have compiled different code.
     ///
     /// [`DriverProgram::binary`]: crate::backend::program::DriverProgram::binary
     fn build_cached(self: Arc<Self>, _code: &[u8]) -> Result<Option<Program>, BuildError> {
         Ok(None)
     }
 
-    /// Returns whether caching the driver's native code is possible and saves a compilation.
+    /// Returns `true` if the driver's native code can be cached and this saves a compilation.
     fn can_cache_programs(&self) -> bool {
         false
     }
@@ -166,14 +167,15 @@ pub(crate) trait Builds {
         None
     }
 
-    /// Returns the variant under which to cache `code`, which must be code that this process compiled. The inner `None`
-    /// means that the cache key contains no variant. Returns the outer `None` if the code must not be cached, because
-    /// other processes with the same variant would compile different code.
+    /// Returns the variant under which to cache `code`, which this process must have compiled. The inner `None` means
+    /// that the cache key contains no variant. Returns the outer `None` if the code must not be cached, because other
+    /// processes with the same variant would compile different code.
     fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
         Some(None)
     }
 
-    /// Returns a number for the processor that native code targets, if the driver accepts only one target per process.
+    /// Returns a number that identifies the target processor of native code, if the driver accepts only one target per
+    /// process.
     fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
         None
     }
@@ -236,8 +238,8 @@ impl<D: DriverDevice> Devices<D> {
         &'static self,
         list: impl FnOnce() -> Result<Vec<Result<D>>>,
     ) -> Result<Vec<Device>> {
-        /// Held while a driver lists its devices: until PoCL (6.0) is initialized, it reports no devices to other
-        /// threads.
+        /// Held while a driver lists its devices: while one thread initializes PoCL (6.0), other threads see no
+        /// devices.
         static LISTING: Mutex<()> = Mutex::new(());
         if self.0.get().is_none() {
             let _guard = CallGuard::new();
@@ -307,7 +309,7 @@ pub(crate) unsafe fn load_library(
     Ok(Box::leak(Box::new(library)))
 }
 
-/// Returns the address of a function of any type. `name` must end with a NUL.
+/// Returns the address of the function `name`, whatever its type. `name` must end with a NUL.
 pub(crate) fn find_function(
     library: &'static libloading::Library,
     name: &'static str,

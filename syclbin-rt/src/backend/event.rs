@@ -34,12 +34,12 @@ pub(crate) trait DriverEvent: Send + Sync {
     /// Returns the times of a finished command. The queue must have profiling enabled.
     fn profile(&self) -> Result<Profile>;
 
-    /// Returns a driver event that completes with the command or later, or `None` if the command is known to have
+    /// Returns a driver event that completes no earlier than the command, or `None` if the command is known to have
     /// ended.
     fn native(&self) -> Result<Option<NativeEvent>>;
 
-    /// Completes `completion` when the command, which runs on `queue`, ends. Returns `false` if this requires a
-    /// thread and none can be started.
+    /// Completes `completion` when the command ends. `queue` must be the command's queue. Returns `false` if this
+    /// requires a new thread, but none can be started.
     fn notify(&self, queue: &Queue, completion: &Completion) -> Result<bool>;
 }
 
@@ -68,9 +68,9 @@ impl Profile {
 }
 
 impl Event {
-    /// Returns the command's result if it has finished; otherwise wakes `waker` once it has. `completion` must be
-    /// `None` at the first poll. If several polls share it, only the last waker is woken. A command that was never
-    /// flushed may never finish.
+    /// Returns the command's result if the command has finished; otherwise arranges for `waker` to be woken when it
+    /// does. `completion` stores the state between polls and must be `None` at the first poll. Only the waker of the
+    /// last poll is woken. A command that was never flushed may never finish.
     ///
     /// `queue` must be the command's queue.
     pub(crate) fn poll(
@@ -81,7 +81,8 @@ impl Event {
     ) -> Poll<Result<()>> {
         if let Some(completion) = completion {
             return completion.poll(waker).map(|ended| match ended {
-                // PoCL (7.1) and rusticl (25.0) may also report success for a command that failed, so query the status.
+                // PoCL (7.1) and rusticl (25.0) may report success to the callback even if the command failed, so query
+                // the status.
                 Ok(()) => self.is_complete().map(drop),
                 Err(failure) => Err(failure.of_call(self.call())),
             });
@@ -104,7 +105,7 @@ impl Event {
     }
 }
 
-/// The completion of a command, shared by the poller of its event and the thread that reports the end.
+/// The completion of a command, shared by the poller of its event and the thread that reports the command's end.
 #[derive(Clone)]
 pub(crate) struct Completion(Arc<Mutex<CompletionState>>);
 
@@ -118,7 +119,7 @@ impl Completion {
         Self(Arc::new(Mutex::new(CompletionState::Waiting(waker))))
     }
 
-    /// Returns the command's result if it has ended; otherwise replaces the registered waker with `waker`.
+    /// Returns the command's result if the command has ended; otherwise replaces the registered waker with `waker`.
     fn poll(&self, waker: &Waker) -> Poll<Result<()>> {
         // Cloning and dropping a waker runs executor code, so do both outside the lock that a driver callback may
         // need.

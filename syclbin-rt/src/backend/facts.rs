@@ -47,22 +47,22 @@ pub(crate) struct Facts {
     pub(crate) debug_info: bool,
     /// Whether the driver accepts work-group limits (`SPV_INTEL_kernel_attributes`) in SPIR-V.
     pub(crate) work_group_limits: bool,
-    /// Whether the driver links only modules of the same SPIR-V version.
+    /// Whether the driver can link modules only if their SPIR-V versions match.
     pub(crate) links_one_version: bool,
     /// Whether the device supports work-group collective functions, such as a sum.
     pub(crate) work_group_functions: bool,
     /// Whether kernels misread members of packed structs passed by value.
     pub(crate) misreads_packed: bool,
-    /// Whether kernels lose the results of negations at barriers.
+    /// Whether kernels lose the results of floating-point negations at work-group barriers.
     pub(crate) loses_negations: bool,
-    /// Whether device globals become kernel arguments, because the driver cannot access program variables.
+    /// Whether device globals must be passed as kernel arguments because the driver cannot access program variables.
     pub(crate) lifts_variables: bool,
     /// Whether commands run anyway, or never end, if an event in their wait list has already failed.
     pub(crate) ignores_failed_dependencies: bool,
     /// Whether the device supports unified shared memory.
     pub(crate) has_addresses: bool,
-    /// Whether `SYCLBIN_GUARD` works: kernels access a buffer at the host address that the program provides, however it is
-    /// aligned.
+    /// Whether `SYCLBIN_GUARD` works, that is, whether kernels can access a buffer at any host address that the program
+    /// provides, regardless of its alignment.
     pub(crate) guards_buffers: bool,
     pub(crate) memory_bytes: u64,
     /// The largest buffer that can be allocated without special options.
@@ -73,7 +73,7 @@ pub(crate) struct Facts {
     pub(crate) compute_units: u32,
     /// The required alignment of a sub-buffer, in bytes.
     pub(crate) buffer_alignment: usize,
-    /// The alignment that the device guarantees for every allocation.
+    /// The alignment that the device guarantees for every allocation, in bytes.
     pub(crate) least_alignment: u64,
     pub(crate) partitions: Partitions,
     pub(crate) max_work_group_size: usize,
@@ -101,7 +101,7 @@ pub(crate) struct PtxFacts {
 }
 
 impl Facts {
-    /// Returns whether the device runs kernels from SYCLBIN files, as SPIR-V or as PTX.
+    /// Returns whether the device can run kernels from SYCLBIN files, as SPIR-V or as PTX.
     pub(crate) fn is_usable(&self) -> bool {
         self.takes_spirv || self.ptx.is_some()
     }
@@ -206,7 +206,7 @@ pub(crate) struct Abilities {
 const ACCESS: u64 = 1;
 const ATOMIC_ACCESS: u64 = 2;
 
-/// Returns every aspect that an OpenCL driver reports, and whether the device supports it.
+/// Returns every aspect about which OpenCL drivers provide information, and whether the device supports it.
 fn reported(facts: &Facts, abilities: &Abilities) -> [(Aspect, bool); 26] {
     let has = |extension| facts.has(extension);
     let [base, extended] = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"].map(has);

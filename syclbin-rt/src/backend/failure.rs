@@ -39,7 +39,7 @@ pub(crate) enum Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(
     not(feature = "cuda"),
-    allow(dead_code, reason = "some are CUDA limits")
+    allow(dead_code, reason = "some variants describe CUDA limits")
 )]
 pub(crate) enum Rejection {
     /// A command mixes objects of two drivers or contexts, or an adopted handle belongs to a different one.
@@ -77,7 +77,8 @@ pub(crate) enum Rejection {
          SYCLBIN_GUARD"
     )]
     NoGuardedMemory,
-    /// Unlike all other variants, detected after the launch: the kernel accessed memory outside guarded buffers.
+    /// The kernel accessed memory outside a guarded buffer. Unlike all other variants, this is detected only after the
+    /// launch.
     #[error("{0}")]
     Strayed(&'static StrayAccess),
 }
@@ -104,7 +105,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-/// Why memory cannot be mapped for the host.
+/// Why device memory cannot be mapped into host memory.
 pub(crate) enum NoView {
     /// A prepared launch or a recording uses the memory.
     InUse,
@@ -132,7 +133,8 @@ impl Failure {
         Self::Missing { function, needs }
     }
 
-    /// Attributes a driver's error to `call`, which enqueued the command, in case a later call reported it.
+    /// Attributes a driver's error to `call`, which enqueued the failed command, because a later call may have reported
+    /// the error.
     pub(crate) fn of_call(self, call: &'static str) -> Self {
         match self {
             Self::Driver { code, .. } => Self::Driver { call, code },

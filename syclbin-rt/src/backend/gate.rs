@@ -16,8 +16,9 @@
 //! On Windows, `std::process::exit` ends the other threads before any handler runs, so the gate closes only if `main`
 //! returns.
 //!
-//! One gap remains. Drivers register destructors during the first compilation. A process can crash if it exits at that
-//! moment from a thread other than the main thread, or if its main thread has never used this crate.
+//! One gap remains. Drivers register destructors during the first compilation. If the process exits at that moment, it
+//! can crash in two cases: a thread other than the main thread calls `exit()`, or the main thread has never used this
+//! crate.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -48,7 +49,7 @@ static EXITING: AtomicUsize = AtomicUsize::new(0);
 /// the slot.
 const ENDING: usize = 1 << (usize::BITS - 1);
 
-/// The stages at which a driver registers destructors of global state.
+/// The stages at which a driver registers destructors for its global state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Loaded,
@@ -58,7 +59,7 @@ pub(crate) enum Stage {
     FirstCompiled,
 }
 
-/// Counts the nested driver calls of one thread, which alone writes the counter. Padded to avoid false sharing.
+/// Counts one thread's nested driver calls. Only that thread writes the counter. Padded to avoid false sharing.
 #[repr(align(128))]
 struct Slot(AtomicUsize);
 
@@ -116,8 +117,8 @@ pub(crate) struct CallGuard {
     not_send: PhantomData<*const ()>,
 }
 
-/// A driver function for a single call, and the guard that lets the call pass the gate. Dropped at the end of the
-/// statement.
+/// A driver function for a single call, and the guard that lets the call pass the gate. Both are dropped at the end of
+/// the statement that makes the call.
 pub(crate) struct GuardedCall<F> {
     function: F,
     _guard: CallGuard,
@@ -255,7 +256,7 @@ impl Slot {
     }
 }
 
-/// Makes the next `exit()` close the gate before it runs any destructor registered so far.
+/// Makes `exit()` close the gate before it runs any destructor registered so far.
 ///
 /// Handlers run in the reverse order of registration. Drivers register destructors at each [`Stage`], so call this
 /// after each stage. `driver` is any address that identifies the driver; only the first call for a driver and stage
@@ -318,8 +319,8 @@ mod system {
     use rustix::thread::{MembarrierCommand, gettid, membarrier};
 
     /// Returns whether this thread drops its thread-local values only in `exit()`. With glibc, the main thread
-    /// does. With musl, the main thread drops them in `pthread_exit()` and not in `exit()`, so other threads may
-    /// still be running.
+    /// does. With musl, the main thread drops them only in `pthread_exit()`, after which other threads may continue to
+    /// run.
     pub(crate) fn drops_in_exit() -> bool {
         cfg!(target_env = "gnu") && gettid() == getpid()
     }

@@ -18,20 +18,22 @@ use crate::backend::{
     WaitList,
 };
 
-/// A read-only view of device elements in host memory, created by [`Queue::map`](crate::Queue::map).
+/// A read-only view of elements in device memory that the host can access, created by
+/// [`Queue::map`](crate::Queue::map).
 ///
 /// Dropping the view unmaps the elements.
-#[must_use = "dropping it immediately ends the view"]
+#[must_use = "the view ends when it is dropped"]
 pub struct Mapped<'a, T> {
     view: View,
     slice: PhantomData<&'a DeviceSlice<T>>,
 }
 
-/// A writable view of device elements in host memory, created by [`Queue::map_mut`](crate::Queue::map_mut).
+/// A writable view of elements in device memory that the host can access, created by
+/// [`Queue::map_mut`](crate::Queue::map_mut).
 ///
 /// Dropping the view writes the host's changes back and unmaps the elements. [`MappedMut::unmap`] does the same, and
 /// reports whether the driver accepted the changes.
-#[must_use = "dropping it immediately ends the view"]
+#[must_use = "the view ends when it is dropped"]
 pub struct MappedMut<'a, T> {
     view: View,
     slice: PhantomData<&'a mut DeviceSlice<T>>,
@@ -54,7 +56,7 @@ unsafe impl Send for View {}
 unsafe impl Sync for View {}
 
 impl<'a, T: Pod> Mapped<'a, T> {
-    /// Creates a view of `slice`, after all commands on all of the device's queues have finished.
+    /// Waits until all commands on all of the device's queues have finished, and then creates a view of `slice`.
     pub(crate) fn new(queue: &Queue, slice: &'a DeviceSlice<T>) -> Result<Self, NoView> {
         let (view, slice) = (View::new::<T>(queue, slice.region(), false)?, PhantomData);
         Ok(Self { view, slice })
@@ -62,7 +64,7 @@ impl<'a, T: Pod> Mapped<'a, T> {
 }
 
 impl<'a, T: Pod> MappedMut<'a, T> {
-    /// Creates a view, as [`Mapped::new`] does.
+    /// Creates a writable view of `slice`. Waits first, as [`Mapped::new`] does.
     pub(crate) fn new(queue: &Queue, slice: &'a mut DeviceSlice<T>) -> Result<Self, NoView> {
         let (view, slice) = (View::new::<T>(queue, slice.region(), true)?, PhantomData);
         Ok(Self { view, slice })
@@ -124,7 +126,7 @@ enum HostView {
     Copy(Vec<Block>),
 }
 
-/// The unit of copies, aligned for nearly all types.
+/// The unit in which memory for a copy is allocated, aligned for nearly all types.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Zeroable, Pod)]
 struct Block([u8; 64]);
@@ -248,7 +250,7 @@ pub(crate) enum Direction {
 }
 
 impl Queue {
-    /// Enqueues a copy between `region` and all of `data`, whose lengths must match. The copy runs after the commands
+    /// Enqueues a copy between `region` and `data`, which must have the same length. The copy runs after the commands
     /// in `after`, which must belong to this context.
     pub(crate) fn transfer_later<T: Pod>(
         &self,
@@ -278,8 +280,8 @@ impl Queue {
                 Ok(copy)
             }
             Err(failure) => {
-                // A rejected copy was not enqueued. After other failures, the driver may have enqueued it nevertheless.
-                // If the queue cannot be waited for, leak the elements.
+                // A rejected copy was not enqueued. After any other failure, the driver may have enqueued the copy
+                // nevertheless, so wait for the queue. If the wait fails, leak the elements.
                 let rejected = matches!(failure, Failure::Rejected(_) | Failure::Missing { .. });
                 if rejected || self.finish().is_ok() {
                     drop(ManuallyDrop::into_inner(data));

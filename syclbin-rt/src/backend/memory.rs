@@ -91,8 +91,8 @@ impl Memory {
         }
     }
 
-    /// Returns the alignment, in bytes, that a part requires as a kernel argument, or `None` if a part may start
-    /// anywhere.
+    /// Returns the alignment, in bytes, that a part of this memory must have as a kernel argument, or `None` if the
+    /// part may start at any byte.
     pub(crate) fn part_alignment(&self) -> Option<usize> {
         let alignment = self.device().facts().buffer_alignment.max(1);
         self.address().is_none().then_some(alignment)
@@ -138,14 +138,14 @@ impl Uses {
         self.all.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Returns whether there are uses. Unless `any` is set, only uses that write the memory count.
+    /// Returns whether there are uses. Considers only uses that write the memory, unless `any` is set.
     pub(crate) fn some(&self, any: bool) -> bool {
         let count = if any { &self.all } else { &self.writing };
         count.load(Ordering::Acquire) > 0
     }
 }
 
-/// A use of memory by a prepared launch or a recording.
+/// A use of memory by a prepared launch or a recording, counted until this value is dropped.
 pub(crate) struct MemoryUse {
     memory: Arc<Memory>,
     written: bool,

@@ -71,11 +71,12 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
 ///
 /// Every function fails if a region belongs to another context or extends beyond its memory.
 pub(crate) trait Copies {
-    /// Allocates memory with undefined content, at least one byte. Without a `kind`, the address is not exposed.
+    /// Allocates `size` bytes of memory, but at least one byte, with undefined content. Without a `kind`, the address
+    /// is not exposed.
     fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
 
-    /// Allocates memory that holds a copy of `bytes`, at least one byte, without waiting for earlier commands. Returns
-    /// `None` if the driver has no such call.
+    /// Allocates memory that holds a copy of `bytes`, without waiting for earlier commands. Allocates at least one
+    /// byte. Returns `None` if the driver has no such call.
     fn allocate_with(&self, _bytes: &[u8]) -> Result<Option<Memory>> {
         Ok(None)
     }
@@ -113,7 +114,7 @@ pub(crate) trait Copies {
     ) -> Result<Event>;
 
     /// Maps `size` bytes of memory that was allocated without a [`UsmKind`], starting at byte `offset`, after all
-    /// commands on this queue. Returns `None` if the driver cannot map memory.
+    /// earlier commands on this queue. Returns `None` if the driver cannot map memory.
     fn map(
         &self,
         _memory: &Memory,
@@ -174,8 +175,8 @@ impl HostSlice<'_> {
     }
 }
 
-/// Access to a program's variables. `name` is the variable's name in the code on CUDA, and its unique identifier on
-/// OpenCL.
+/// Accesses a program's variables. On CUDA, `name` is the variable's name in the code; on OpenCL, it is the variable's
+/// unique identifier.
 pub(crate) trait Variables {
     /// Makes the pointer at the start of the variable `name` point to `memory`. From then on, the program keeps the
     /// memory alive.
@@ -245,14 +246,14 @@ impl QueueOptions {
     /// A blocking command, such as [`Queue::read`](crate::Queue::read), still runs after all commands that were
     /// enqueued earlier.
     ///
-    /// A device may still run commands in order. Intel's CPU device (2026.2) does, because its driver loses commands
-    /// when several threads use an out-of-order queue.
+    /// Commands may still run in order. On Intel's CPU device, they always do, because its driver (2026.2) loses
+    /// commands when several threads use an out-of-order queue.
     pub fn out_of_order(mut self) -> Self {
         self.out_of_order = true;
         self
     }
 
-    /// Records when commands are queued, started and ended, for [`Event::profile`](crate::Event::profile). This may
+    /// Records when each command is queued, starts and ends, for [`Event::profile`](crate::Event::profile). This may
     /// slow commands down.
     pub fn profiling(mut self) -> Self {
         self.profiling = true;
@@ -367,8 +368,8 @@ pub(crate) trait Graph: Send + Sync {
     ///
     /// # Safety
     ///
-    /// The recording must have ended. The objects that the graph uses must be alive, and its kernels must be sound.
-    /// The events in `after` must belong to this context.
+    /// The recording must have ended. The objects that the graph uses must be alive, and running its kernels must be
+    /// sound. The events in `after` must belong to this context.
     unsafe fn enqueue(&self, after: &WaitList<'_>) -> Result<Event>;
 }
 

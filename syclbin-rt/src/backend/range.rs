@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ranges: the number of work-items of a launch in one to three dimensions, in SYCL's order and in the driver's.
+//! Launch ranges: the number of work-items in each dimension, in SYCL's order and in the driver's.
 
 use std::fmt;
 
@@ -53,8 +53,8 @@ impl AnyRange {
 }
 
 impl Extent {
-    /// Creates an extent from three sizes in the driver's order. Only the first `dimensions` sizes are displayed,
-    /// but all three count as work-items, so the others must be 1 in ranges and work-groups.
+    /// Creates an extent from three sizes in the driver's order. Only the first `dimensions` sizes are displayed, but
+    /// the number of work-items is the product of all three, so the others must be 1 in ranges and work-groups.
     pub(crate) fn from_driver(sizes: [usize; 3], dimensions: usize) -> Self {
         Self { sizes, dimensions }
     }
@@ -178,7 +178,7 @@ impl From<[usize; 3]> for Extent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdRange<const D: usize>(AnyRange);
 
-/// Sizes in `D` dimensions, one to three: the number of work-items of a launch, or of a work-group.
+/// Sizes in `D` dimensions, one to three: the number of work-items in a launch or in a work-group.
 ///
 /// Converts from a number or an array of numbers, in SYCL's order. A typed launch of a kernel with a required
 /// work-group size accepts a `Range` rather than an [`NdRange`], because a `Range` does not set the work-group size.
@@ -216,7 +216,8 @@ impl<const D: usize> NdRange<D> {
         Self(AnyRange::new(global.into().sizes))
     }
 
-    /// Divides the range into work-groups of `local` work-items. `local` must divide the range.
+    /// Divides the range into work-groups of `local` work-items. In each dimension, the size of the range must be a
+    /// multiple of `local`.
     #[must_use]
     pub fn local(self, local: impl Into<Range<D>>) -> Self {
         let local = Some(local.into().sizes);

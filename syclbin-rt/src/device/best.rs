@@ -96,7 +96,7 @@ pub(crate) enum Coverage {
 }
 
 impl Coverage {
-    /// Compares a file with the facts about a device. Does not resolve imports, because other files may export the
+    /// Determines how much of a file a device can run. Does not resolve imports, because other files may export the
     /// symbols.
     pub(crate) fn of(file: &Syclbin<'_>, facts: &Facts) -> Self {
         let has_kernels = |module: &AbstractModule<'_>| module.kernel_names().next().is_some();
@@ -129,7 +129,7 @@ impl Coverage {
         }
     }
 
-    /// Returns the reason why the device cannot run the whole file, if it cannot.
+    /// Returns the reason why the device cannot run the whole file, or `None` if it can.
     pub(crate) fn reason(&self) -> Option<String> {
         match self {
             Self::Whole => None,

@@ -131,8 +131,8 @@ impl Discovery {
         Err(not_selected(text, &reason, available.collect()))
     }
 
-    /// Explains why nothing matches. If the selector requests a CUDA device, includes why NVIDIA's driver was not
-    /// found.
+    /// Explains why nothing matches. If the selector requests a CUDA device, includes the outcome of the search for
+    /// NVIDIA's driver.
     fn unmatched(&self, terms: &[Term]) -> String {
         let asked = terms.iter().any(|term| term.backend == Some("cuda"));
         let tried = self.tried.iter();

@@ -83,7 +83,7 @@ fn can(facts: &Facts, by: Affinity) -> bool {
 ///
 /// # Errors
 ///
-/// Returns the reason if it cannot.
+/// Returns the reason why the device cannot be divided in this way.
 fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
     let has = &facts.partitions;
     let no_units = || "each part needs at least one compute unit".to_owned();

@@ -20,7 +20,7 @@ const PATH_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 /// The name of NVIDIA's driver in messages.
 pub(crate) const CUDA: &str = "NVIDIA's driver";
 
-/// The location of the CPU driver in messages, if no usable driver is installed.
+/// The name of the CPU driver in messages, if no usable CPU driver is installed.
 pub(crate) const INSTALLED: &str = "the cpu-device component";
 
 #[cfg(windows)]
@@ -58,8 +58,8 @@ impl LibraryLookup {
     }
 }
 
-/// Returns the system's libraries. NVIDIA's driver comes first, because NVIDIA's OpenCL does not accept SPIR-V and
-/// therefore cannot run kernels on these GPUs.
+/// Returns the system's libraries. NVIDIA's CUDA driver comes first, because NVIDIA's OpenCL driver does not accept
+/// SPIR-V, so it cannot run kernels.
 pub(crate) fn system() -> Vec<LibraryLookup> {
     let mut lookups: Vec<LibraryLookup> = Vec::new();
     if cfg!(feature = "cuda") {

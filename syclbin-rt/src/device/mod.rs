@@ -18,7 +18,7 @@ use crate::backend::{Context, Device as DriverDevice, Failure};
 use crate::device::discovery::Discovery;
 use crate::error::{Error, Result};
 
-/// The environment variable that overrides [`Device::best`].
+/// The environment variable that overrides the choice of [`Device::best`] and [`Device::best_for`].
 const VARIABLE: &str = "SYCLBIN_DEVICE";
 
 /// A device that a driver on this machine provides.
@@ -203,8 +203,8 @@ impl Device {
 
     /// Returns whether the device accepts SPIR-V, and so can run SPIR-V kernels from SYCLBIN files.
     ///
-    /// This requires OpenCL 2.1. For older devices with the extension `cl_khr_il_program`, it returns `false`: they use
-    /// a separate entry point, which this crate does not call.
+    /// This requires OpenCL 2.1. The function returns `false` for older devices with the extension `cl_khr_il_program`,
+    /// because these load SPIR-V through a separate entry point, which this crate does not call.
     #[must_use]
     pub fn takes_spirv(&self) -> bool {
         self.facts().takes_spirv

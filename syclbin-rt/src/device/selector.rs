@@ -46,7 +46,7 @@ const BACKENDS: [&str; 2] = ["opencl", "cuda"];
 /// SYCL's names for backends that this crate does not support.
 const OTHER_BACKENDS: [&str; 3] = ["level_zero", "hip", "native_cpu"];
 
-/// Parses a selector. Returns its alternatives in order of preference, at least one.
+/// Parses a selector. Returns its alternatives (at least one) in order of preference.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ impl Term {
     /// Returns the device that the term selects, as an index into `devices`.
     ///
     /// An index selects the device with that number, even if the device cannot run kernels. Any other term selects the
-    /// best match that runs kernels. If no match runs kernels, it selects one anyway, so that the error can name it.
+    /// best match that can run kernels. If there is none, it selects another one, so that the error can name it.
     pub(crate) fn choose(&self, devices: &[&Facts]) -> Option<usize> {
         let mut matches = devices
             .iter()

@@ -53,7 +53,7 @@ impl AccessorRange {
     ///
     /// # Errors
     ///
-    /// Returns a description of the size that is exceeded.
+    /// Returns the reason why the range does not fit.
     pub(crate) fn check(&self, elements: usize) -> Result<(), String> {
         let [access, memory, offset] = [0, 1, 2].map(|id| self.id(id));
         let items = memory.iter().fold(1u64, |n, size| n.saturating_mul(*size));

@@ -49,16 +49,16 @@ enum Value<'a> {
         size: usize,
     },
     Boxed(Box<[u8]>),
-    /// Elements, and whether the kernel writes them. Not a `Device` value, so that a launch reads a single tag.
+    /// Elements, and whether the kernel writes them. Separate from `Device`, so that a launch reads only one tag.
     Slice(&'a Region, bool),
     Accessor(&'a Region, bool, AccessorRange),
     /// The number of bytes, and the range.
     LocalAccessor(usize, AccessorRange),
-    /// An argument that the device receives as it is.
+    /// An argument that is passed to the device unchanged.
     Device(Argument<'a>),
 }
 
-/// Returns the bytes of a value, padded with 0, or `None` if it is longer.
+/// Returns the bytes of a value, padded with zeros, or `None` if there are more than `N`.
 fn padded<const N: usize>(value: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     bytes.get_mut(..value.len())?.copy_from_slice(value);
@@ -131,7 +131,7 @@ impl<'a> Arg<'a> {
         Self(Value::Slice(slice.region(), false))
     }
 
-    /// Passes a pointer to elements that the kernel writes, as [`Arg::read`] does.
+    /// Passes a pointer like [`Arg::read`], but to elements that the kernel writes.
     #[must_use]
     pub fn write<T: Pod>(slice: &'a mut DeviceSlice<T>) -> Self {
         Self(Value::Slice(slice.region(), true))
@@ -150,13 +150,13 @@ impl<'a> Arg<'a> {
         Self(Value::Device(Argument::Pointer(0)))
     }
 
-    /// Passes a pointer as [`Arg::read`] does, or a null pointer.
+    /// Passes a pointer as [`Arg::read`] does, or a null pointer for `None`.
     #[must_use]
     pub fn read_or_null<T: Pod>(slice: Option<&'a DeviceSlice<T>>) -> Self {
         slice.map_or_else(Self::null, Self::read)
     }
 
-    /// Passes a pointer as [`Arg::write`] does, or a null pointer.
+    /// Passes a pointer as [`Arg::write`] does, or a null pointer for `None`.
     #[must_use]
     pub fn write_or_null<T: Pod>(slice: Option<&'a mut DeviceSlice<T>>) -> Self {
         slice.map_or_else(Self::null, Self::write)
@@ -174,7 +174,7 @@ impl<'a> Arg<'a> {
         Self(Value::Accessor(slice.region(), false, range.into()))
     }
 
-    /// Passes an `accessor` to elements that the kernel writes, as [`Arg::read_accessor`] does.
+    /// Passes an `accessor` like [`Arg::read_accessor`], but to elements that the kernel writes.
     #[must_use]
     pub fn write_accessor<T: Pod>(
         slice: &'a mut DeviceSlice<T>,
@@ -214,7 +214,7 @@ impl<'a> Arg<'a> {
         Self(Value::Device(Argument::Image(&image.raw, false)))
     }
 
-    /// Passes an image that the kernel writes, as [`Arg::read_image`] does.
+    /// Passes an image like [`Arg::read_image`], but one that the kernel writes.
     #[must_use]
     pub fn write_image<const D: usize, F: Format>(image: &'a mut Image<D, F>) -> Self {
         Self(Value::Device(Argument::Image(&image.raw, true)))
@@ -271,7 +271,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Returns the number of elements, each `element_bytes` bytes long, that the kernel can reach: in a buffer, in the
+    /// Returns the number of elements, each `element_bytes` bytes long, that the kernel can access: in a buffer, in the
     /// accessible part of a buffer, or in work-group memory. Returns 0 for other arguments.
     pub(crate) fn elements(&self, element_bytes: usize) -> i128 {
         let bytes = match (self.raw(0), self.range()) {

@@ -45,7 +45,7 @@ struct Inner {
 
 /// The data that each launch reads. Contiguous, because the driver evicts much of the CPU cache between launches.
 pub(crate) struct Checked {
-    /// The type of each device argument, without the removed arguments; `None` if the code does not contain the types.
+    /// The type of each device argument, excluding removed arguments; `None` if the code does not contain the types.
     pub(crate) parameters: Vec<Option<KnownType>>,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     eliminated: Vec<bool>,
@@ -63,7 +63,7 @@ pub(crate) struct Symbol {
     pub(crate) name: String,
     /// `true` for each argument that the compiler removed; empty if it removed none.
     pub(crate) eliminated: Vec<bool>,
-    /// The types of the parameters, without the removed ones; empty if the code does not contain them.
+    /// The types of the parameters, excluding removed ones; empty if the code does not contain the types.
     pub(crate) parameters: Vec<KnownType>,
     /// Whether the last argument is scratch memory that the code does not declare as a parameter, as in PTX.
     pub(crate) scratch: bool,
@@ -74,7 +74,7 @@ pub(crate) struct Symbol {
     pub(crate) sizes: KernelSizes,
     /// The range of work-item ids that the code supports.
     pub(crate) id_range: Option<IdRange>,
-    /// Why the kernel must not run, although the driver builds it.
+    /// The reason why the kernel must not run even if the driver can build it.
     pub(crate) unfit: Option<String>,
 }
 
@@ -193,7 +193,7 @@ impl Kernel {
         self.0.required_local.as_deref()
     }
 
-    /// Queries the driver for the registers, memory and sub-groups of the compiled kernel.
+    /// Queries the driver for the register use, memory use and work-group properties of the compiled kernel.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -258,7 +258,7 @@ impl Kernel {
         Error::launch(self.name(), problem)
     }
 
-    /// Creates the error for `action`, such as "launching", which failed in the driver.
+    /// Creates the error for an `action`, such as "launching", that failed in the driver.
     #[cold]
     pub(crate) fn failed(&self, action: &str, failure: Failure) -> Error {
         if matches!(failure, Failure::Rejected(Rejection::Strayed(_))) {
@@ -359,7 +359,7 @@ impl ConstantsBuffer {
         })
     }
 
-    /// Returns the value of a `kernel_handler`: the address, or a struct that contains only the address.
+    /// Returns the argument for a `kernel_handler`: the address, or a struct that contains only the address.
     pub(crate) fn argument(&self, takes: Option<KnownType>) -> Argument<'_> {
         match takes {
             Some(KnownType::Struct(_)) => Argument::Bytes(&self.address),

@@ -26,7 +26,7 @@ use crate::queue::event::Event;
 ///
 /// Returned by generated functions, and by [`Kernel::launch`] for kernels whose names are known only at run time.
 ///
-/// `R` is the type of the range, to which some other types convert:
+/// `R` is the type of the range. Some other types convert to it:
 ///
 /// | kernel | range | converted from |
 /// |---|---|---|
@@ -211,14 +211,13 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// A launch of a kernel with a contract. If the contract does not hold, the launch fails without calling the driver.
 ///
 /// Returned by generated stubs for kernels with a contract in [`include_syclbin!`](crate::include_syclbin). Launching
-/// is a safe function, so its caller need not guarantee anything. The requirements of [`Launch::launch`] are met as
-/// follows:
+/// it is safe, so the caller need not guarantee anything. The requirements of [`Launch::launch`] are met as follows:
 ///
 /// | requirement | met by |
 /// |---|---|
 /// | the arguments match the parameter types | the stub's types; number, kinds and sizes are also checked at launch |
 /// | buffers are on this device and live until the kernel has finished | checked at launch; kept alive by the driver |
-/// | the range has as many dimensions as the kernel | its type |
+/// | the range has as many dimensions as the kernel | the range's type |
 /// | an argument that is written is not passed twice | the borrow checker: the stub takes `&mut` |
 /// | addresses are aligned as in C++ | alignment conditions, where a part might be misaligned (`alignas`, `void *`) |
 /// | accessors end inside their buffers, and there is enough work-group memory | checked at launch |
@@ -236,7 +235,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// - every argument value that the contract allows;
 /// - any content of buffers and device globals, even if another launch or work-item writes them while the kernel runs.
 ///   A race may leave any values in a buffer, but must not cause accesses outside it. So a kernel that reads an index
-///   from a buffer must read it once, and then check the value;
+///   from a buffer must read it only once, and check the value before using it;
 /// - every value of a specialization constant;
 /// - every possible definition of imported functions, since callers choose the linked files;
 /// - every range with the kernel's number of dimensions. If the file does not record that number, the contract states

@@ -37,14 +37,14 @@ impl<'g> Number<'g> {
         }
     }
 
-    /// Returns the smaller number.
+    /// Returns the smaller of the two numbers.
     #[must_use]
     pub fn min(self, other: impl Integer) -> Self {
         let (value, length) = other.parts();
         self.with(Some(self.value.min(value)), length)
     }
 
-    /// Returns the larger number.
+    /// Returns the larger of the two numbers.
     #[must_use]
     pub fn max(self, other: impl Integer) -> Self {
         let (value, length) = other.parts();
@@ -128,7 +128,7 @@ impl fmt::Display for Number<'_> {
     }
 }
 
-/// Implements an operator for a number and an integer, and for an integer and a number.
+/// Implements a binary operator whose left or right operand is a [`Number`].
 macro_rules! operator {
     ($operator:ident $function:ident $checked:ident: $($ty:ty)*) => {
         impl<T: Integer> $operator<T> for Number<'_> {

@@ -14,7 +14,7 @@ use crate::launch::kernel::Kernel;
 use crate::launch::{Checked, Launch, Unchecked};
 use crate::queue::event::Event;
 
-/// A kernel with arguments and range that were checked in advance, to be launched repeatedly. Created by
+/// A kernel with arguments and a range that were checked in advance, to be launched repeatedly. Created by
 /// [`Launch::prepare`].
 ///
 /// A prepared launch keeps the memory of its arguments alive, so buffers may be dropped. Other launches and copies may
@@ -56,8 +56,8 @@ pub struct Prepared<R = AnyRange, T = Unchecked> {
 pub type SafePrepared<R = AnyRange> = Prepared<R, Checked>;
 
 impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
-    /// Checks the launch over `range`, with its contract, and sets all arguments, so that it can be launched
-    /// repeatedly. Later launches skip the checks: [`Prepared::launch`] costs a single driver call.
+    /// Checks the launch over `range`, including its contract, and sets all arguments, so that the kernel can be
+    /// launched repeatedly. Later launches skip the checks: [`Prepared::launch`] costs a single driver call.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl<R, T> fmt::Debug for Prepared<R, T> {
     }
 }
 
-/// A separate kernel object with its arguments, and everything that must stay alive for it.
+/// A separate kernel object with its arguments, and the guards that keep the memory of these arguments alive.
 pub(crate) struct BoundKernel {
     pub(crate) kernel: Kernel,
     pub(crate) object: KernelObject,
@@ -240,8 +240,8 @@ impl BoundKernel {
     #[allow(unsafe_code, reason = "argument kinds are checked or guaranteed")]
     fn set(&mut self, call: &Invocation<'_>) -> Result<()> {
         self.complete = false;
-        // SAFETY: the kind of each argument is checked if the code contains the type. Otherwise, the caller of an
-        // unsafe function or the author of the contract guarantees it.
+        // SAFETY: the kind of each argument is checked if the code contains the parameter types. Otherwise, the caller
+        // of an unsafe function or the author of the contract guarantees it.
         unsafe { call.give(self) }?;
         self.complete = true;
         Ok(())

@@ -268,7 +268,7 @@ impl Recording {
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
         let _guard = CallGuard::new();
-        // Held because drivers interleave commands of concurrent threads, even the commands of a graph.
+        // Without this lock, drivers would interleave the commands of concurrent replays, even those of a graph.
         let alone = self.replaying.lock();
         let _alone = alone.unwrap_or_else(PoisonError::into_inner);
         let replayed = match &self.graph {

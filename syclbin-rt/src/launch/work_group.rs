@@ -175,8 +175,9 @@ impl Kernel {
         Ok(self.suggested(range.into().into(), None)?.sizes())
     }
 
-    /// Returns the size that the range or the kernel sets, if any. Otherwise queries the driver if an object with all
-    /// arguments is given, and calculates the size if there is none or the driver suggests no usable size.
+    /// Returns the work-group size that the range or the kernel sets, if any. Otherwise queries the driver if `object`
+    /// (a kernel object with all arguments) is given. Calculates a size if the driver is not queried or suggests no
+    /// usable size.
     fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
@@ -203,7 +204,7 @@ impl Kernel {
 
 impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
-    /// (`cl_khr_suggested_local_work_size`). Does not check a contract.
+    /// (`cl_khr_suggested_local_work_size`). Does not check the contract, if any.
     ///
     /// If the driver has no suggestion, or the file does not contain the types of all arguments, returns the same size
     /// as [`Kernel::suggested_local_size`].

@@ -55,7 +55,7 @@ impl Code {
         }
     }
 
-    /// Returns the parameter types of a kernel, without the parameters that the compiler removed.
+    /// Returns the parameter types of a kernel, excluding parameters that the compiler removed.
     pub(crate) fn takes(&self, kernel: &str) -> Option<Vec<KnownType>> {
         match self {
             Self::SpirV(module) => {
@@ -149,7 +149,7 @@ impl KnownType {
     }
 }
 
-/// Reads the code of `image`, if the device compiles its language. Imports are not resolved yet.
+/// Reads the code of `image` if it is in the language that the device's driver compiles. Does not resolve imports.
 ///
 /// # Errors
 ///
@@ -215,7 +215,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     Ok(module)
 }
 
-/// Reads the SPIR-V of `image`. Imports are not resolved yet.
+/// Reads the SPIR-V of `image`. Does not resolve imports.
 ///
 /// # Errors
 ///
@@ -257,7 +257,8 @@ pub(crate) fn check_fpga(target: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Rewrites the SPIR-V modules of one program, which [`read_spirv`] has accepted, into a form that the driver accepts.
+/// Rewrites the SPIR-V modules of one program into a form that the driver accepts. [`read_spirv`] must have accepted
+/// them.
 pub(crate) fn portable<'c>(
     codes: Vec<Cow<'c, [u8]>>,
     facts: &Facts,

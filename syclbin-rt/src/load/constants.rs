@@ -13,7 +13,7 @@ use crate::backend::facts::Facts;
 use crate::error::{Error, ErrorKind, counted, join};
 use crate::load::native;
 
-/// The values that were given for specialization constants, by name.
+/// The values that were set for specialization constants, by name.
 pub(crate) type Values = BTreeMap<String, Vec<u8>>;
 
 /// Checks the names and sizes of `values` against the modules of a file.

@@ -86,7 +86,7 @@ impl<'a> Files<'a> {
         &self.files[0].head
     }
 
-    /// Returns the files in their original form.
+    /// Returns complete copies of the files, including malformed modules.
     pub(crate) fn whole(&self) -> Vec<Syclbin<'a>> {
         let whole = |file: &File<'a>| Syclbin {
             modules: file.units.iter().map(|unit| module(unit).clone()).collect(),
@@ -219,8 +219,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Formats the first few kernel names, and the number of other kernels. Names are truncated, because the symbols
-/// of lambdas can be hundreds of characters long.
+/// Formats the first few kernel names, and the number of other kernels. Truncates long names, because the symbols of
+/// lambdas can be hundreds of characters long.
 pub(crate) fn list_of_kernels<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const LENGTH: usize = 60;
     let names = names.map(|name| match name.char_indices().nth(LENGTH) {

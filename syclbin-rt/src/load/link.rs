@@ -100,7 +100,8 @@ impl<'f> Closure<'f> {
         Ok(())
     }
 
-    /// Returns the only image that defines `symbol` for the image at `importer`, if there is one.
+    /// Returns the image that defines `symbol` for the image at `importer`, if any. Fails if several modules
+    /// define it differently.
     fn exporter(&self, importer: ImageIndex, symbol: &str) -> Result<Option<ImageIndex>, String> {
         let files = self.files;
         let exporters = files.symbols().exporters(files, importer, symbol);
@@ -188,7 +189,7 @@ impl<'f> Closure<'f> {
     }
 }
 
-/// Describes an image that exports `symbol` according to its file, but cannot be used.
+/// Describes an image that should export `symbol` according to its file, and explains why it does not.
 fn unusable(files: &Files<'_>, index: ImageIndex, symbol: &str) -> String {
     let format = code::describe(files.image(index));
     let reason = files.code(index).err();
@@ -265,8 +266,8 @@ impl SymbolIndex {
         }
     }
 
-    /// Returns the images that define `symbol` for the image at `importer`, preferably from the same file. All weak
-    /// definitions are equivalent, so at most one of them is returned.
+    /// Returns the images that define `symbol` for the image at `importer`: those in the same file if there are any, or
+    /// else those in other files. All weak definitions are equivalent, so at most one of them is returned.
     pub(crate) fn exporters(
         &self,
         files: &Files<'_>,

@@ -38,7 +38,7 @@ pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
 
 /// Checks whether a native image may be passed to the device's driver.
 ///
-/// `sets` are the properties of the image's module, and `values` the given values of specialization constants.
+/// `sets` are the properties of the image's module, and `values` the values that were set for specialization constants.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// Returns the machine of an ELF file, after checking that all sections lie inside the file.
+/// Returns the machine number (`e_machine`) of an ELF file, after checking that all sections lie inside the file.
 fn elf_machine(bytes: &[u8]) -> Result<u16, String> {
     const SHT_NOBITS: u32 = 8;
     let damaged = |what: &str| Err(format!("it is a damaged ELF file: {what}"));

@@ -23,7 +23,7 @@ impl Queue {
     /// default, the elements go through the host in chunks: while one chunk is written, the next one is read. Two cases
     /// are faster:
     ///
-    /// - Both queues use the same device: this is [`Queue::copy`].
+    /// - Both queues use the same device: the elements are copied by [`Queue::copy`].
     /// - Both slices are on NVIDIA GPUs, in device memory: the driver copies the elements. If the hardware supports
     ///   peer access, the first copy enables it, and the elements bypass the host.
     ///
@@ -71,7 +71,6 @@ impl Queue {
         // Zero-sized elements form a single chunk, because there is nothing to copy.
         let step = CHUNK.checked_div(size_of::<T>());
         let step = step.unwrap_or(usize::MAX).max(1);
-        // While one chunk is written, the next one is read.
         let mut write: Option<Transfer<T>> = None;
         let mut spare = None;
         for first in (0..from.len()).step_by(step) {

@@ -157,8 +157,8 @@ fn region<T: Pod>(
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
-    // Drivers align memory for numbers and vectors. For a type with a stricter alignment, allocate more, so that an
-    // aligned start fits inside.
+    // Drivers align memory for numbers and vectors. For a type with a stricter alignment, allocate extra bytes, so that
+    // the elements can start at an aligned address.
     let align = align_of::<T>();
     let more = if align > ALWAYS_ALIGNED { align } else { 0 };
     let size = size.saturating_add(more);

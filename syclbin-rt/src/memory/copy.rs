@@ -140,7 +140,7 @@ impl Queue {
         }
     }
 
-    /// Checks that all of `slice` can be copied to or from `len` elements.
+    /// Checks that `slice` is on the queue's device and contains exactly `len` elements.
     pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
         self.same_device(slice)?;
         same_length(slice.len(), len)
@@ -162,7 +162,7 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// Enqueues a copy as [`Queue::copy`] does, after the events.
+    /// Works like [`Queue::copy`], but the copy also waits for the events passed to [`Queue::after`].
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl After<'_> {
         self.started(("copying", "copying a buffer"), to.bytes(), copied)
     }
 
-    /// Enqueues a fill as [`Queue::fill`] does, after the events.
+    /// Works like [`Queue::fill`], but the fill also waits for the events passed to [`Queue::after`].
     ///
     /// # Errors
     ///
@@ -265,7 +265,7 @@ pub(crate) fn checked_size<T>(len: usize) -> Result<usize> {
     })
 }
 
-/// Returns the number of elements of a shape, unless it exceeds the address space.
+/// Returns the number of elements of a shape, or `None` if it overflows `usize`.
 pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
     let mut sizes = shape.iter();
     sizes.try_fold(1usize, |product, size| product.checked_mul(*size))

@@ -88,7 +88,7 @@ impl<T: Pod> DeviceSlice<T> {
     /// Splits the slice into the first `mid` elements and the rest.
     ///
     /// While a host view ([`Queue::map`](crate::Queue::map)) of one part exists, launches that use only the other part
-    /// can fail as well, because views are counted for the whole allocation.
+    /// can fail as well, because views are tracked per allocation, not per part.
     ///
     /// # Errors
     ///

@@ -109,7 +109,7 @@ impl Queue {
 }
 
 impl After<'_> {
-    /// Enqueues a copy as [`Queue::download_later`] does, after the events.
+    /// Works like [`Queue::download_later`], but the copy also waits for the events passed to [`Queue::after`].
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl After<'_> {
         self.read_later(slice, host_memory(slice.len())?)
     }
 
-    /// Enqueues a copy as [`Queue::read_later`] does, after the events.
+    /// Works like [`Queue::read_later`], but the copy also waits for the events passed to [`Queue::after`].
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl After<'_> {
         self.transfer(slice, data, Direction::ToHost)
     }
 
-    /// Enqueues a copy as [`Queue::write_later`] does, after the events.
+    /// Works like [`Queue::write_later`], but the copy also waits for the events passed to [`Queue::after`].
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl<T: Pod> Future for TransferFuture<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // Polling again after completion, which no executor does, never completes.
+        // A poll after completion, which executors do not make, stays pending forever.
         let Some(transfer) = this.transfer.take() else {
             return Poll::Pending;
         };

@@ -84,8 +84,8 @@ impl<'q> ModuleBuilder<'q> {
         self
     }
 
-    /// Sets a constant as [`specialization_constant`](Self::specialization_constant) does, but loading fails if a byte
-    /// of the value at an offset in `bools` is neither 0 nor 1. For generated code only, whose `load` is safe.
+    /// Sets a constant as [`specialization_constant`](Self::specialization_constant) does, but loading fails if the
+    /// byte at any offset in `bools` is neither 0 nor 1. For generated code only, whose `load` is safe.
     #[doc(hidden)]
     pub fn specialization_constant_with_bools<T: NoUninit>(
         mut self,
@@ -136,8 +136,9 @@ impl<'q> ModuleBuilder<'q> {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Module::load`]. Also fails if a constant does not exist or has another size, if
-    /// a linked file is not a SYCLBIN file, or if one of several files is an executable.
+    /// Fails for the same reasons as [`Module::load`]. Also fails if a constant does not exist or its value has the
+    /// wrong size, if a linked file is not a SYCLBIN file, or if files are linked and any of them, including the loaded
+    /// file, is an executable.
     ///
     /// # Safety
     ///
@@ -236,11 +237,11 @@ impl SourceFile<'_> {
     }
 }
 
-/// If there are several files, checks that none is already linked. The first is the loaded file.
+/// Checks that files to be linked are not linked already. The first is the loaded file; a single file is always valid.
 ///
 /// # Errors
 ///
-/// Fails if one of several files is an executable.
+/// Fails if there are several files and one of them is an executable.
 pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     let is_executable = |file: &Syclbin<'_>| file.state() == Some(State::Executable);
     let executable = files.iter().position(is_executable);
@@ -264,8 +265,8 @@ pub(crate) fn check_states(files: &[Syclbin<'_>]) -> Result<()> {
     )))
 }
 
-/// Checks that `bytes` contains everything that the stubs `kernels`, which were generated from `embedded`, need.
-/// Errors mention `path`.
+/// Checks that `bytes` contains everything that the stubs `kernels` need. These were generated from `embedded`. Errors
+/// mention `path`.
 fn check_stubs(
     bytes: &[u8],
     path: Option<&Path>,

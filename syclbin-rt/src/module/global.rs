@@ -50,7 +50,7 @@ pub(crate) type Variables = BTreeMap<String, Variable>;
 
 #[derive(Clone)]
 enum Storage {
-    /// Memory outside the programs. Each program contains a pointer to it, or passes one to its kernels as a hidden
+    /// Memory outside the programs. Each program contains a pointer to it, or its kernels receive one as a hidden
     /// argument.
     Memory(Arc<Memory>),
     /// A copy inside each program (`device_image_scope`).
@@ -62,7 +62,7 @@ impl<T: Pod> Global<T> {
         let bytes = size_of::<T>();
         if bytes != variable.size {
             return Err(Error::invalid(format_args!(
-                "device global {} is {} long, but the Rust type is {bytes}",
+                "device global {} is {} long, but the size of the Rust type is {bytes}",
                 variable.id,
                 counted(variable.size, "byte")
             )));
@@ -174,7 +174,7 @@ pub(crate) fn defines(metadata: &ModuleMetadata, name: &str) -> bool {
 }
 
 /// Connects the variables of a built program: allocates memory for variables outside the program, and makes the program
-/// point to that memory. Programs share these variables. The variables in `unreached` are missing from the program.
+/// point to that memory, which all programs share. The variables in `unreached` are missing from the program.
 ///
 /// # Errors
 ///
@@ -186,7 +186,7 @@ pub(crate) fn connect(
     unreached: &BTreeSet<String>,
     variables: &mut Variables,
 ) -> Result<(), String> {
-    // Uses maps, because a hostile file may contain a hundred thousand variables.
+    // Use a map, because a hostile file may contain a hundred thousand variables.
     let code_names: BTreeMap<&str, &String> = (metadata.program.global_names.iter())
         .map(|(name, code_name)| (without_run_prefix(name), code_name))
         .collect();
@@ -216,7 +216,7 @@ pub(crate) fn connect(
                 let known = known.into_mut();
                 let is_in_programs = matches!(known.storage, Storage::Programs(_));
                 if known.size != size || is_in_programs != image_scope {
-                    return Err(fail(&"its descriptions in two modules differ"));
+                    return Err(fail(&"two modules declare it differently"));
                 }
                 known
             }

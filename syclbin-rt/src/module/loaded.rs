@@ -42,8 +42,8 @@ impl LoadedModule {
 
     /// Returns the build of a part, building it first if necessary.
     pub(crate) fn build(&self, part: &Part) -> Arc<Build> {
-        // Created before the initialization, so that this thread does not sleep at the closed gate while it builds
-        // a part that the exiting thread may need.
+        // Must precede the initialization: once the process is exiting, `CallGuard::new` blocks forever, and the
+        // exiting thread may wait for this part.
         let _guard = CallGuard::new();
         let slot = self.slot(part);
         let build = slot.get_or_init(|| Arc::new(self.builder.build(self.index, part)));
@@ -115,8 +115,8 @@ impl LoadedModule {
         self.listed().chain(unlisted)
     }
 
-    /// Finds the kernels of a module if the file does not list them; DPC++ from before June 2025 does not write the
-    /// list (intel/llvm#18970). If the module contains only native code, asks the driver.
+    /// Finds the kernels of a module if the file does not list them. DPC++ before June 2025 did not write the list
+    /// (intel/llvm#18970). If the module contains only native code, queries the driver.
     fn find_kernels(&self) -> Vec<String> {
         let Some(unit) = self.builder.unit(self.index) else {
             return Vec::new();
@@ -235,8 +235,8 @@ impl<'m> NativeCode<'m> {
         native
     }
 
-    /// Returns the module that contains native code for a module's kernels, if native code covers all of its kernels
-    /// and variables. Compilers put native code for some targets into a separate module.
+    /// Returns the index of a module with native code for the kernels of `module`, if native code covers all kernels
+    /// and variables of `module`. Compilers put native code for some targets into a separate module.
     pub(crate) fn module_of(&self, module: &LoadedModule) -> Option<usize> {
         let unit = module.builder.unit(module.index)?;
         let mut globals = unit.metadata.device_globals.names();
@@ -252,9 +252,9 @@ impl<'m> NativeCode<'m> {
     }
 }
 
-/// Returns the required sizes of a kernel. Compilers record the dimensions of a required work-group size on the kernel,
-/// on the module, or on both. Explicit SIMD uses sub-groups of one work-item, a size that no device
-/// lists, so the required sub-group size of such kernels is ignored.
+/// Returns the work-group and sub-group sizes that a kernel requires. Compilers record the number of dimensions of a
+/// required work-group size on the kernel, on the module, or on both. Explicit SIMD kernels use sub-groups of one
+/// work-item, a size that no device lists, so their required sub-group size is ignored.
 fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
     let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
     let wanted = &metadata.requirements;
@@ -306,7 +306,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
 /// The image that was chosen for an abstract module, and why each other image was skipped. Returned by
 /// [`Module::images`](crate::Module::images).
 ///
-/// It is displayed as one line for the module and one line per image.
+/// Its `Display` implementation writes one line for the module and one line per image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageChoice {
     module: usize,

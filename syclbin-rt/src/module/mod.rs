@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modules, through which programs look up the kernels, constants and globals of a loaded file by name. If a name is
-//! unknown, the error lists the known names.
+//! Modules, in which programs look up the kernels and device globals of a loaded file by name. If a name is unknown,
+//! the error lists the known names.
 //!
 //! Loading reads and checks the files ([`crate::load`]) without calling a driver. [`build::Builder`] passes
 //! suitable images to the driver, and [`loaded::LoadedModule`] builds each part of a module only once.
@@ -72,8 +72,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails if `bytes` is not a SYCLBIN file, or if no image in it can run on the device. The latter error lists the
-    /// reason for each image.
+    /// Fails if `bytes` is not a SYCLBIN file, or if no image in it can run on the device. In the latter case, the
+    /// error lists the reason for each image.
     ///
     /// # Safety
     ///
@@ -130,7 +130,7 @@ impl Module {
         Ok(module)
     }
 
-    /// Checks, without calling the driver, whether any module may run on the device.
+    /// Checks, without calling the driver, whether the device might be able to run any of the modules.
     fn check_fit(&self) -> Result<()> {
         let mut reasons = Vec::new();
         for module in &self.0.modules {
@@ -183,7 +183,7 @@ impl Module {
     /// # Errors
     ///
     /// Fails if no module for this device contains the variable, if the driver cannot build the modules that contain
-    /// it, or if `T` has another size.
+    /// it, or if the size of `T` differs from that of the variable.
     pub fn global<T: Pod>(&self, name: &str) -> Result<Global<T>> {
         let builder = &self.0.builder;
         let is_global = |unit: &Unit<'_>| global::defines(&unit.metadata, name);
@@ -299,7 +299,7 @@ impl fmt::Debug for Module {
 }
 
 impl Module {
-    /// Builds all kernels now, on several threads. Otherwise each kernel is built when it is first used.
+    /// Builds all kernels now, on several threads. Without this call, each kernel is built when it is first used.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -373,7 +373,7 @@ fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Syn
     let results: Vec<_> = items.iter().map(|_| OnceLock::new()).collect();
     let unclaimed = Mutex::new(items.iter().zip(&results));
     let locked = || unclaimed.lock().unwrap_or_else(PoisonError::into_inner);
-    // Releases the lock before the item runs.
+    // Releases the lock before `run` is called.
     let claim = || locked().next();
     let work = || {
         while let Some((item, result)) = claim() {

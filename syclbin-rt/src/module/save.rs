@@ -33,12 +33,12 @@ const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
 const LAYOUT: &str = "layout";
 
 impl Module {
-    /// Saves the module as an executable SYCLBIN file, with the native code that this device's driver has compiled,
-    /// so that loading it compiles nothing. The reference runtime can also load the file.
+    /// Saves the module as an executable SYCLBIN file, with native code from this device's driver, so that nothing is
+    /// compiled when the file is loaded. The reference runtime can also load the file.
     ///
     /// Linked code and the values of specialization constants are compiled in, so loading the file with other values
-    /// fails. Modules that cannot run on this device are omitted. Keep the original file: the saved file may load
-    /// only on the same device and driver, which the file records.
+    /// fails. Modules that cannot run on this device are omitted. Keep the original file: the saved file records its
+    /// device and driver, and may not load with any others.
     ///
     /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles for the
     /// processor that it runs on, until the process loads code for a less capable processor. From then on, it compiles
@@ -63,8 +63,8 @@ impl Module {
     }
 
     /// Saves the module and `others` as a single executable SYCLBIN file, with the native code of each. All of
-    /// them must be loaded from the same file, on different devices. When the saved file is loaded, each device uses
-    /// its own code.
+    /// them must have been loaded from the same file, for different devices. When the saved file is loaded, each device
+    /// uses its own code.
     ///
     /// The devices may use different drivers. To merge files that were saved on different machines, use
     /// `syclbin::merge`.
@@ -154,8 +154,9 @@ impl Module {
                 if processor != of_first {
                     return Err(Error::invalid(format_args!(
                         "cannot save modules {first_module} and {} together: they are native code for different \
-                         processors, because other native code was loaded between them, and Intel's CPU driver \
-                         rejects such a file; save them in a process that has not loaded other native code",
+                         processors, because this process loaded other native code between compiling them, and \
+                         Intel's CPU driver rejects such a file; save them in a process that has not loaded other \
+                         native code",
                         module.index
                     )));
                 }
@@ -243,7 +244,7 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
         add_constants(&mut specialization, &other.specialization);
     }
     set_values(&mut sets, specialization, &builder.constants);
-    // Loading saved code cannot detect that a kernel is unfit, so the file does not list unfit kernels.
+    // A program that loads native code cannot detect unfit kernels, so the saved file does not list them.
     sets.retain(set::KERNEL_NAMES, |kernel| {
         !built.unfit.contains_key(kernel)
     });
@@ -322,7 +323,7 @@ fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
 }
 
 /// Returns the modules of `files` as a file in the input or object state. The first file is the loaded file, and
-/// `constants` are the given values of specialization constants.
+/// `constants` are the values that were set for specialization constants.
 ///
 /// # Errors
 ///

@@ -44,8 +44,8 @@ impl StubKernel {
 
     #[cold]
     fn find(&self) -> &Result<Kernel> {
-        // Created before the initialization, so that this thread does not sleep at the closed gate while it
-        // initializes a kernel that the exiting thread may need.
+        // Must precede the initialization: once the process is exiting, `CallGuard::new` blocks forever, and the
+        // exiting thread may wait for this kernel.
         let _guard = CallGuard::new();
         let inner = &*self.0;
         (inner.kernel).get_or_init(|| inner.module.kernel(inner.symbol))
@@ -75,15 +75,15 @@ pub struct KernelInfo {
     pub name: &'static str,
     /// The symbol in the file, to pass to [`Module::kernel`](crate::Module::kernel).
     pub symbol: &'static str,
-    /// The kernel in C++ syntax, such as `void ns::scale(const float *, int)`. Empty if the file does not record it.
+    /// The C++ declaration, such as `void ns::scale(const float *, int)`. Empty if the file does not record it.
     pub declaration: &'static str,
     /// The parameters in order.
     pub parameters: &'static [ParameterInfo],
     /// The number of dimensions of the kernel's ranges: 0 for a `single_task`, `None` if the file does not record it.
     pub dimensions: Option<u8>,
-    /// The required work-group size, in SYCL's order. Empty if any size is possible.
+    /// The required work-group size, in SYCL's order. Empty if the kernel requires no particular size.
     pub work_group_size: &'static [usize],
-    /// The required SYCL aspects of the device.
+    /// The SYCL aspects that the device must support.
     pub aspects: &'static [&'static str],
 }
 
@@ -110,9 +110,9 @@ pub enum ParameterKind {
     ReadPointer,
     /// A pointer to device memory that the kernel may write.
     WritePointer,
-    /// An accessor of a buffer that the kernel reads.
+    /// An accessor to a buffer that the kernel reads.
     ReadAccessor,
-    /// An accessor of a buffer that the kernel may write.
+    /// An accessor to a buffer that the kernel may write.
     WriteAccessor,
     /// Work-group memory.
     LocalMemory,

@@ -9,7 +9,8 @@ use syclbin_toolchain::file::stamp;
 /// A SYCLBIN file that may be replaced while the program runs, for example by `cargo syclbin watch`.
 ///
 /// Each call to [`WatchedFile::changed`] compares the size, times and inode of the file; there is no background
-/// thread. The closure loads the file, so it chooses the module and the values of specialization constants.
+/// thread. The closure passed to [`WatchedFile::new`] loads the file, so it chooses the generated module and the values
+/// of specialization constants.
 ///
 /// ```no_run
 /// # syclbin_rt::include_syclbin! {
@@ -39,13 +40,13 @@ use syclbin_toolchain::file::stamp;
 pub struct WatchedFile<F> {
     path: PathBuf,
     load: F,
-    /// The stamp (size, times and inode) of the last loaded file; `None` before the first call of `changed`. The inner
+    /// The stamp (size, times and inode) of the last loaded file; `None` before the first call to `changed`. The inner
     /// value is `None` if the file was missing.
     loaded: Option<Option<String>>,
 }
 
 impl<F> WatchedFile<F> {
-    /// Watches the file at `path`, which `load` loads.
+    /// Creates a watcher for the file at `path`, which calls `load` with that path to load the file.
     pub fn new<T, E>(path: impl Into<PathBuf>, load: F) -> Self
     where
         F: FnMut(&Path) -> Result<T, E>,
@@ -65,8 +66,8 @@ impl<F> WatchedFile<F> {
     ///
     /// # Errors
     ///
-    /// Returns the closure's errors. A generated module's `load_file` lists all differences between the file and the
-    /// module's functions.
+    /// Returns any error from the closure. The error of a generated `load_file` lists all differences between the file
+    /// and the module's functions.
     pub fn changed<T, E>(&mut self) -> Result<Option<T>, E>
     where
         F: FnMut(&Path) -> Result<T, E>,

@@ -270,7 +270,7 @@ impl Queue {
         Ok(Event::of_action(self, BARRIER, raw))
     }
 
-    /// Converts `events` to the wait list of a command on this queue. `kernel` names the kernel of a launch.
+    /// Converts `events` to the wait list of a command on this queue. For a launch, `kernel` is the name of its kernel.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{self, Class};
 
-/// A queue of a device.
+/// A command queue of a device.
 ///
 /// Commands on a queue run one after the other, in the order in which they were enqueued, unless the queue is [out of
 /// order](QueueOptions::out_of_order). Copies to and from the host block until they have finished, except asynchronous
@@ -64,8 +64,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Unsupported`] if the device does not support such queues.
-    /// Also fails for the same reasons as [`Device::queue`].
+    /// Returns [`ErrorKind::Unsupported`] if the device does not support one of the options. Also fails for the same
+    /// reasons as [`Device::queue`].
     pub fn queue_with(&self, options: QueueOptions) -> Result<Queue> {
         Queue::in_context(self, self.context()?, options)
     }
@@ -137,8 +137,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Assert`] if an assert in a kernel has failed. Also fails if the
-    /// driver reports a failure.
+    /// Returns [`ErrorKind::Assert`] if an assert in a kernel has failed. Also fails if the driver reports a failure.
     pub fn wait(&self) -> Result<()> {
         let _span = trace::span(Class::Wait, "waiting for a queue", 0);
         let finished = self.0.raw.finish();
@@ -183,7 +182,7 @@ impl fmt::Debug for Queue {
 // Asserts in kernels: a kernel records the first failed assert in a program variable, which the host reads when it
 // waits for commands on the queue.
 
-/// The asserting programs of a queue: those whose kernels contain asserts.
+/// The programs of a queue whose kernels contain asserts.
 #[derive(Default)]
 struct Asserts {
     /// Whether `programs` is not empty. Queues without asserts check only this flag and need no lock.
@@ -249,7 +248,8 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return Ok(());
         }
-        // The exiting thread may need the lock, so this thread must not sleep at the gate while it holds the lock.
+        // Must precede the lock: once the process is exiting, `CallGuard::new` blocks forever, and the exiting thread
+        // may need the lock.
         let _guard = CallGuard::new();
         let mut programs = asserts.programs();
         let mut first = Ok(None);

@@ -12,8 +12,8 @@ use crate::device::Device;
 use crate::trace::Class;
 use crate::trace::statistics::Statistics;
 
-/// The maximum number of stored slices, which all active traces share. More would take over 100 MB. The statistics are
-/// not limited.
+/// The maximum number of stored slices, shared by all active traces. More would use over 100 MB of memory. The
+/// statistics include every slice.
 const MOST: usize = 1 << 20;
 /// The devices are queried for times whenever the number of pending commands reaches a multiple of this number.
 const AT_ONCE: usize = 256;
@@ -86,7 +86,8 @@ pub(super) enum Unfinished {
 impl Collector {
     /// Calls `act` with the collector. Returns `None` if another thread holds the collector for too long.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        // Created before locking, so that this thread does not sleep at the closed gate while holding the lock.
+        // Must precede the lock: once the process is exiting, `CallGuard::new` blocks forever, and the exiting thread
+        // may need the lock.
         let _guard = CallGuard::new();
         let mut collector = lock()?;
         Some(act(&mut collector))

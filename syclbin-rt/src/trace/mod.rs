@@ -239,7 +239,7 @@ impl Trace {
         let written = match text {
             Some(text) => write_whole(&self.path, text.as_bytes()),
             None => Err(std::io::Error::other(
-                "a driver call that hangs in another thread blocks the recorded data",
+                "a driver call that hangs in another thread blocks access to the recorded data",
             )),
         };
         written.map_err(|error| {

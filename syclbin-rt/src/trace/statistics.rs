@@ -12,7 +12,7 @@ use crate::trace::collector::{Slice, State, Track};
 #[derive(Default)]
 pub(super) struct Statistics(BTreeMap<RowKey, Row>);
 
-/// What a row counts: a class, a name, and whether the times are those of a device.
+/// Identifies a row: the class, the name, and whether the times come from a device.
 type RowKey = (Class, Box<str>, bool);
 
 #[derive(Default)]

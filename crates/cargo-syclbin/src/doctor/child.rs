@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A child process that calls drivers, so that a crash or hang cannot take down this program.
+//! Runs a child process that calls drivers, so that a crash or hang cannot take down this program.
 
 use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};

@@ -39,7 +39,7 @@ pub(super) struct Facts {
     pub(super) trial: Option<Result<Compiled, String>>,
     /// The directory and size of the build cache, or why builds do not use one.
     pub(super) cache: String,
-    /// The newest directory of C++ headers, or the directory that contains none.
+    /// The newest directory of C++ headers, or the directory that was searched without success.
     pub(super) cpp_headers: Result<PathBuf, PathBuf>,
     /// The pip that would fetch wheels, with its version, or the commands that were tried.
     pub(super) pip: Result<String, String>,

@@ -38,7 +38,7 @@ pub struct Options {
     /// The output format
     #[arg(long, value_enum, default_value_t, requires = "file")]
     pub format: Format,
-    /// Internal: run the trial kernel of the file on standard input, in a process that a driver may crash
+    /// Internal: run the trial kernel in the file on standard input; a driver may crash this process
     #[arg(long, hide = true)]
     pub trial: bool,
     /// Internal: load the file on standard input, starting at this module and kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles and runs a small kernel, because installed parts may still fail to work together.
+//! Compiles and runs a small kernel, because components may fail to work together even if each is installed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -41,7 +41,7 @@ pub struct Ran {
     pub device: String,
     /// Why this device was chosen.
     pub reason: String,
-    /// Preferred devices for which the file lacks code, each with the reason.
+    /// Preferred devices that were skipped because the file contains no code for them, each with the reason.
     pub skipped: Vec<String>,
     /// Whether the result was correct.
     pub is_right: bool,

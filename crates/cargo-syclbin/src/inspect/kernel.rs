@@ -56,14 +56,14 @@ pub struct Parameter {
     /// The type, as a JSON object. Its member `cpp` is the C++ spelling, as far as the file records it.
     #[serde(rename = "type")]
     pub ty: Value,
-    /// Whether the file records the signedness of integers. If not, `type` shows all of them as signed.
+    /// Whether the file records the signedness of integers. If not, `type` shows all integers as signed.
     pub sign_known: bool,
     /// The state of each argument in the code: `passed`, or `removed` by the compiler.
     pub arguments: Vec<&'static str>,
 }
 
-/// Returns each kernel of a file once, without launch requirements. `bytes` is the whole file. If the SPIR-V is
-/// unreadable, the `reason` of each kernel reports it.
+/// Returns each kernel of a file once. Leaves the launch requirements unset. `bytes` is the whole file. If the SPIR-V
+/// is unreadable, the `reason` of each kernel reports it.
 #[must_use]
 pub fn kernels(file: &Syclbin<'_>, bytes: &[u8]) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = match signature::kernels(file) {

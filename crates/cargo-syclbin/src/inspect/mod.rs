@@ -125,7 +125,7 @@ fn constants(metadata: &ModuleMetadata) -> impl Iterator<Item = Constant<'_>> {
 fn globals(
     metadata: &ModuleMetadata,
 ) -> impl Iterator<Item = (&str, Option<&String>, &DeviceGlobal)> {
-    // The reference runtime may write a name twice, once with a prefix that differs per run.
+    // The reference runtime may write a name twice, once with a prefix that differs between runs.
     let mut seen = BTreeSet::new();
     let globals = metadata.device_globals.iter();
     let globals = globals.map(|(name, memory)| (without_run_prefix(name), memory));

@@ -28,8 +28,9 @@ pub struct Existing {
     pub flags: Vec<String>,
 }
 
-/// The parts of a program that depend on its kernels: the C++ sources, build.rs and src/main.rs, by their paths in the
-/// crate, and the features of the dependency on `syclbin-rt`, as the end of its table in Cargo.toml.
+/// The parts of a program that depend on its kernels. The map contains the C++ sources, build.rs and src/main.rs, each
+/// by its path in the crate. The string is appended to the `syclbin-rt` dependency in Cargo.toml, to enable the
+/// features that the kernels need.
 type Draft = (BTreeMap<String, Vec<u8>>, &'static str);
 
 impl Existing {
@@ -76,7 +77,7 @@ impl Existing {
         Ok((files, features))
     }
 
-    /// Compiles the sources. Returns the compiled file, and the files that the compiler read.
+    /// Compiles the sources. Returns the bytes of the compiled file, and the paths of the files that the compiler read.
     fn compile(&self, sources: &[PathBuf]) -> Result<(Vec<u8>, BTreeSet<PathBuf>)> {
         let build = Build::new().targets(["spir64"]).warnings(false);
         let build = sources.iter().fold(build, Build::source);

@@ -13,7 +13,7 @@ use crate::workspace::{Selection, Workspace};
 /// The name of the source file, without extension, and of the generated module.
 const NAME: &str = "saxpy";
 
-/// Adds a kernel to the crate in or above `current`, and returns the code that the user must add.
+/// Adds a kernel to the crate that contains the directory `current`, and returns the code that the user must add.
 ///
 /// # Errors
 ///

@@ -60,7 +60,8 @@ impl Driver {
             && headers.all(|(path, text)| same(&installed(path), text.as_bytes()))
     }
 
-    /// Writes the driver and the headers into the compiler's directory, each with a rename, and updates the manifest.
+    /// Replaces the driver and the headers in the compiler's directory, each with a rename, and records their sizes in
+    /// `manifest`. The caller writes the manifest to the disk.
     pub(super) fn write(
         &self,
         folder: &Path,

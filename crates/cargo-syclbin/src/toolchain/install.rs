@@ -104,8 +104,8 @@ impl Installer<'_> {
         Ok(outcomes.collect())
     }
 
-    /// Replaces the driver and the headers, and then the manifest with their sizes, each with a rename. If the process
-    /// is killed in between, the next run finds a difference and repeats the refresh.
+    /// Replaces the driver and the headers, and then the manifest, which records their sizes. Each file is replaced
+    /// with a rename. If the process is killed in between, the next run finds a difference and repeats the refresh.
     fn refresh(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
         // Read the manifest again, now that the lock is held.
         let mut manifest = Manifest::read(folder)
@@ -149,7 +149,7 @@ impl Installer<'_> {
         }
     }
 
-    /// Fetches `wanted` if necessary, and returns their directory.
+    /// Fetches the `wanted` wheels if necessary, and returns the directory that contains them.
     fn fetch(&self, wanted: &[&WheelPin], staging: &Staging<'_>) -> Result<PathBuf> {
         let folder = match self.source {
             Source::Folder(folder) => folder.clone(),

@@ -36,13 +36,12 @@ const HEADER: &str = "syclbin manifest 1";
 pub struct Manifest {
     /// The `component`, `version` and `wheel` lines.
     origin: String,
-    /// The sizes of the installed files in bytes, except the manifest itself. Paths are relative to the manifest's
-    /// directory.
+    /// The size of each installed file except the manifest, in bytes. Paths are relative to the manifest's directory.
     pub files: BTreeMap<String, u64>,
 }
 
 impl Manifest {
-    /// Creates the manifest of `pin`, with the files of its wheels.
+    /// Creates the manifest for `pin`, which lists the files from its wheels.
     #[must_use]
     pub fn of(pin: &ComponentPin) -> Self {
         let name = pin.component.name();

@@ -20,7 +20,7 @@ use syclbin_toolchain::Component;
 /// also copies the `syclbin-clang` beside the running program, and writes the headers `<syclbin/...>`.
 pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| of(OS, ARCH));
 
-/// Returns the pins for a system, which is named as in [`std::env::consts`].
+/// Returns the pins for a system. `os` and `arch` have the values that [`std::env::consts`] defines.
 ///
 /// # Panics
 ///
@@ -41,9 +41,9 @@ pub struct ComponentPin {
     /// The component.
     #[serde(deserialize_with = "component")]
     pub component: Component,
-    /// Its version, which is also the name of its directory.
+    /// The component's version, which is also the name of its directory.
     pub version: &'static str,
-    /// The wheels that contain its files.
+    /// The wheels that contain the component's files.
     pub wheels: Vec<WheelPin>,
 }
 
@@ -52,15 +52,15 @@ pub struct ComponentPin {
 pub struct WheelPin {
     /// The name of the project on PyPI.
     pub name: &'static str,
-    /// Its version.
+    /// The version of the wheel.
     pub version: &'static str,
-    /// Its file name.
+    /// The file name of the wheel.
     pub file: &'static str,
     /// The SHA-256 of the file, in lower-case hexadecimal.
     pub sha256: &'static str,
     /// The size of the file in bytes.
     pub size: u64,
-    /// The licence, as named in its own text.
+    /// The name of the licence, as its text states it.
     pub licence: &'static str,
     /// The files to unpack, each with its unpacked size in bytes. A path begins with `data/` for `STEM.data/data` (on
     /// Windows `data/Library/`), with `dist-info/` for `STEM.dist-info`, with `ziglang/` for the headers of a C and a
@@ -113,7 +113,7 @@ impl fmt::Display for ComponentPin {
 }
 
 impl WheelPin {
-    /// Returns the directory of its licence texts, relative to the component's directory.
+    /// Returns the directory of the wheel's licence texts, relative to the component's directory.
     #[must_use]
     pub fn licence_folder(&self) -> String {
         format!("licenses/{}", self.name)

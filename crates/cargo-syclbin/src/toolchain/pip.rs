@@ -18,7 +18,7 @@ use syclbin_toolchain::file::find_program;
 use super::pins::{WheelPin, listing};
 use crate::error::{Error, Result};
 
-/// The variable that names the pip to use.
+/// The environment variable that names the pip to use.
 pub const VARIABLE: &str = "SYCLBIN_PIP";
 
 const CANDIDATES: [&str; 5] = [
@@ -32,8 +32,8 @@ const CANDIDATES: [&str; 5] = [
 /// The arguments with which uv runs pip, because uv itself has no `pip download` command.
 const UV: [&str; 3] = ["tool", "run", "pip"];
 
-/// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip
-/// does not matter. pip 23.2 accepts only the listed platforms, so older platforms are listed too.
+/// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip does
+/// not matter. pip 23.2 accepts only wheels for the listed platforms, so older platforms are listed too.
 const OPTIONS: &str = "--no-deps --only-binary=:all: --python-version 3.12 --implementation py --abi none \
     --disable-pip-version-check";
 const PLATFORMS: [&str; 3] = [
@@ -132,8 +132,8 @@ impl Pip {
 
     /// Downloads `wheels` into a directory. Pip's own output goes to standard error.
     ///
-    /// pip fetches each wheel into `temporary` first, instead of the system's temporary directory, which is often too
-    /// small, and in which a killed pip would leave hundreds of megabytes.
+    /// pip fetches each wheel into `temporary` first. The system's temporary directory is often too small, and a killed
+    /// pip would leave hundreds of megabytes there.
     ///
     /// # Errors
     ///

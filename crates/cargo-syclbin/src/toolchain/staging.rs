@@ -120,8 +120,8 @@ impl<'a> Staging<'a> {
         std::fs::rename(from, to).map_err(|cause| self.failed(to, cause))
     }
 
-    /// Creates or replaces a file with a rename, after `write` has written it and it is flushed to the disk. Returns
-    /// its size in bytes.
+    /// Creates or replaces a file atomically: calls `write` with the path of a temporary file, flushes that file to the
+    /// disk, and renames it to `target`. Returns the size of the file in bytes.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ pub(crate) struct Depfile {
     pub(crate) explicit: bool,
     /// The targets, as they appear in the rule.
     pub(crate) targets: String,
-    /// The option for the files to list: `-MD` for all, or `-MMD` for all but system headers.
+    /// The option that selects the files to list: `-MD` for all, or `-MMD` for all but system headers.
     pub(crate) option: &'static str,
     /// Whether to add an empty rule for each header: `-MP`.
     pub(crate) phony: bool,

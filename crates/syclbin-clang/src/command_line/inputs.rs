@@ -19,7 +19,7 @@ pub(crate) enum Input {
     Object(PathBuf),
 }
 
-/// Suffixes of files that are not sources. Compiled as a source, such a file would only produce a wall of errors.
+/// Suffixes of files that are not sources. Compiling such a file as a source would only produce a wall of errors.
 const OTHERS: [&str; 9] = ["o", "obj", "a", "so", "spv", "bc", "ll", "s", "ptx"];
 /// The number of leading bytes that determine the kind of a file.
 const HEAD: u64 = 64;

@@ -9,8 +9,8 @@ use crate::{Result, own};
 /// The maximum nesting depth, which no sensible command line reaches.
 const MAX_DEPTH: usize = 32;
 
-/// Returns all arguments, with each response file replaced by its arguments. Relative paths are resolved in the current
-/// directory, even inside a response file.
+/// Returns all arguments, with each response file replaced by its arguments. Relative paths are resolved against the
+/// current directory, even inside a response file.
 pub(crate) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<String>> {
     let mut expanded = Vec::new();
     let mut open = Vec::new();
@@ -44,7 +44,7 @@ fn add(
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     if open.contains(&real) {
         return own(format!(
-            "response file '{name}' includes itself, directly or through another file"
+            "response file '{name}' includes itself, directly or through another file; remove the circular reference"
         ));
     }
     if open.len() == MAX_DEPTH {

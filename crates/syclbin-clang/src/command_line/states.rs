@@ -40,7 +40,7 @@ impl Dependencies {
         Ok(())
     }
 
-    /// Returns the option for a compile to `state`, if any. In the states input and object, modules may use each
+    /// Returns the option for compiling to `state`, if any. In the states input and object, modules may use each
     /// other's functions by default.
     pub(crate) fn option(&self, state: State) -> Option<&'static str> {
         match self {
@@ -50,7 +50,7 @@ impl Dependencies {
         }
     }
 
-    /// Returns the option that repeats the setting for a compile to `state`, unless the state implies the setting.
+    /// Returns the option that repeats the setting when compiling to `state`, unless the state implies the setting.
     pub(crate) fn explicit(&self, state: State) -> Option<&'static str> {
         self.option(state).filter(|_| state == State::Executable)
     }
@@ -65,8 +65,8 @@ impl Dependencies {
     }
 }
 
-/// Checks that a file in state `part` may join a file in state `whole`. A file cannot return to an earlier state, and
-/// an executable cannot join any file.
+/// Checks that a file in state `part` may become part of a file in state `whole`. A file cannot return to an earlier
+/// state, and an executable cannot become part of any file.
 pub(crate) fn check_join(path: &str, part: Option<State>, whole: State) -> Result<()> {
     match (part, whole) {
         (Some(State::Executable), _) => own(format!(

@@ -19,12 +19,12 @@ pub(crate) enum Form {
 /// What this program does with an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// Passed to clang in one argument.
+    /// Passed to clang as one argument: the name, directly followed by the value.
     Join,
     /// Passed to clang unchanged.
     Pass,
-    /// Passed to clang's frontend: the option, written with one dash, and its value each follow `-Xclang`. Otherwise,
-    /// the library would lose the value.
+    /// Passed to clang's frontend: the option, written with one dash, and its value are each preceded by `-Xclang`.
+    /// Otherwise, the library would lose the value.
     Inner,
     /// Accepted and ignored, because it requests the default behavior.
     Nothing,

@@ -3,7 +3,7 @@
 //!
 //! The compiler library contains all its files and reads them from memory, with one exception. When it compiles to PTX,
 //! it opens the library of SYCL's built-in functions by an absolute path in a system directory. No option changes that
-//! path, and users do not want to install a file there.
+//! path, and users should not have to install a file there.
 //!
 //! So this program defines its own function `open64`, which the build script of `cargo-syclbin` exports. The dynamic
 //! linker binds the compiler library to this function instead of the C library's. After [`serve`], opening that path
@@ -23,7 +23,7 @@ const CONTENT: PinnedFile = PinnedFile {
     sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
 };
 
-/// Makes the path that the compiler library opens refer to the embedded file, for the whole process.
+/// Redirects the path that the compiler library opens to the embedded file, for the whole process.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ mod imp {
         fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_int) -> c_int;
     }
 
-    /// `AT_FDCWD`: [`openat`] resolves relative paths in the current directory.
+    /// `AT_FDCWD`: [`openat`] resolves relative paths against the current directory.
     const CURRENT_FOLDER: c_int = -100;
 
     /// Replaces the C library's `open64` in the whole process, including Rust's standard library. Must not panic, and

@@ -100,18 +100,18 @@ pub(crate) type DeviceImage = (Vec<u8>, PropertySets<'static>);
 /// The output of the library.
 pub(crate) struct Output {
     pub(crate) images: Vec<DeviceImage>,
-    /// The bitcode of the source, not yet linked, if only the bitcode was requested.
+    /// The unlinked bitcode of the source, if only the bitcode was requested.
     pub(crate) bitcode: Vec<u8>,
     /// Clang's warnings.
     pub(crate) log: String,
 }
 
-/// Compiles `source` with the library at `library`, to PTX for `gpu`, or to SPIR-V without a GPU. If `only_bitcode` is
-/// set, stops at the bitcode.
+/// Compiles `source` with the library at `library`, to PTX for `gpu`, or to SPIR-V if `gpu` is `None`. If
+/// `only_bitcode` is set, stops at the bitcode.
 ///
-/// The source is C++, or LLVM bitcode that DPC++ compiled from C++ for the device, but has not linked yet.
-/// `name` identifies the source in diagnostics, and is the base path for its `#include "..."` directives. Errors from
-/// clang or from the library become [`Failure::Diagnostics`].
+/// The source is C++, or unlinked LLVM bitcode that DPC++ compiled from C++ for the device. `name` identifies the
+/// source in diagnostics, and is the base path for its `#include "..."` directives. Errors from clang or from the
+/// library become [`Failure::Diagnostics`].
 pub(crate) fn compile(
     library: &Path,
     name: &str,

@@ -16,9 +16,9 @@ use crate::{Result, own};
 /// The DPC++ version of the library.
 pub(crate) const VERSION: &str = "2026.2.0";
 
-/// The library's size. It identifies [`VERSION`] together with [`HEAD_SHA256`], because the library has neither a
-/// build ID nor a version function. The hash covers the start of the file, which contains the symbol and relocation
-/// tables. These tables differ between any two builds.
+/// The library's size. Size and [`HEAD_SHA256`] identify [`VERSION`], because the library has neither a build ID nor a
+/// version function. The hash covers the start of the file, which contains the symbol and relocation tables. These
+/// tables differ between any two builds.
 pub(super) const SIZE: u64 = if cfg!(windows) {
     196_540_032
 } else {

@@ -21,8 +21,8 @@ pub(super) const SETTING_FEATURES: u32 = 2;
 /// A destructor that does nothing, because settings exist until the process ends.
 pub(super) extern "C" fn destroy_nothing(_: *mut c_void) {}
 
-/// Adds the setting whose address is in the variable that the argument points to. The library moves the address out of
-/// that variable, like a C++ move.
+/// Adds a setting. The argument points to a variable that holds the setting's address. The library moves the address
+/// out of the variable, as in a C++ move.
 pub(super) type AddSetting = unsafe extern "C" fn(*mut *const Setting);
 
 const _: () = assert!(size_of::<Setting>() == 32);

@@ -129,7 +129,7 @@ pub(crate) fn keeps_asserts(arguments: &[String]) -> bool {
 const ASSERT_FAIL_OF_PTX: &[u8] = b"__assertfail";
 
 /// Rejects an input whose code leaves a failed `assert` to the driver, because a failure would terminate the process
-/// that launched the kernel. Sources that this program compiles include their own handler.
+/// that launched the kernel. Sources that this program compiles already include a handler.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
         let ptx = module.images.iter().filter(|image| is_ptx(image));

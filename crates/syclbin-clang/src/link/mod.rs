@@ -70,7 +70,8 @@ pub(crate) fn read(path: &Path, name: String) -> Result<InputFile> {
     Ok(InputFile::new(name, file.into_owned()))
 }
 
-/// Joins all modules of `parts`, in order. Copies file-level properties, except the state and the record of sources.
+/// Joins all modules of `parts`, in order. Also copies file-level properties, except the state and the record of
+/// sources.
 ///
 /// # Errors
 ///
@@ -108,8 +109,8 @@ pub(crate) fn add_missing(
     }
 }
 
-/// Checks that no two inputs define the same kernel or device function, except for functions that several modules may
-/// define. Within one input, several modules may contain the same kernel, one for each target.
+/// Checks that no two inputs define the same kernel or device function. Functions that several modules may define are
+/// exempt. Within one input, several modules may contain the same kernel, one for each target.
 fn check_once(parts: &[InputFile]) -> Result<()> {
     let mut seen: BTreeMap<(&str, &str), &InputFile> = BTreeMap::new();
     for part in parts {

@@ -14,7 +14,8 @@ use crate::command_line::states::check_join;
 use crate::command_line::targets::NVIDIA;
 use crate::{Result, lower, own};
 
-/// Reads the objects with device code in the file at `path`. The objects will become part of a file in state `whole`.
+/// Reads the objects that contain device code from the file at `path`. They will become part of a file in state
+/// `whole`.
 ///
 /// # Errors
 ///
@@ -112,7 +113,7 @@ fn member_of(origin: &str) -> Option<String> {
     Some(member.to_owned())
 }
 
-/// Creates modules from the images of one object. Bitcode is stored for a later compile.
+/// Creates modules from the images of one object. Bitcode is stored, to be compiled later.
 fn object(
     name: String,
     is_member: bool,

@@ -20,7 +20,7 @@ pub(super) struct Call {
     pub(super) symbol: String,
     pub(super) ty: u32,
     pub(super) to: Destination,
-    /// The default value, as bytes in memory.
+    /// The default value, as laid out in memory.
     pub(super) default: Initializer,
 }
 
@@ -33,15 +33,15 @@ pub(super) enum Destination {
     Pointer { id: u32, align: u32 },
 }
 
-/// All reads, in module order.
+/// All reads of specialization constants, in module order.
 pub(super) struct ConstantReads {
     pub(super) calls: Vec<Call>,
-    /// The called functions, which are removed later.
+    /// The functions that the reads call. They are removed later.
     pub(super) functions: BTreeSet<u32>,
     pub(super) slots: Slots,
 }
 
-/// Finds the reads. Rejects calls whose arguments cannot be traced.
+/// Finds all reads of specialization constants. Fails if the arguments of a read cannot be traced.
 pub(super) fn find(index: &Index<'_>) -> Result<ConstantReads, Refusal> {
     let imports = index.imports.iter();
     let reads = imports.filter(|(_, name)| Import::of(name) == Import::SpecializationConstant);
@@ -96,7 +96,7 @@ pub(super) fn find(index: &Index<'_>) -> Result<ConstantReads, Refusal> {
     Ok(found)
 }
 
-/// Returns the type that the function's first parameter points to, and the alignment of the pointer.
+/// Returns the type that the function's first parameter points to, and the pointer's alignment if it is recorded.
 fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let ty = index.get(index.get(function)?.operand(3)?)?;
     let pointer = index.get(ty.operand(2)?)?;

@@ -30,7 +30,7 @@ pub(super) struct Index<'m> {
     pub(super) definitions: BTreeMap<u32, usize>,
     /// The instructions that use each id.
     uses: BTreeMap<u32, Vec<usize>>,
-    /// The symbols that the module imports, in module order.
+    /// The ids and symbols of the imports, in module order.
     pub(super) imports: Vec<(u32, String)>,
     /// The ids that the module exports.
     pub(super) exports: Vec<u32>,

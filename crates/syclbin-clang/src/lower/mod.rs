@@ -61,7 +61,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Creates a refusal of the constant with this symbol on the host, if it is known.
+    /// Creates a refusal. `symbol` is the constant's symbol on the host, if it is known.
     fn new(symbol: Option<&str>, kernels: Vec<String>, reason: &str) -> Self {
         Self {
             constant: symbol.map(calls::shown),

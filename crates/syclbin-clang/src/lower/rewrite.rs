@@ -220,11 +220,11 @@ fn literal(bytes: &[u8]) -> Vec<u32> {
     words.collect()
 }
 
-/// The maximum number of passes over the module. Each pass removes what only removed instructions used.
+/// The maximum number of passes over the module. Each pass removes instructions whose only users have been removed.
 const MAX_ROUNDS: usize = 64;
 
-/// Returns the instructions to remove in addition to those in `replaced`: the called functions, and everything that was
-/// needed only to call them.
+/// Returns the instructions to remove, apart from the calls in `replaced`: the called functions, and everything that
+/// was needed only to call them.
 pub(super) fn unneeded(
     index: &Index<'_>,
     found: &ConstantReads,
@@ -239,7 +239,8 @@ pub(super) fn unneeded(
     let mut gone: BTreeSet<usize> = replaced.keys().copied().collect();
     for _ in 0..MAX_ROUNDS {
         let before = gone.len();
-        // In reverse, because most instructions use ids smaller than their own, so fewer rounds are necessary.
+        // Start with the largest ids. Most instructions use only ids smaller than their own, so fewer rounds are
+        // necessary.
         for (id, place) in index.definitions.iter().rev() {
             let was_used = !index.users(*id).is_empty();
             if was_used && !is_used(*id, &gone) && only_defines(*id, &all[*place], index) {

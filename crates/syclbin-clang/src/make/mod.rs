@@ -15,7 +15,7 @@ use crate::command_line::targets::Target;
 use crate::native::{self, Backend};
 use crate::{Failure, Result, compile, link, nvidia, own, steps};
 
-/// Creates the requested files, or prints the steps. A file appears completely or not at all.
+/// Creates the requested files, or prints the steps. Each file is written either completely or not at all.
 pub(crate) fn make(options: &Options) -> Result<()> {
     options.warnings.show()?;
     match (&options.bitcode, options.inputs.as_slice()) {
@@ -42,7 +42,8 @@ pub(crate) fn make(options: &Options) -> Result<()> {
         return show_only(options, &inputs, &backends);
     }
     if parts::is_one_step(options, &inputs) {
-        // The library runs in this process. If it crashed, a directory would stay behind, so none is created.
+        // The library runs in this process. If it crashed, a temporary directory would be left behind, so none is
+        // created.
         return build(options, &inputs, &backends, Path::new(""));
     }
     let folder = tempfile::Builder::new().prefix("syclbin-clang-").tempdir();
@@ -59,7 +60,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     built
 }
 
-/// Creates the requested files. Intermediate files go to a temporary directory.
+/// Creates the requested files. Intermediate files go to `folder`.
 fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Path) -> Result<()> {
     let (mut parts, read) = parts::compile(options, inputs, folder)?;
     let mut warnings = native::discard_replaced(&mut parts, backends, options.state)?;
@@ -162,7 +163,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Prints the steps without running them, for `-###`. The printed commands put intermediate files in the current
+/// Prints the steps without running them, for `-###`. In the printed commands, intermediate files are in the current
 /// directory.
 fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Result<()> {
     let folder = Path::new("");

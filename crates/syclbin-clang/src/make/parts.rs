@@ -202,7 +202,7 @@ pub(crate) fn compile(
 }
 
 /// Reads the outputs of one source's steps, one for each of `codes`. Returns the source's modules, and the files that
-/// were read. The SPIR-V describes the kernels even if no target needs it.
+/// were read. Kernel descriptions come from the SPIR-V, even if no target needs SPIR-V.
 fn source(
     options: &Options,
     name: &str,
@@ -265,7 +265,7 @@ fn bitcode_steps(
     steps.collect()
 }
 
-/// Returns the arguments for clang, including the option for the state.
+/// Returns the arguments for clang, including the option that allows or forbids dependencies between modules.
 pub(crate) fn clang_arguments(options: &Options) -> Vec<String> {
     let mut clang = options.clang.clone();
     let option = options.dependencies.option(options.state);

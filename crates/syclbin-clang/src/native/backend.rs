@@ -90,7 +90,7 @@ impl Backend {
         // produce it.
         if !cfg!(target_os = "linux") {
             return own(
-                "target spir64_x86_64: native code for CPUs is compiled only on Linux; remove the target",
+                "target spir64_x86_64: native code for CPUs can be compiled only on Linux; remove the target",
             );
         }
         let mut wanted = named;
@@ -193,7 +193,7 @@ impl Backend {
             Target::Gpu(_) => {
                 gpu = Some(self.arch.clone());
                 subject = format!("{subject} for GPU {}", self.arch);
-                // `-q` would suppress warnings.
+                // Do not add `-q`, which would suppress warnings.
                 let fixed = ["-output_no_suffix", "-spirv_input", "-device", &self.arch];
                 let fixed = fixed.into_iter().map(str::to_owned).chain(options);
                 fixed
@@ -214,7 +214,7 @@ impl Backend {
 
     /// Returns the image that the step with this `output` wrote.
     pub(super) fn image(&self, output: &Path) -> std::io::Result<Image<'static>> {
-        // For a single GPU, newer versions of ocloc add this suffix despite `-output_no_suffix`.
+        // For a single GPU, newer versions of ocloc append `.bin` despite `-output_no_suffix`.
         let mut with_suffix = output.as_os_str().to_owned();
         with_suffix.push(".bin");
         let with_suffix = PathBuf::from(with_suffix);
@@ -238,7 +238,7 @@ impl Backend {
         match &self.target {
             Target::Cpu(_) => Some(self.target.name().to_owned()),
             Target::Gpu(device) => device.map(|device| format!("intel_gpu_{device}")),
-            // Such an image names its GPU itself, and the module may also contain PTX.
+            // An NVIDIA image names its GPU itself, and the property would also apply to any PTX in the module.
             Target::Nvidia(_) | Target::Spirv => None,
         }
     }

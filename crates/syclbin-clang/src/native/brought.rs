@@ -12,8 +12,8 @@ use crate::link::{InputFile, imports};
 use crate::{Result, own};
 
 /// Removes the native images in `parts` that `backends` compile again. In an executable, also removes images for Intel
-/// GPUs, because ocloc left them unlinked and this program cannot link them. Returns warnings about GPUs that lose
-/// code.
+/// GPUs, because ocloc left them unlinked and this program cannot link them. Returns a warning for each GPU whose code
+/// is removed without a replacement.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub(crate) fn discard_replaced(
         if let Some((what, arch)) = unlinked {
             return own(format!(
                 "'{}': {what} contains no SPIR-V, only unlinked code for the GPU {arch}, which syclbin-clang cannot \
-                 link; add spir64 to the targets of the object",
+                 link; recompile the object with spir64 as an additional target",
                 part.name
             ));
         }

@@ -183,8 +183,8 @@ fn add_to_module(
     Ok(())
 }
 
-/// Compiles one module on the CPU device, in this process. A driver crash terminates this process, so the program calls
-/// this in a child process.
+/// Compiles one module on the CPU device, in this process. A driver crash terminates this process, so call this only in
+/// a child process.
 pub(crate) fn build_for_cpu(spirv: &Path, output: &Path, options: &str) -> Result<()> {
     let code = syclbin_toolchain::file::read(spirv)
         .or_else(|error| own(format!("cannot read '{}': {error}", spirv.display())))?;

@@ -122,7 +122,8 @@ impl<'f> Nvlink<'f> {
         }
         let metadata = linked_metadata(self.modules, &needed, &resolved);
         let mut metadata = metadata.map_err(|obstacle| format!("cannot be linked: {obstacle}"))?;
-        // Other modules are linked with the PTX of this module at load time, not with its native code.
+        // At load time, other modules are linked with this module's PTX, not with its native code, so the native code
+        // needs no exports.
         metadata.remove_set(set::EXPORTED_SYMBOLS);
         Ok((needed, metadata))
     }

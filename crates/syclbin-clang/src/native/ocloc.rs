@@ -11,7 +11,7 @@ use crate::{Result, own};
 /// The environment variable that sets the time limit in seconds.
 pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
 
-/// The default time limit. Some versions of ocloc hang on some kernels.
+/// The default time limit. A limit is necessary because some versions of ocloc hang on some kernels.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns the time limit for ocloc: the value of the environment variable, or the default if it is not set.
@@ -64,7 +64,7 @@ pub(crate) fn messages(report: &[u8], gpu: &str, succeeded: bool) -> Vec<u8> {
             Some((_, rest)) if rest.contains(SECOND_ATTEMPT) => continue,
             Some((kind, rest)) => {
                 let mut message = format!("syclbin-clang: {kind}GPU {gpu}: {}", in_cpp(rest));
-                // Older versions name the kernel on the next line.
+                // Older versions of ocloc name the kernel on the next line.
                 let next = lines.peek();
                 if let Some(kernel) = next.and_then(|next| next.strip_prefix("in kernel:")) {
                     message = format!("{message} (in kernel {})", in_cpp(kernel.trim()));

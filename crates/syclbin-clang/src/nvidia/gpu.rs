@@ -8,8 +8,8 @@ pub(crate) struct NvidiaGpu(usize);
 
 /// Arguments for the library, by GPU: its name, a PTX version, and the GPU whose built-in functions sources may call.
 ///
-/// The PTX version is the oldest that supports the GPU, because a driver accepts only versions up to its own. If a
-/// version is too old, the library's error message states the required one.
+/// The PTX version is the oldest that supports the GPU, because a driver rejects PTX versions newer than those it
+/// knows. If a version is too old, the library's error message states the required one.
 ///
 /// The third column differs from the name if clang would mistake the name for the target GPU, although clang is told to
 /// compile for an older GPU. Whether clang makes this mistake depends on the order of a hash table.

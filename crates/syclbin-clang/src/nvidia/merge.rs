@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Adds a source's PTX to the modules that were compiled from the source for other devices.
 //!
-//! PTX is added to a module only if both contain the same kernels, remove the same arguments, and agree on device
+//! PTX is added to a module only if both contain the same kernels with the same arguments removed, and agree on device
 //! requirements, symbols and specialization constants. The PTX follows the SPIR-V, because the reference runtime
 //! (2026.2) treats the first IR image of each module as SPIR-V, and rejects the whole file if that image is PTX. The
 //! runtime ignores later images and native code for other devices. PTX without SPIR-V is therefore stored as native

@@ -159,9 +159,9 @@ pub(crate) fn assembler(clang: &[String]) -> Result<PathBuf> {
     ))
 }
 
-/// Stores PTX in modules without SPIR-V as native code, if other modules contain SPIR-V. The reference runtime treats
-/// the first IR image of each module as SPIR-V, so it would reject the whole file. `syclbin-rt` detects the actual
-/// format.
+/// If some modules contain SPIR-V, stores the PTX in all other modules as native code. Otherwise, the reference runtime
+/// would reject the whole file, because it treats the first IR image of each module as SPIR-V. `syclbin-rt` detects the
+/// actual format.
 pub(crate) fn store_ptx_as_native(file: &mut Syclbin<'static>) {
     let is_spirv =
         |image: &Image<'_>| matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::SpirV);

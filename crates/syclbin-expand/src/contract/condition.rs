@@ -50,8 +50,8 @@ pub(super) struct Reader<'k, 'f> {
     dimensions: Option<u8>,
     /// Whether the parameters are members of a lambda or functor, whose values may have been compiled into the code.
     captured: bool,
-    /// The dimensions that conditions bound, each with the index of its parameter. A pointer has only dimension 0, which
-    /// `is_none()` bounds too.
+    /// The bounded dimensions, each with the index of its parameter. A pointer has only dimension 0, and a condition
+    /// with `is_none()` bounds it too.
     pub(super) bounded: BTreeSet<(usize, u64)>,
     /// The indices of the parameters whose alignment appears in a condition.
     pub(super) aligned: BTreeSet<usize>,

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `condition` | a condition with its names replaced |
 //! | `subobject` | the bytes of a member in an argument |
-//! | `safety` | the requirements of every safe launch, whatever the conditions are |
+//! | `safety` | the requirements of every safe launch, regardless of the conditions |
 
 mod condition;
 mod safety;

@@ -283,7 +283,7 @@ fn entries(block: &Group) -> Vec<Vec<TokenTree>> {
     split(&tokens, true)
 }
 
-/// Splits at commas, and drops empty parts. With `names`, ignores commas between `<` and `>`, as in C++ names.
+/// Splits at commas, and drops empty parts. If `names` is set, ignores commas between `<` and `>`, as in C++ names.
 fn split(tokens: &[TokenTree], names: bool) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0usize, None);

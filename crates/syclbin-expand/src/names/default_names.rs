@@ -4,7 +4,7 @@
 //! 1. The namespaces and classes around a kernel become modules. A kernel is named after its function or class, and an
 //!    unnamed lambda after the function around it.
 //! 2. All template arguments follow: those of the kernel, and those of functions and generic lambdas around it. So
-//!    another instance of a template never renames a kernel.
+//!    adding another instance of a template never renames a kernel.
 //! 3. Kernels that share a name get more parts of their C++ names, where these parts differ: first the functions
 //!    around a class, then the function's parameters, one by one.
 //! 4. Kernels that still share a name are numbered in source order.
@@ -236,7 +236,8 @@ fn operator(symbol: &str) -> String {
     found.map_or("operator", |(_, name)| name).into()
 }
 
-/// Returns whether this is the type of a queue or handler, which functions that launch kernels take as a parameter.
+/// Returns whether `ty` is a queue or handler. Functions that launch kernels take one as a parameter, so it does not
+/// distinguish these functions.
 fn is_of_launch(ty: &str) -> bool {
     // The name of a class inside a lambda may contain the lambda's parameter type, such as a handler, but the class
     // is not a handler.

@@ -86,12 +86,12 @@ const KEYWORDS: [&str; 1] = ["gen"];
 /// The types and the inner module that a generated module may define itself.
 const OWN: [&str; 4] = ["Module", "Kernels", "Builder", "left_out"];
 
-/// Types that a generated module uses. An item of that name would shadow the type.
+/// Types that a generated module uses. An item of the same name would shadow the type.
 const TYPES: [&str; 12] = [
     "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "usize", "f32", "f64",
 ];
 
-/// Crates that an item of that name would shadow in programs that import `kernels::*`.
+/// Crates that an item of the same name would shadow in programs that import `kernels::*`.
 const CRATES: [&str; 4] = ["std", "core", "alloc", "syclbin_rt"];
 
 /// Constants and variants in scope. A parameter with one of these names would become a constant pattern.

@@ -205,7 +205,8 @@ impl<'f> Namespace<'f> {
         })
     }
 
-    /// Returns the kind of the namespace, for documentation. It may also represent the source file of its kernels.
+    /// Returns the kind of the namespace, for documentation. The namespace may also represent the source file of its
+    /// kernels.
     pub(crate) fn what(&self) -> &'static str {
         let stubs = self.stubs.iter().map(|stub| stub.kernel);
         let mut kernels = stubs.chain(self.left_out.iter().map(|left_out| left_out.kernel));

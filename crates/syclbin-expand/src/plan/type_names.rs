@@ -56,7 +56,7 @@ impl<'f> Plan<'f> {
             let inner = fields.filter_map(|field| field.ty.structure());
             all.extend(inner.filter(|inner| in_use.insert(*inner)));
         }
-        // Checks the layout of a user's struct even if no selected kernel takes it.
+        // Checks the layout of a user's struct even if no selected kernel uses it.
         for (id, rust) in &own {
             if let RustType::Own(path) = rust {
                 self.own.push((*id, path.clone()));

@@ -29,8 +29,8 @@ impl<'f> Stub<'f> {
         Some((item, item.vouched?))
     }
 
-    /// Returns the number of dimensions of the kernel's range, which the file records or the contract states; 0 for a
-    /// single task.
+    /// Returns the number of dimensions of the kernel's range, as recorded in the file or stated in the contract. It is
+    /// 0 for a single task.
     fn dimensions(&self, errors: &mut Vec<syn::Error>) -> Option<u8> {
         let recorded = self.kernel.dimensions;
         let Some((item, _)) = self.contract() else {
@@ -166,7 +166,7 @@ impl<'f> Stub<'f> {
         }
     }
 
-    /// Generates the documentation: the C++ signature, facts that the file does not record, and the caller's
+    /// Generates the documentation: the C++ signature, notes on what the file does not record, and the caller's
     /// obligations. `conditions` are the conditions of a safe launch.
     fn doc(&self, constant: Option<&Ident>, conditions: Option<&[String]>) -> TokenStream {
         let [heading, safety] = self.safety(conditions);

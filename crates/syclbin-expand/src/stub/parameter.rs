@@ -31,7 +31,7 @@ impl Passing {
         let borrowed = |ty, value| passing(Some(ty), value, true);
         let hidden = |value| passing(None, value, false);
         let by_value = quote!(#rt::Arg::value(#name));
-        // How the method borrows memory, and the start of the name of `Arg`'s constructor.
+        // How the method borrows memory, and the prefix of the names of `Arg`'s constructors.
         let (reference, verb) = match ty.access() {
             Some(Access::Read) => (quote!(&'a), "read"),
             _ => (quote!(&'a mut), "write"),

@@ -12,7 +12,8 @@ use syclbin::signature::{Element, Field, Layout, Layouts, Pointee, Scalar, Struc
 /// The maximum alignment that `repr(align)` supports.
 const MOST_ALIGN: u64 = 1 << 29;
 
-/// The maximum number of `bool`s in the arguments of a safe launch, or in a specialization constant. Each is checked.
+/// The maximum number of `bool`s in the arguments of a safe launch, or in a specialization constant. It limits the cost
+/// of the checks, because each `bool` is checked.
 pub(crate) const MOST_BOOLS: usize = 64;
 
 pub(crate) struct Types<'f> {
@@ -30,9 +31,9 @@ struct Facts {
     align: u64,
     /// Whether `alignas` raises the alignment above that of the members.
     over_aligned: bool,
-    /// Whether it is or contains an over-aligned struct, which Rust does not allow in a packed struct.
+    /// Whether the struct is or contains an over-aligned struct, which Rust does not allow in a packed struct.
     holds_over_aligned: bool,
-    /// Whether it contains device addresses.
+    /// Whether the struct contains device addresses.
     holds_pointer: bool,
     holds_bool: bool,
 }

@@ -114,7 +114,7 @@ pub(crate) fn definition(
     }
 }
 
-/// Returns a note on properties of members that the file does not record.
+/// Returns a note on what the file does not record about the members.
 fn unknown(layout: &Layout) -> &'static str {
     let unnamed = layout.fields.iter().any(|field| field.name.is_none());
     let unsigned = layout.fields.iter().any(|field| !field.sign_known);

@@ -99,8 +99,8 @@ pub(super) fn unpack(bytes: &[u8], left: &mut u64) -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 ///
-/// Returns an error if an entry lacks a kind or triple, if it has other strings, which a bundle cannot store, or if
-/// a compressed bundle would reach 4 GiB.
+/// Returns an error if an entry lacks a kind or triple or contains other strings (a bundle cannot store them), or if a
+/// compressed bundle would reach 4 GiB.
 pub fn bundle(
     entries: &[offload::Entry<'_>],
     compression: Option<Compression>,
@@ -134,7 +134,7 @@ fn number(method: Compression) -> u16 {
 fn compressed(bundle: &[u8], method: Compression) -> Result<Vec<u8>, Error> {
     const HEADER: usize = 24;
     let packed = method.pack(bundle);
-    // FNV-1a. No reader checks it, but tools may cache decompressed bundles under this hash.
+    // No reader checks this FNV-1a hash, but tools may use it as a cache key for decompressed bundles.
     let hash = bundle.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -200,7 +200,8 @@ pub(super) fn text(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
         } else if let Some(id) = marker(line, END) {
             match open.take() {
                 Some((started, _, start)) if started == id => {
-                    // If the end marker follows the start marker immediately, the range is invalid: the entry is empty.
+                    // If the end marker immediately follows the start marker, `start` is greater than `at - 1`: the
+                    // entry is empty.
                     let bytes = bytes.get(start..at - 1).unwrap_or_default();
                     let id = String::from_utf8_lossy(id);
                     found.push(Entry { id, bytes });
@@ -226,9 +227,9 @@ fn marker<'a>(line: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
 
 /// Returns an image with the offload kind, target triple and architecture that its identifier records.
 ///
-/// The form is `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last part is often
-/// empty or `unknown`. Older tools wrote three parts, so a fourth part that looks like an architecture is treated as
-/// one.
+/// The identifier has the form `kind-triple` or `kind-triple-target`. Current tools write four-part triples, whose last
+/// part is often empty or `unknown`. Older tools wrote three parts, so a fourth part that looks like an architecture is
+/// treated as one.
 pub(super) fn declared<'a>(id: &str) -> DeviceImage<'a> {
     const ARCHITECTURES: [&str; 3] = ["gfx", "sm_", "compute_"];
     let (kind, rest) = id.split_once('-').unwrap_or((id, ""));

@@ -13,7 +13,7 @@ use syclbin::__private::raw::Budget;
 use syclbin::property::PropertySets;
 use syclbin::{Error, ErrorKind, Syclbin, offload};
 
-/// Reads a member of a thin archive.
+/// A callback that reads a member of a thin archive.
 pub(super) type Open<'r> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'r;
 
 /// The images found so far, and the remaining limits of the walk.
@@ -96,7 +96,7 @@ impl Found<'_, '_> {
     }
 }
 
-/// Makes the images owned, and sets the offset of each to `offset`.
+/// Converts the images to owned data, and sets the offset of each to `offset`.
 fn owned<'b>(images: Vec<DeviceImage<'b>>, offset: u64) -> Vec<DeviceImage<'static>> {
     // Images from the same SYCLBIN file share one copy of it.
     let mut last: Option<(Arc<Syclbin<'b>>, Arc<Syclbin<'static>>)> = None;
@@ -170,7 +170,7 @@ impl InputSlice<'_> {
         }
     }
 
-    /// Adds this slice's offset and path to the error of a reader that received only these bytes.
+    /// Adds this slice's offset and path to an error from a reader that received only this slice.
     pub(super) fn located<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| self.error(error))
     }

@@ -43,8 +43,8 @@ pub(super) fn bundled<'a>(
     Ok(images)
 }
 
-/// Returns the concatenated SPIR-V modules in `bytes`, which may be separated by zeros. If an instruction exceeds the
-/// remaining bytes, the rest belongs to the last module.
+/// Returns the concatenated SPIR-V modules in `bytes`, which may be separated by zeros. If an instruction extends
+/// beyond `bytes`, the remaining bytes belong to the last module.
 pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -100,14 +100,14 @@ fn word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*word))
 }
 
-/// Returns the OffloadBinaries in LLVM bitcode. For link-time optimization, compilers store host code as bitcode.
+/// Returns the OffloadBinaries in host code that a compiler stored as LLVM bitcode, for link-time optimization.
 ///
 /// Clang embeds them as global byte arrays, each with one or more OffloadBinaries. Bitcode stores the bytes of an
 /// array in sequence, starting at any bit offset.
 ///
 /// # Errors
 ///
-/// Fails if an OffloadBinary, or the module in Apple's wrapper, exceeds the file.
+/// Fails if an OffloadBinary, or the module in Apple's wrapper, extends beyond the file.
 pub(super) fn in_bitcode(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     let malformed = |offset: usize| {
         let kind = ErrorKind::Object(String::from("the bitcode is truncated or malformed"));

@@ -140,7 +140,7 @@ fn table<'a, Header: CoffHeader>(
     Ok(found)
 }
 
-/// Returns the role of a section by its name, or `None` for other sections. Windows linkers truncate names to 8
+/// Returns the role that a section's name implies, or `None` for other sections. Windows linkers truncate names to 8
 /// bytes, and `lld-link` truncates them at the second dot.
 fn role(name: &[u8]) -> Option<Role> {
     if name.starts_with(OFFLOADING) || name == &OFFLOADING[..8] || name == LLD_OFFLOADING {

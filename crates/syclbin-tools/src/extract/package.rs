@@ -184,7 +184,8 @@ impl<'a> Packer<'a> {
         }
     }
 
-    /// Returns the code of an image, and adds its symbols to `module`. Returns the reason if the image is left out.
+    /// Returns the code of an image, and adds its symbols to `module`. If the image is left out, returns the reason as
+    /// an error.
     fn code(
         &mut self,
         image: &DeviceImage<'a>,

@@ -31,8 +31,8 @@ pub(super) struct Registered<'a> {
     /// The offset in the file.
     pub(super) start: usize,
     pub(super) bytes: &'a [u8],
-    /// The kind, triple, options and property sets. The options for the device compiler and linker have OffloadBinary's
-    /// keys.
+    /// The kind, triple, options and property sets. The options for the device compiler and linker are stored under the
+    /// same keys as in an OffloadBinary.
     pub(super) image: DeviceImage<'static>,
 }
 

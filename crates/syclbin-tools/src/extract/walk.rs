@@ -166,7 +166,7 @@ fn registered_images<'a>(
     Ok(!bytes.is_empty())
 }
 
-/// Splits a section into its images, which are numbered if there are several.
+/// Splits a section into its images. If there are several, numbers them in their paths.
 fn parts<'a>(section: &InputSlice<'a>, images: &[&'a [u8]]) -> Vec<InputSlice<'a>> {
     match images {
         [bytes] => Vec::from([InputSlice {
@@ -194,7 +194,7 @@ fn offload_binaries<'a>(slice: &InputSlice<'a>, found: &mut Found<'a, '_>) -> Re
     for (index, entry) in entries.into_iter().enumerate() {
         let string = |key| entry.string(key).unwrap_or_default().to_string();
         let (triple, mut arch) = (string("triple"), string("arch"));
-        // The driver's placeholder for "no particular architecture".
+        // The driver writes `generic` if the code is not for a particular architecture.
         if arch == "generic" {
             arch.clear();
         }

@@ -164,8 +164,8 @@ impl<'o> Joined<'o> {
         }
     }
 
-    /// Records a decoration. Returns `false` if the linked module must drop it, because it exports a library's
-    /// definition.
+    /// Records a decoration. Returns `false` if the linked module must omit the decoration, because it would export a
+    /// library's definition.
     fn decorate(&mut self, operands: &[u32], is_library: bool) -> bool {
         match operands {
             [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..] => {

@@ -213,7 +213,7 @@ impl<'j> Merger<'j> {
         [&[u32::from(instruction.opcode), count], &words[..]].concat()
     }
 
-    /// Adds a declaration with the ids of the linked module.
+    /// Adds a declaration, and replaces its ids with those of the linked module.
     fn declaration(&mut self, instruction: &Instruction) {
         let mut new = instruction.clone();
         let is_replaced = |id: &u32| self.replaced.contains_key(id);

@@ -93,8 +93,8 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
     Ok(words::bytes(module.words().map_err(damaged)?))
 }
 
-/// Adds the variables that the SPIR-V version requires to the interface of each kernel. Returns `None` if the module
-/// would become too large.
+/// Completes the interface of each kernel with the variables that the SPIR-V version requires there. Returns `None` if
+/// the module would become too large.
 fn complete_interfaces(module: &mut edit::Module, version: Version) -> Option<()> {
     const FIRST_WITH_ALL_VARIABLES: Version = Version::new(1, 4);
     let mut budget = module.instructions.len().saturating_mul(MAX_GROWTH);
@@ -126,7 +126,7 @@ pub enum LinkError {
     /// A module is not valid SPIR-V.
     #[error("{0} is damaged: {1}; recompile its source")]
     Malformed(String, Error),
-    /// A module contains an instruction whose ids the linker cannot identify. Contains the module and the opcode.
+    /// A module contains an instruction whose ids the linker cannot identify. The fields are the module and the opcode.
     #[error("{0} contains instruction {1}, which the linker does not support")]
     Instruction(String, u16),
     /// Two modules have different addressing or memory models.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Links each module of a file with the modules that it imports from. A linked module contains copies of the functions
-//! that it calls, so it can be compiled ahead of time.
+//! Links each module of a file with the modules that define its imports. A linked module contains copies of the
+//! functions that it calls, so it can be compiled ahead of time.
 
 use alloc::borrow::{Cow, ToOwned as _};
 use alloc::collections::BTreeSet;
@@ -51,10 +51,10 @@ struct Symbols {
     strong: BTreeSet<String>,
 }
 
-/// Links the SPIR-V of each module with the modules in the same file from which it imports. Other images of a linked
+/// Links the SPIR-V of each module with the modules in the same file that define its imports. Other images of a linked
 /// module move to a separate module.
 ///
-/// Returns the modules that import symbols but cannot be linked. They are left unchanged.
+/// Returns the modules that cannot be linked although the file defines some of their imports. They are left unchanged.
 pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked> {
     let mut unlinked = Vec::new();
     let symbols: Vec<Option<Symbols>> = modules.iter().map(symbols).collect();
@@ -212,8 +212,8 @@ pub fn linked_metadata(
         if index != start && globals.any(|global| global != VARIABLE) {
             return Err(Obstacle::DeviceGlobals(name(index)));
         }
-        // Keep the properties of the record of failed asserts. The linker merges equal variables, so the linked module
-        // contains only one record.
+        // Keep the properties of the variable that records failed asserts. The linker merges equal variables, so the
+        // linked module contains only one such variable.
         let mapping = format!("{VARIABLE}@{}", key::GLOBAL_ID_MAPPING);
         for (set, key) in [
             (set::DEVICE_GLOBALS, VARIABLE),

@@ -114,7 +114,7 @@ fn check_image(
     }
 }
 
-/// Returns the expected format of a target's native images, if `content` differs.
+/// Returns the expected format of native images for `target` if `content` is not in that format.
 fn not_native(content: Content, target: &str) -> Option<&'static str> {
     let machine = |number| matches!(content, Content::Elf { machine } if machine == number);
     let (fits, expected) = match target.split('-').next().unwrap_or_default() {
@@ -145,7 +145,8 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
     let ir = module.images.iter().filter(|(_, image)| !image.native);
     let ir: Vec<_> = ir.collect();
     if state == Some(State::Input) && ir.is_empty() && !module.images.is_empty() {
-        let reason = "the state is input, but it contains only native code, which no runtime loads in that state";
+        let reason = "the state is input, but the module contains only native code, which no runtime loads in that \
+            state";
         module.place(findings).error(reason);
     }
     let is_ptx = |(_, image): &(read::Image<'_>, Image<'_>)| match image.kind() {
@@ -154,7 +155,7 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
     };
     if let Some((stored, _)) = ir.first().filter(|image| is_ptx(image)) {
         let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
-            file; put SPIR-V before it, or store it as native code with its architecture";
+            file; put SPIR-V before this PTX, or store the PTX as native code with its architecture";
         let mut place = findings.at(stored.offset, stored.metadata.owner);
         place.warning(reason);
     }

@@ -104,8 +104,8 @@ fn check_names(module: &Module<'_>, code: &Code, findings: &mut Findings) {
     }
 }
 
-/// Reports imports that no module of the file exports. A missing symbol is an error only in an executable, because
-/// other files are yet to be linked.
+/// Reports imports that no module of the file exports. A missing symbol is an error only in an executable: files in
+/// other states may still be linked with a file that defines it.
 fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings) {
     let symbols = |module: &Module<'_>, name: &str| -> BTreeSet<String> {
         let keys = module.module.metadata.keys(name);
@@ -211,8 +211,8 @@ fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>)
     }
 }
 
-/// Describes the targets in a fat binary. Returns `None` if the fat binary contains code that runs on `named`, or PTX
-/// that can be compiled for `named`.
+/// Checks the targets of a fat binary. Returns `None` if it contains code that runs on `named` or PTX that can be
+/// compiled for `named`. Otherwise, returns a description of its targets.
 fn check_entries(bytes: &[u8], named: Target) -> Result<Option<String>, Error> {
     let (major, minor) = (named.major(), named.minor());
     let mut fits = false;

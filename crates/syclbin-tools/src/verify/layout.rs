@@ -82,8 +82,8 @@ pub(super) fn check(file: &File<'_>, findings: &mut Findings) {
             claim(owner.to_string(), image.offset, image.bytes);
         }
     }
-    // In these containers, the images are entries of the wrapper. `check_wrapper` checks the entries of version 2. Bare
-    // device images are not checked for overlaps.
+    // In these two containers, the images are entries of the wrapper. `check_wrapper` checks the entries of version 2.
+    // Bare device images are not checked for overlaps.
     if !matches!(file.container(), Container::Version2 | Container::Images) {
         check_overlaps(spans, findings);
     }

@@ -90,7 +90,7 @@ pub fn verify(bytes: &[u8]) -> Vec<Finding> {
             images::check(&file, &contents, &mut findings);
             kernels::check(&contents, &mut findings);
         } else {
-            let reason = "the consistency of images, kernels and metadata was not checked, because of the errors";
+            let reason = "because of the errors, images, kernels and metadata were not checked for consistency";
             findings.at(0, "file").note(reason);
         }
     }
@@ -160,7 +160,7 @@ impl Findings {
         self.counts[Severity::Error as usize] > 0
     }
 
-    /// Returns the findings sorted by offset, with a note on those that were dropped.
+    /// Returns the findings sorted by offset. For each severity, adds a finding that counts the dropped findings.
     fn finish(mut self, size: u64) -> Vec<Finding> {
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left_out = self.counts[severity as usize].saturating_sub(LIMIT);

@@ -10,7 +10,7 @@ use super::*;
 /// The driver function that copies memory. With unified addressing, it infers from each address whether the memory is
 /// on the host or the device.
 pub(crate) const COPY: &str = "cuMemcpyAsync";
-/// The function that events of fill commands report, whichever of the six fill functions they use.
+/// If a fill command fails later, the error names this function, whichever of the six fill functions was used.
 pub(crate) const FILL: &str = "cuMemsetD32Async";
 
 impl Copies for Queue {
@@ -47,7 +47,7 @@ impl Copies for Queue {
         unsafe { self.copy(target, source, from.bytes(), after) }
     }
 
-    /// If the host memory is not pinned, the driver may copy before this returns.
+    /// If the host memory is not pinned, the driver may copy it before this function returns.
     unsafe fn start_transfer(
         &self,
         region: &Region,
@@ -133,8 +133,8 @@ impl Variables for Queue {
 }
 
 impl Queue {
-    /// Returns the address of the byte at `offset`. Fails unless `size` bytes follow and the memory belongs to this
-    /// context.
+    /// Returns the address of the byte at `offset`. Fails unless the memory belongs to this context and contains `size`
+    /// bytes starting there.
     fn address(&self, memory: &AnyMemory, offset: usize, size: usize) -> Result<CUdeviceptr> {
         memory.check(self.context_address(), offset, size)?;
         Ok(memory.raw.cuda()?.pointer + offset as u64)
@@ -207,7 +207,7 @@ impl Queue {
     }
 }
 
-/// Enqueues a step.
+/// Enqueues the driver call of a step.
 ///
 /// # Safety
 ///

@@ -113,8 +113,8 @@ impl DriverEvent for Event {
         }))
     }
 
-    /// `cuLaunchHostFunc` never calls back after an error, so the task would sleep forever. Instead, each queue whose
-    /// events are polled starts a thread that waits.
+    /// Does not use `cuLaunchHostFunc`: it never calls back after an error, so the task would sleep forever. Instead,
+    /// each queue whose events are polled starts a thread that waits for them.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
         match self.mark().map_err(|failure| failure.of_call(self.call))? {
             // A stream reaches its marks in order, so a single thread can wait for them one by one.

@@ -18,8 +18,8 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`. Limits work-group sizes to the maximum that the file declares, because the device code
-    /// does not contain this maximum.
+    /// Finds the kernel `symbol`. Limits work-group sizes to the maximum that the file declares, because the device
+    /// code does not contain this maximum.
     pub(crate) fn new(program: Arc<Program>, symbol: &CStr, declared: Declared) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
@@ -295,8 +295,8 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
     Some([items_x, items_y, items_z])
 }
 
-/// Returns the largest divisor of `of` within the bounds that is a multiple of the warp size. If there is none,
-/// returns the largest divisor within the bounds.
+/// Returns the largest divisor of `of` between `least` and `most` that is a multiple of the warp size. If there is
+/// none, returns the largest divisor between `least` and `most`.
 fn divisor(of: usize, least: usize, most: usize) -> Option<usize> {
     let mut warps = (1..=most.min(of) / WARP).rev().map(|warps| warps * WARP);
     let whole = warps.find(|items| *items >= least && of.is_multiple_of(*items));

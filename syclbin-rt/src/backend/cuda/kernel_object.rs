@@ -77,7 +77,8 @@ impl KernelObject {
         after: &WaitList<'_>,
     ) -> Result<AnyEvent> {
         let queue = queue.cuda()?;
-        // SAFETY: `submit` makes the context current and passes its stream; the caller guarantees the rest.
+        // SAFETY: `submit` makes the queue's context current and passes the queue's stream; the caller guarantees the
+        // rest.
         let put = |launch: &_| queue.submit(LAUNCH, after, unsafe { self.command(launch) });
         self.prepare(queue, grid, put)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Allocates, adopts and frees CUDA memory, all of which has a device address.
+//! Allocates and frees CUDA memory, which always has a device address.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -92,7 +92,7 @@ fn check(call: &'static str, code: c_int) -> Result<()> {
     }
 }
 
-/// Creates the failure for a call to `function`, which it names without the version suffix, as C programs do.
+/// Creates the failure for a call to `function`. The failure omits the version suffix from the name, as C programs do.
 fn failure_of(function: &'static str, code: c_int) -> Failure {
     Failure::cuda(function.strip_suffix("_v2").unwrap_or(function), code)
 }

@@ -29,7 +29,7 @@ impl Queue {
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         let stream = Stream::new(context, options.priority)?;
         if options.profiling {
-            // Start the clock while the queue is empty.
+            // Start the clock now, because starting it waits for the queue, which is still empty.
             // SAFETY: the stream is alive and belongs to the context.
             unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
         }

@@ -106,7 +106,7 @@ impl Stream {
     /// Returns a mark after command `number`, and the number of the last command that the mark covers, or `None` if
     /// command `number` has ended.
     ///
-    /// A newly recorded mark also covers all commands that were enqueued since `number`.
+    /// A newly recorded mark also covers all commands that were enqueued after command `number`.
     pub(crate) fn mark(&self, number: u64) -> Result<Option<(u64, Arc<Mark>)>> {
         if self.has_ended(number) {
             return Ok(None);

@@ -182,7 +182,7 @@ impl Queue {
         after: &WaitList<'_>,
     ) -> Result<Event> {
         let usm = self.context.usm("clEnqueueMemcpyINTEL")?;
-        // SAFETY: the caller guarantees this. The driver function takes the blocking flag before the addresses.
+        // SAFETY: the caller guarantees this. The blocking flag comes first, unlike in other enqueue functions.
         unsafe { enqueue!(self, after, usm => clEnqueueMemcpyINTEL(blocking, to, from, size)) }
     }
 

@@ -200,8 +200,8 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     let has = |extension| extensions.split_whitespace().any(|name| name == extension);
     let sizes = device(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES).values()?;
     let size_of_dimension = |dimension| sizes.get(dimension).copied().unwrap_or(1);
-    // Older drivers, and those without certain extensions, reject some of these queries. Then the device lacks the
-    // feature.
+    // Older drivers, and those without certain extensions, reject some of these queries. A rejected query means that
+    // the device lacks the feature.
     let flag = |name| uint(name).is_ok_and(|flag| flag != 0);
     let bits = |name| ulong(name).unwrap_or(0);
     let has_usm = has(USM);
@@ -282,8 +282,8 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
     facts.aspects = aspects_of(
         &facts,
         &Abilities {
-            // Devices older than OpenCL 1.2 may reject this query: if they support doubles, they list `cl_khr_fp64`,
-            // which `aspects_of` also checks.
+            // Devices older than OpenCL 1.2 may reject this query. Those that support doubles list `cl_khr_fp64`, which
+            // `aspects_of` also checks.
             doubles: bits(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
             compiler: flag(cl::CL_DEVICE_COMPILER_AVAILABLE),
             linker: flag(cl::CL_DEVICE_LINKER_AVAILABLE),

@@ -196,7 +196,7 @@ unsafe extern "C" fn command_ended(_event: cl_event, status: cl_int, data: *mut 
 /// A wait list as the array of event handles that the driver expects. Short lists need no allocation.
 pub(crate) struct Handles {
     few: [cl_event; FEW],
-    /// All events of a longer list; otherwise empty.
+    /// All handles if the list is longer than [`FEW`]; otherwise empty.
     many: Vec<cl_event>,
     count: usize,
 }
@@ -220,8 +220,8 @@ impl Handles {
         Ok(handles)
     }
 
-    /// Returns the number of events, and a pointer to them, valid as long as `self`. It is null for an empty list, as
-    /// drivers require.
+    /// Returns the number of events, and a pointer to their handles. The pointer is valid as long as `self`. It is
+    /// null for an empty list, as drivers require.
     pub(crate) fn raw(&self) -> (cl_uint, *const cl_event) {
         let pointer = match self.count {
             0 => std::ptr::null(),

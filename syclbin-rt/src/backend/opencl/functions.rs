@@ -286,7 +286,7 @@ pub(crate) struct Extensions {
 
 impl Extensions {
     /// Looks up the extension functions for a device of `platform`. `has` returns whether the device supports an
-    /// extension, because the platform may provide a function only for its other devices.
+    /// extension. This matters because the platform may provide a function only for its other devices.
     ///
     /// # Safety
     ///

@@ -159,8 +159,8 @@ impl Image {
         })
     }
 
-    /// Returns the maximum width, height and depth of an image with the dimensions and the format of `shape`; 1 for each
-    /// unused dimension. Returns `None` if the device does not support images of this format.
+    /// Returns the maximum width, height and depth of an image with the same number of dimensions and the same format
+    /// as `shape`; 1 for each unused dimension. Returns `None` if the device does not support images of this format.
     pub(crate) fn max_size(context: &AnyContext, shape: &Shape) -> Result<Option<[usize; 3]>> {
         let Ok(context) = narrow(context, Rejection::NoImages) else {
             return Ok(None);
@@ -310,8 +310,8 @@ impl Sampler {
 impl Drop for Sampler {
     fn drop(&mut self) {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the sampler once they have
-        // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep it alive, but every launch sets its
-        // samplers again, except prepared launches and recordings, which keep them alive.
+        // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep its samplers alive, so every launch
+        // sets them again. Prepared launches and recordings do not, but they keep their samplers alive.
         unsafe { (self.context.functions.clReleaseSampler.pass())(self.handle) };
     }
 }

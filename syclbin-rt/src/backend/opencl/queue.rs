@@ -109,7 +109,7 @@ impl Queue {
     ///
     /// # Safety
     ///
-    /// An OpenCL queue must be alive and belong to the library of `device`.
+    /// If `handle` is an OpenCL queue, it must be alive and belong to the library of `device`.
     pub(crate) unsafe fn adopt(device: &'static DriverDevice, handle: QueueHandle) -> Result<Self> {
         let QueueHandle::OpenCl { queue, .. } = handle else {
             return Err(Failure::FOREIGN);
@@ -155,8 +155,8 @@ impl Queue {
             handle,
             owned,
             options,
-            // Intel's CPU driver (2026.2) starts each command as soon as it can, so launches skip the flush, which would
-            // cost 5 % of the launch time.
+            // Intel's CPU driver (2026.2) starts each command as soon as it can, so launches skip the flush, which
+            // would take 5% of the launch time.
             starts_by_itself: is_intel_cpu(facts),
             waits_with_lock: is_intel_gpu_driver(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
@@ -318,15 +318,15 @@ impl Drop for OwnedQueue {
 }
 
 /// The number of commands that may be enqueued before a thread must wait. Without a limit, eight launching threads
-/// filled 13 GB with commands of Intel's CPU driver (2026.2) within minutes.
+/// made Intel's CPU driver (2026.2) allocate 13 GB for commands within minutes.
 const COMMANDS: usize = 1024;
 
 /// Counts the commands of a queue, and throttles threads that enqueue faster than the device executes: a driver
 /// accepts any number of commands, and each costs memory.
 #[derive(Default)]
 pub(crate) struct Pace {
-    /// Commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not be exact, and
-    /// an exact count would cost every launch an atomic instruction.
+    /// The number of commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not
+    /// be exact, and an exact count would cost every launch an atomic instruction.
     queued: AtomicUsize,
     /// Whether to wait until the queue is empty, rather than until half of its commands have ended.
     ///

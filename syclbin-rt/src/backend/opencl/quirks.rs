@@ -99,7 +99,7 @@ impl Seen {
         }
     }
 
-    /// Records that `code`, which must fit, was compiled by this process or by an earlier process of the same variant.
+    /// Records that `code`, which must fit, was compiled by this process or an earlier process with the same variant.
     pub(crate) fn own(&mut self, code: &[u8]) {
         self.target = self.target.or(cpu_target(code));
     }
@@ -123,7 +123,7 @@ fn is_before(facts: &Facts, first: u32) -> bool {
     major.parse::<u32>().is_ok_and(|major| major < first)
 }
 
-/// Returns whether the driver skips callbacks of commands that fail.
+/// Returns whether the driver skips the callback when a command fails.
 pub(crate) fn skips_failure_callbacks(facts: &Facts) -> bool {
     is_pocl(facts) && is_before(facts, 7)
 }
@@ -183,7 +183,7 @@ fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
         return Some("initialized variables in global memory, such as constant tables");
     }
     if uses.all_devices_scope {
-        return Some("atomic operations or fences of memory_scope::system");
+        return Some("atomic operations or fences with memory_scope::system");
     }
     let mut unknown = UNKNOWN_CAPABILITIES.iter();
     unknown

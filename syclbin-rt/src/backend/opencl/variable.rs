@@ -90,9 +90,9 @@ impl Queue {
 /// The hidden arguments of a program's kernels.
 pub(crate) struct Hidden {
     pub(crate) layout: Layout,
-    /// The first argument, which contains a slot for each variable.
+    /// The first hidden argument: a buffer that contains a slot for each variable.
     pub(crate) arena: Arc<AnyMemory>,
-    /// The other arguments: for each pointer variable, the memory that it points to, or `None` until that is set.
+    /// The other hidden arguments: for each pointer variable, the memory that it points to, or `None` until it is set.
     buffers: Mutex<Vec<Option<Arc<AnyMemory>>>>,
 }
 
@@ -117,7 +117,7 @@ impl Hidden {
         self.layout.slots.get(name).copied().ok_or(NO_VARIABLE)
     }
 
-    /// Makes a variable point to `memory`, for kernel objects that are created later.
+    /// Makes a variable point to `memory`. Affects only kernel objects that are created later.
     pub(crate) fn point(&self, name: &str, memory: &Arc<AnyMemory>) -> Result<()> {
         let mut names = self.layout.buffers.iter();
         let index = names.position(|known| known == name).ok_or(NO_VARIABLE)?;
@@ -144,8 +144,8 @@ impl AnyQueue {
         let hidden = program.hidden.get_or_init(|| hidden);
         for module in 0..hidden.layout.modules {
             let name = CString::new(hidden.layout.setup_kernel(module)).map_err(|_| NO_VARIABLE)?;
-            // The code contains a kernel of this name only if it was generated with this layout, so this fails for any
-            // other code.
+            // The code contains a kernel with this name only if it was generated with this layout, so this call fails
+            // for any other code.
             let kernel = AnyKernelObject::from(KernelObject::new(&program, &name)?);
             let one = AnyRange::new(Extent::from(1));
             // SAFETY: the kernel takes only the hidden arguments, which are already set. It copies initial values into

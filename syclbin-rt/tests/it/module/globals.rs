@@ -220,7 +220,7 @@ fn modules_with_conflicting_variables_do_not_load() -> Result<()> {
         assert_eq!(table.read()?, [0, 3, 6, 9]);
         let message = module.kernel("lookup").unwrap_err().to_string();
         assert!(
-            message.contains("device global _Z5table: its descriptions in two modules differ"),
+            message.contains("device global _Z5table: two modules declare it differently"),
             "{message}"
         );
     }
@@ -260,7 +260,7 @@ fn wrong_names_and_sizes_are_refused() -> Result<()> {
     assert!(error.to_string().contains("_Z5table"), "{error}");
     assert_eq!(
         module.global::<[i32; 3]>("table").unwrap_err().to_string(),
-        "device global _Z5table is 16 bytes long, but the Rust type is 12"
+        "device global _Z5table is 16 bytes long, but the size of the Rust type is 12"
     );
     Ok(())
 }

@@ -82,9 +82,9 @@ struct Trial {
     /// The indices of the module and the kernel at which the next child process starts.
     next: (usize, usize),
     is_over: bool,
-    /// The device, the problem and the modules so far.
+    /// The report so far. `Trial::report` adds the missing fields.
     report: Report,
-    /// The part that the driver is working on.
+    /// The part that the driver is working on, if any.
     trying: Option<Part>,
     /// Whether the child process has reported [`Step::Done`] or [`Step::Failed`].
     is_done: bool,
@@ -197,7 +197,7 @@ impl Trial {
         let modules = || report.modules.iter().map(|module| module.outcome);
         let mut outcomes = modules().chain(kernels().map(|kernel| kernel.outcome));
         let has_crashed = outcomes.any(|one| matches!(one, Outcome::Crashed | Outcome::Hung));
-        // A file without kernels passes if any of its modules is usable.
+        // A file without kernels passes if it contains no modules, or if any of its modules is usable.
         let something = report.modules.is_empty() || modules().any(|one| one == Outcome::Usable);
         Report {
             passed: report.problem.is_none() && !has_crashed && usable == all && something,

@@ -66,16 +66,17 @@ pub(crate) struct Options {
     pub(crate) inputs: Vec<PathBuf>,
     pub(crate) output: PathBuf,
     pub(crate) state: State,
-    /// `-fsycl-link`: no input is a source.
+    /// `-fsycl-link`: the inputs must not include sources.
     pub(crate) link_only: bool,
     pub(crate) dependencies: Dependencies,
     pub(crate) depfile: Option<Depfile>,
     pub(crate) targets: Targets,
     /// The settings for compiling to PTX. Set only in the child process that this program starts for that step.
     pub(crate) ptx: Option<Ptx>,
-    /// Whether to keep debug information in SPIR-V. Set only in a child process, whose parent describes the kernels.
+    /// Whether to keep debug information in SPIR-V. Set only in a child process, because its parent describes the
+    /// kernels.
     pub(crate) describes_later: bool,
-    /// The action on LLVM bitcode. To compile bitcode, this program runs itself again.
+    /// The action on LLVM bitcode. [`Bitcode::Compile`] is set only in a child process that this program starts.
     pub(crate) bitcode: Option<Bitcode>,
     /// The arguments for clang, in order. They are UTF-8, because the library requires it.
     pub(crate) clang: Vec<String>,
@@ -119,7 +120,7 @@ impl Default for Options {
     }
 }
 
-/// The options parsed so far.
+/// The remaining arguments, and the options parsed so far.
 #[derive(Default)]
 struct Reader {
     arguments: VecDeque<String>,
@@ -240,7 +241,6 @@ impl Reader {
                         "option '{spelled}' is not supported: its target must begin with spir64 or nvptx64"
                     ));
                 }
-                // The value is parsed like any other argument.
                 let value = self.next(&spelled)?;
                 self.arguments.push_front(value);
             }
@@ -275,7 +275,7 @@ impl Reader {
         let mut parts = value.split(',');
         while let Some(part) = parts.next() {
             if part.is_empty() {
-                continue; // an empty argument would become an input called ''
+                continue; // an empty argument would be treated as an input file named ''
             }
             options.push(part.to_owned());
             if ["-MD", "-MMD"].contains(&part)

@@ -21,7 +21,7 @@ pub(crate) enum Target {
     /// machine.
     Cpu(Option<&'static str>),
     /// Native code for an Intel GPU, compiled by ocloc. The string is the GPU's name in ocloc, such as `pvc`. If
-    /// `None`, the options for ocloc contain `-device`.
+    /// `None`, the user names the GPU with ocloc's option `-device`.
     Gpu(Option<&'static str>),
     /// PTX, which NVIDIA's driver compiles at run time. If a GPU is named, also native code for that GPU, compiled by
     /// ptxas. If `None`, the options for this target may name GPUs.
@@ -42,7 +42,7 @@ pub(crate) struct NvidiaCode {
 pub(crate) const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 impl Target {
-    /// Returns the first component of the triple, which options use as the target's name.
+    /// Returns the first component of the target's triple, by which options refer to the target.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Spirv => "spir64",
@@ -80,7 +80,7 @@ pub(crate) struct Targets {
     added: Vec<Target>,
     /// Whether PTX may be omitted for sources that cannot be compiled to it: `--optional-target`.
     pub(crate) ptx_is_optional: bool,
-    /// Options for backend compilers, in command-line order, each with the target that it names, if any.
+    /// Options for backend compilers, in command-line order, each with its explicit target, if any.
     backend: Vec<(Option<String>, String)>,
 }
 
@@ -113,7 +113,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Handles options for a target's compiler. Without a target, they apply to the only target other than SPIR-V.
+    /// Handles options for a target's compiler. If `target` is `None`, they apply to the only target other than SPIR-V.
     pub(crate) fn add_backend(&mut self, target: Option<&str>, options: &str) {
         let target = target.map(str::to_owned);
         self.backend.push((target, options.to_owned()));
@@ -121,7 +121,7 @@ impl Targets {
 
     /// Returns all targets, sorted and without duplicates. The default is SPIR-V.
     pub(crate) fn all(&self) -> Vec<Target> {
-        // SPIR-V comes first, because it is not tied to a device.
+        // The order of `Target` puts SPIR-V first, because SPIR-V is not tied to a device.
         let mut all: BTreeSet<Target> = self.listed.iter().chain(&self.added).cloned().collect();
         if all.is_empty() {
             all.insert(Target::Spirv);

@@ -69,7 +69,7 @@ fn gpu_named(name: &str) -> Option<Target> {
     Some(Target::Gpu(Some(device)))
 }
 
-/// For each processor, its name in clang++ and opencl-aot, and its name in Intel's CPU device.
+/// Maps the names of processors in clang++ and opencl-aot to their names in Intel's CPU device.
 const PROCESSORS: [(&str, &str); 13] = [
     ("sse42", "corei7"),
     ("sse4.2", "corei7"),

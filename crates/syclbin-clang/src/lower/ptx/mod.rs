@@ -97,8 +97,8 @@ fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
     line.trim_start().starts_with("call") && words.any(|word| readers.contains_key(word))
 }
 
-/// Returns whether the record for the SPIR-V from the same source also describes this PTX: the record must contain
-/// every constant of the PTX, with the same default value.
+/// Returns whether the constants recorded for the SPIR-V of a source also describe its PTX: they must include every
+/// constant of the PTX, with the same default value.
 pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &SpecializationConstants) -> bool {
     let value = |of: &SpecializationConstants, key| {
         let value = of.default_value(key).ok().flatten();
@@ -111,7 +111,7 @@ pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &Specialization
     })
 }
 
-/// Returns the constant's symbol on the host, if the source determines it.
+/// Returns the constant's symbol on the host, if it is known at compile time.
 fn key(text: &Text<'_>, read: &Read<'_>) -> Option<String> {
     let bytes = text.variables.get(read.symbol?)?.bytes.as_deref()?;
     let symbol = bytes.split(|byte| *byte == 0).next()?.to_vec();

@@ -77,7 +77,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the definition of the function. A function without calls stays a declaration.
+    /// Returns the definition of the function. A function that is never called stays a declaration.
     pub(super) fn definition(&self) -> String {
         let (name, result) = (self.declaration.name, self.declaration.result);
         let parameters = &self.declaration.parameters;

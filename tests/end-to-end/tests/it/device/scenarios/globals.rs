@@ -17,7 +17,7 @@ fn check_names(module: &Module) {
     assert_eq!(wrong.kind(), ErrorKind::InvalidArgument);
     let text = wrong.to_string();
     assert!(
-        text.ends_with("is 4 bytes long, but the Rust type is 8"),
+        text.ends_with("is 4 bytes long, but the size of the Rust type is 8"),
         "{text}"
     );
     let unknown = module.global::<i32>("elsewhere").unwrap_err();
