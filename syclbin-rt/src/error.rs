@@ -53,7 +53,8 @@ pub enum ErrorKind {
     /// device cannot run.
     Unavailable,
     /// The arguments or the range of a launch are invalid, or violate the kernel's contract. The kernel did not run.
-    /// With `SYCLBIN_GUARD`, also returned if the kernel ran and accessed memory outside a buffer.
+    /// With `SYCLBIN_GUARD`, also returned if the kernel ran and accessed memory outside a buffer, or if its results
+    /// depend on the order of its work-groups.
     Launch,
     /// A function other than a launch received an invalid argument, such as a size, a device, or a state.
     InvalidArgument,

@@ -181,7 +181,8 @@
 //! - `SYCLBIN_CACHE` sets the cache directory for code that drivers compile, as an absolute path; `off` disables the
 //!   cache. By default, the code is cached in the toolchain's home directory.
 //! - `SYCLBIN_GUARD` makes a launch fail if its kernel accesses memory beyond the end (`end`) or before the start
-//!   (`start`) of a buffer. It requires Linux and Intel's CPU device, and makes each launch wait for its kernel.
+//!   (`start`) of a buffer, or if its results depend on the order of its work-groups (`races`). It requires Linux and
+//!   Intel's CPU device, and makes each launch wait for its kernel.
 //! - `SYCLBIN_TRACE` writes a timeline of all commands, and `SYCLBIN_STATS` prints a table of their times; see
 //!   [`trace`].
 //!

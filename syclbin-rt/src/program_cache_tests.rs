@@ -78,6 +78,7 @@ fn keys_tell_inputs_releases_and_devices_apart() {
     };
     let optimized = |compile: &str, link: &str| {
         let options = BuildOptions {
+            reversible: false,
             compile: compile.to_owned(),
             link: link.to_owned(),
         };
@@ -130,6 +131,7 @@ fn options_reach_driver_for_build_and_link() {
     };
     let with = |options: &str| {
         let options = BuildOptions {
+            reversible: false,
             compile: options.to_owned(),
             link: String::new(),
         };

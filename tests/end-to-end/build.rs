@@ -19,6 +19,7 @@ fn main() {
         ("../files", "constants"),
         ("tests/kernels", "kinds"),
         ("tests/kernels", "numbers"),
+        ("tests/kernels", "races"),
         ("tests/kernels", "rest"),
         ("tests/kernels", "variables"),
         ("tests/kernels", "structs"),

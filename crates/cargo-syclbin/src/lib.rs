@@ -17,7 +17,7 @@
 //! cargo syclbin verify FILE...        reports the errors in SYCLBIN files
 //! cargo syclbin convert FILE -o OUT   rewrites a file in another container
 //! cargo syclbin stubs FILE            prints the generated signatures and structs, one per line
-//! cargo syclbin guard COMMAND         runs a command so that out-of-bounds accesses by kernels are errors
+//! cargo syclbin guard COMMAND         runs a command so that out-of-bounds accesses or races of kernels are errors
 //! cargo syclbin expand FILE           prints the Rust code that include_syclbin! generates
 //! cargo syclbin extract FILE          extracts device code from objects, executables, archives and bundles
 //! cargo syclbin pack --image=... -o OUT   packs images into an OffloadBinary, a SYCLBIN file or an object
@@ -32,7 +32,7 @@
 //! | [`build`] | compiled files stored beside their sources, written by a workspace's build scripts |
 //! | [`list`] | the SYCLBIN files that a workspace builds |
 //! | [`watch`] | the files that build scripts compile, recompiled each time a source or header is saved |
-//! | [`guard`] | a command, run so that out-of-bounds accesses by kernels are errors |
+//! | [`guard`] | a command, run so that out-of-bounds accesses or races of kernels are errors |
 //! | [`project`] | the files of a new program, or of kernels in an existing crate |
 //! | [`workspace`] | the packages of a workspace, as reported by Cargo |
 //! | [`input`] | the input file of a command |

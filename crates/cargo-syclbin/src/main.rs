@@ -72,11 +72,15 @@ enum Command {
     /// from the build script, and replaces the compiled files in OUT_DIR. A running program can load the new files
     /// with syclbin-rt's `WatchedFile`. If compilation fails, the previous file remains. Stop with Ctrl-C.
     Watch(Selection),
-    /// Run a command so that out-of-bounds accesses by kernels are errors: `cargo syclbin guard cargo test`
+    /// Run a command so that out-of-bounds accesses or races of kernels are errors: `cargo syclbin guard cargo test`
     ///
     /// Runs the command twice, on the CPU device unless SYCLBIN_DEVICE is set: first with an inaccessible page right
     /// after each buffer, then with one right before it. If a kernel accesses such a page, its launch returns an error
     /// that names the kernel, the argument and the byte. Launches wait for their kernels, so the program is slower.
+    /// With --races, the command runs once. Each kernel runs twice, the second time with its work-groups in reverse
+    /// order, and its launch returns an error if the results differ. Atomic operations on floats, and lists that
+    /// work-groups append to, are reported too.
+    ///
     /// Requires Linux and Intel's CPU device. Exits with 1 if a run fails.
     Guard(guard::Options),
     /// Show the kernels and images of a SYCLBIN file, and what they need from a device

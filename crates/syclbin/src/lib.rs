@@ -136,6 +136,7 @@ pub mod __private {
         };
         pub use crate::spirv::reads::reachable as reachable_from;
         pub use crate::spirv::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};
+        pub use crate::spirv::{REVERSING_BIT, reversible};
         pub use crate::spirv::{edit, grammar, words};
         pub use crate::spirv::{reachable, strip_debug_info, trim};
 

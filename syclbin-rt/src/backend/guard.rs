@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Guarded buffers, which detect out-of-bounds accesses by kernels. `SYCLBIN_GUARD` enables them.
+//! Guarded buffers, which detect out-of-bounds accesses by kernels. `SYCLBIN_GUARD` enables them, and also the check
+//! in `backend/order`.
 //!
 //! A guarded buffer lies between two zones of inaccessible pages. When a kernel on a CPU device touches a zone, a signal
 //! handler records the address and makes the page accessible, so that the kernel can run to completion. The launch then
@@ -13,14 +14,18 @@ use crate::backend::Result;
 
 const VARIABLE: &str = "SYCLBIN_GUARD";
 
-/// The side of each buffer that borders directly on an inaccessible page.
+/// What guarded launches detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum Mode {
+    /// Accesses before the start of a buffer, which borders directly on an inaccessible page.
     Start,
+    /// Accesses beyond the end of a buffer, which borders directly on an inaccessible page.
     End,
+    /// Like `Start`, and results that depend on the order of work-groups.
+    Races,
 }
 
-/// A kernel's access outside a guarded buffer.
+/// A kernel's access outside a guarded buffer, or a byte inside it that depends on the order of work-groups.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StrayAccess {
     /// The host address of the buffer's first byte.
@@ -30,12 +35,25 @@ pub(crate) struct StrayAccess {
     /// The accessed byte, relative to the buffer's first byte.
     pub(crate) byte: isize,
     /// `None` if it is unknown whether the kernel read or wrote.
-    is_write: Option<bool>,
+    pub(crate) is_write: Option<bool>,
 }
 
 impl StrayAccess {
+    pub(crate) fn depends_on_order(&self) -> bool {
+        self.byte.cast_unsigned() < self.size
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn failure(self) -> crate::backend::Failure {
+        // A failure is `Copy`, so it cannot own the details. They are leaked, but only for a faulty kernel.
+        crate::backend::Failure::Rejected(crate::backend::Rejection::Strayed(Box::leak(Box::new(
+            self,
+        ))))
+    }
+
     pub(crate) fn verb(&self) -> &'static str {
         match self.is_write {
+            _ if self.depends_on_order() => "depends on the order of its work-groups in",
             Some(true) => "writes",
             Some(false) => "reads",
             None => "accesses",
@@ -54,42 +72,44 @@ impl fmt::Display for StrayAccess {
     }
 }
 
-/// Returns the side that the environment variable requests.
+/// Returns the mode that the environment variable requests.
 ///
 /// # Errors
 ///
 /// Returns an error message if the value is invalid.
-pub(crate) fn requested() -> Result<Option<Side>, &'static str> {
-    static REQUESTED: LazyLock<Result<Option<Side>, String>> = LazyLock::new(|| {
+pub(crate) fn requested() -> Result<Option<Mode>, &'static str> {
+    static REQUESTED: LazyLock<Result<Option<Mode>, String>> = LazyLock::new(|| {
         let value = std::env::var_os(VARIABLE).unwrap_or_default();
-        side(&value.to_string_lossy())
+        mode(&value.to_string_lossy())
     });
     REQUESTED.as_ref().copied().map_err(String::as_str)
 }
 
-fn side(value: &str) -> Result<Option<Side>, String> {
+fn mode(value: &str) -> Result<Option<Mode>, String> {
     match value {
         "" | "0" => Ok(None),
-        "1" | "end" => Ok(Some(Side::End)),
-        "start" => Ok(Some(Side::Start)),
+        "1" | "end" => Ok(Some(Mode::End)),
+        "start" => Ok(Some(Mode::Start)),
+        "races" => Ok(Some(Mode::Races)),
         _ => Err(format!(
-            "{VARIABLE} is {value:?}; expected `end` (or 1), `start`, or 0"
+            "{VARIABLE} is {value:?}; expected `end` (or 1), `start`, `races`, or 0"
         )),
     }
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use pages::{Pages, watch};
+pub(crate) use pages::{Pages, buffer_at, watch};
 
 #[cfg(target_os = "linux")]
 mod pages {
     use std::ffi::{c_int, c_void};
+    use std::ops::Range;
     use std::ptr::{NonNull, null_mut};
     use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
     use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    use super::{Side, StrayAccess};
+    use super::{Mode, StrayAccess};
     use crate::backend::{Failure, Rejection, Result};
 
     /// The size of a zone in bytes, a multiple of every page size.
@@ -148,6 +168,25 @@ mod pages {
         }
     }
 
+    /// The lowest address of all buffers so far.
+    static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
+    /// No mapping has a higher address.
+    const HIGHEST: usize = 1 << (usize::BITS / 4 * 3);
+
+    /// Returns the addresses of the guarded buffer that contains `address`.
+    pub(crate) fn buffer_at(address: u64) -> Option<Range<usize>> {
+        let range = LOWEST.load(Relaxed)..HIGHEST;
+        let address = usize::try_from(address)
+            .ok()
+            .filter(|at| range.contains(at))?;
+        let mapping = MAPPINGS.iter().find(|mapping| {
+            let offset = address.wrapping_sub(mapping.buffer.load(Acquire));
+            mapping.start.load(Acquire) != 0 && offset < mapping.size.load(Acquire)
+        })?;
+        let buffer = mapping.buffer.load(Acquire);
+        Some(buffer..buffer + mapping.size.load(Acquire))
+    }
+
     /// The index plus 1 of the mapping that the launch's first stray access hit, or 0 if there was none.
     static STRAYED: AtomicUsize = AtomicUsize::new(0);
     /// The address of that access.
@@ -183,10 +222,10 @@ mod pages {
     unsafe impl Sync for Pages {}
 
     impl Pages {
-        /// Maps a zeroed buffer of `size` bytes whose `side` borders on an inaccessible page.
+        /// Maps a zeroed buffer of `size` bytes, of which the side that `mode` determines borders on an inaccessible page.
         ///
-        /// With [`Side::End`], the buffer ends at a page boundary, so its address is only as aligned as its size.
-        pub(crate) fn new(size: usize, side: Side) -> Result<Self> {
+        /// With [`Mode::End`], the buffer ends at a page boundary, so its address is only as aligned as its size.
+        pub(crate) fn new(size: usize, mode: Mode) -> Result<Self> {
             install_handler();
             let page = page_size();
             let too_large = Failure::Rejected(Rejection::NoGuardedMemory);
@@ -197,7 +236,7 @@ mod pages {
             let start = unsafe { libc::mmap(null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
             let start = NonNull::new(start).filter(|start| start.as_ptr() != libc::MAP_FAILED);
             let start = start.ok_or(too_large)?;
-            let gap = if side == Side::End { data - size } else { 0 };
+            let gap = if mode == Mode::End { data - size } else { 0 };
             // SAFETY: the data lies inside the new mapping.
             let (first, buffer) = unsafe { (start.byte_add(ZONE), start.byte_add(ZONE + gap)) };
             // SAFETY: as above; nothing else uses the mapping yet.
@@ -215,6 +254,7 @@ mod pages {
             };
             mapping.buffer.store(buffer.as_ptr().addr(), Relaxed);
             mapping.size.store(size, Relaxed);
+            LOWEST.fetch_min(address, Relaxed);
             mapping.start.store(address, Release);
             Ok(Self { mapping, buffer })
         }
@@ -232,23 +272,20 @@ mod pages {
         }
     }
 
-    /// Enqueues a kernel with `launch`, and waits for it with `finish`. Guarded launches run one at a time, so that
-    /// each stray access can be attributed to one of them.
+    /// Calls `launch`, which must enqueue a kernel and wait for it. Guarded launches run one at a time, so that each
+    /// stray access can be attributed to one of them.
     ///
     /// # Errors
     ///
     /// Returns the failure of `launch`, or [`Rejection::Strayed`] if the kernel accessed memory outside its buffers.
     #[cold]
     #[inline(never)]
-    pub(crate) fn watch<T>(
-        launch: impl FnOnce() -> Result<T>,
-        finish: impl FnOnce(&T),
-    ) -> Result<T> {
+    pub(crate) fn watch<T>(launch: impl FnOnce() -> Result<T>) -> Result<T> {
         let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
         STRAYED.store(0, Relaxed);
         WATCHING.store(true, Release);
         let watch = Watch;
-        let launched = launch().inspect(finish)?;
+        let launched = launch()?;
         drop(watch);
         let strayed = STRAYED.load(Acquire);
         let Some(mapping) = MAPPINGS.get(strayed.wrapping_sub(1)) else {
@@ -267,9 +304,7 @@ mod pages {
                 mapping.close();
             }
         }
-        // `Failure` is `Copy`, so it cannot own the details. They are leaked, but only after a stray access.
-        let access = Box::leak(Box::new(access));
-        Err(Failure::Rejected(Rejection::Strayed(access)))
+        Err(access.failure())
     }
 
     fn page_size() -> usize {
@@ -379,27 +414,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn side_is_read_from_the_variable() {
-        assert_eq!(side(""), Ok(None));
-        assert_eq!(side("0"), Ok(None));
-        assert_eq!(side("1"), Ok(Some(Side::End)));
-        assert_eq!(side("start"), Ok(Some(Side::Start)));
+    fn mode_is_read_from_the_variable() {
+        assert_eq!(mode(""), Ok(None));
+        assert_eq!(mode("0"), Ok(None));
+        assert_eq!(mode("1"), Ok(Some(Mode::End)));
+        assert_eq!(mode("start"), Ok(Some(Mode::Start)));
+        assert_eq!(mode("races"), Ok(Some(Mode::Races)));
         assert_eq!(
-            side("yes").unwrap_err(),
-            "SYCLBIN_GUARD is \"yes\"; expected `end` (or 1), `start`, or 0"
+            mode("yes").unwrap_err(),
+            "SYCLBIN_GUARD is \"yes\"; expected `end` (or 1), `start`, `races`, or 0"
         );
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn accesses_beside_a_buffer_are_recorded() {
-        for (side, byte) in [(Side::End, 12), (Side::Start, -1)] {
-            let pages = Pages::new(12, side).unwrap();
+        for (mode, byte) in [(Mode::End, 12), (Mode::Start, -1)] {
+            let pages = Pages::new(12, mode).unwrap();
             let buffer: *mut u8 = pages.buffer.as_ptr().cast();
             // SAFETY: the handler makes the page accessible, and nothing else uses it.
-            let touch = || unsafe { buffer.offset(byte).write_volatile(7) };
+            let touch = || Ok(unsafe { buffer.offset(byte).write_volatile(7) });
             for _ in 0..2 {
-                let failure = watch(|| Ok(()), |()| touch()).unwrap_err();
+                let failure = watch(touch).unwrap_err();
                 let knows_writes = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
                 let verb = if knows_writes { "writes" } else { "accesses" };
                 let expected =
@@ -407,8 +443,8 @@ mod tests {
                 assert_eq!(failure.to_string(), expected);
             }
             // SAFETY: the byte is inside the buffer.
-            let inside = || unsafe { buffer.add(11).write_volatile(7) };
-            assert_eq!(watch(|| Ok(()), |()| inside()), Ok(()));
+            let inside = || Ok(unsafe { buffer.add(11).write_volatile(7) });
+            assert_eq!(watch(inside), Ok(()));
         }
     }
 }

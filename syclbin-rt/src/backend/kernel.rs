@@ -105,6 +105,11 @@ impl<'a> Arguments<'a> for KernelObject {
         match self {
             Self::OpenCl(object) => {
                 let guard = &CallGuard::new();
+                #[cfg(target_os = "linux")]
+                if object.context.guard.is_some() {
+                    // SAFETY: the value is only noted.
+                    unsafe { object.reach.set(position, value) }?;
+                }
                 // SAFETY: the caller guarantees this.
                 unsafe { opencl::GuardedObject { object, guard }.set(position, value) }
             }

@@ -133,6 +133,8 @@ pub(crate) mod host;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod native;
+#[cfg(target_os = "linux")]
+pub(crate) mod order;
 pub(crate) mod program;
 pub(crate) mod queue;
 pub(crate) mod range;

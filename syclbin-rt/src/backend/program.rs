@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use syclbin::architecture::Architecture;
 use syclbin::metadata::MiscProperties;
 
+use crate::backend::guard;
 use crate::backend::{Declared, Facts, Kernel, Result};
 use crate::log;
 
@@ -28,6 +29,8 @@ pub(crate) struct BuildOptions {
     pub(crate) compile: String,
     /// Options for `clLinkProgram`. They affect native code, because some drivers generate it at link time.
     pub(crate) link: String,
+    /// Whether launches may run twice, the second time with reversed work-groups.
+    pub(crate) reversible: bool,
 }
 
 impl BuildOptions {
@@ -64,6 +67,7 @@ impl BuildOptions {
         Self {
             compile: compile.join(" "),
             link: link.join(" "),
+            reversible: guard::requested() == Ok(Some(guard::Mode::Races)),
         }
     }
 }
@@ -126,7 +130,7 @@ mod tests {
             vendor: vendor.to_owned(),
             ..Facts::default()
         };
-        let BuildOptions { compile, link } = BuildOptions::of(misc, &facts);
+        let BuildOptions { compile, link, .. } = BuildOptions::of(misc, &facts);
         (compile, link)
     }
 

@@ -200,7 +200,7 @@ impl Broken {
 fn unaligned(index: usize, required: u64, known: u64) -> Broken {
     // Drivers align allocations to at least 64 bytes, so memory with a smaller alignment is a part that starts at an
     // offset.
-    let remedy = if guard::requested() == Ok(Some(guard::Side::End)) {
+    let remedy = if guard::requested() == Ok(Some(guard::Mode::End)) {
         "with SYCLBIN_GUARD=end, a buffer is only as aligned as its size, so use a buffer whose size in bytes is a \
          multiple of this alignment"
     } else if known < 64 {

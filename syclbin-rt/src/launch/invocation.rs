@@ -225,14 +225,19 @@ impl<'l> Invocation<'l> {
             Argument::Memory(region, _) if region.memory.known_address() == Some(access.buffer) => {
                 let byte = access.byte - region.offset.cast_signed();
                 let past = byte - region.bytes().cast_signed();
-                Some((past.max(-byte), index, byte, region.bytes()))
+                let element = region.element_bytes;
+                Some((past.max(-byte), index, byte, region.bytes(), element))
             }
             _ => None,
         });
-        let Some((_, index, byte, size)) = found.min() else {
+        let Some((_, index, byte, size, element)) = found.min() else {
             return self.kernel.refused(access);
         };
         let (verb, argument) = (access.verb(), argument(self.names, index));
+        if access.depends_on_order() {
+            let element = byte.unsigned_abs() / element.max(1);
+            return (self.kernel).refused(format_args!("{verb} element {element} of {argument}"));
+        }
         self.kernel.refused(format_args!(
             "{verb} byte {byte} of {argument}, which is {size} bytes long"
         ))

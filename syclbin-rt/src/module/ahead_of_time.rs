@@ -65,6 +65,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         options: BuildOptions {
             compile: options.to_owned(),
             link: String::new(),
+            reversible: false,
         },
     });
     let sources: Vec<Source<'_>> = sources.collect();

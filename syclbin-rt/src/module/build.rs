@@ -350,6 +350,11 @@ impl Builder {
     ) -> Result<Source<'c>, String> {
         let unit = self.files.unit(index);
         let facts = self.files.facts;
+        let mut options = BuildOptions::of(&unit.metadata.misc, facts);
+        // The value of such a variable is not restored between the runs of a launch that runs twice.
+        let mut globals = unit.metadata.device_globals.iter();
+        options.reversible &=
+            globals.all(|(id, global)| !global.image_scope || id == failed_assert::VARIABLE);
         let held = &unit.metadata.specialization;
         let mut variables = Vec::new();
         if facts.ptx.is_some() {
@@ -359,7 +364,7 @@ impl Builder {
         }
         Ok(Source {
             constants: variables,
-            options: BuildOptions::of(&unit.metadata.misc, facts),
+            options,
             code,
         })
     }

@@ -21,6 +21,13 @@ fn command_runs_for_each_side() {
 }
 
 #[test]
+fn command_runs_once_for_races() {
+    let output = guard(&["--races", "sh", "-c", "echo $SYCLBIN_GUARD $SYCLBIN_DEVICE"]);
+    assert_eq!(output.stdout, b"races cpu\n");
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+#[test]
 fn failed_run_is_named() {
     let output = guard(&["sh", "-c", "test $SYCLBIN_GUARD = end"]);
     assert_eq!(output.status.code(), Some(1));

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::grammar::{self, Ids, Unknown};
 use super::reads::read_only_parameters;
-use super::{strip_debug_info, trim};
+use super::{reversible, strip_debug_info, trim};
 use crate::spirv::words::{Instruction, instructions, literal, op, put, words};
 
 type Code = Vec<(u16, Vec<u32>)>;
@@ -405,4 +405,38 @@ fn ids_are_told_from_literals() {
     );
     assert_eq!(grammar::ids(op::SWITCH, &[1, 2, 7]).unwrap().uses, [0, 1]);
     assert_eq!(ids(60_000, &[], false), Err(Unknown::Opcode));
+}
+
+/// A kernel that loads the work-group id. Its type is a vector of `count` numbers.
+fn loads_group(count: u32) -> Vec<u32> {
+    let mut code: Code = [
+        (op::ENTRY_POINT, named(&[6, 9], "k", &[8])),
+        (op::DECORATE, [8, 11, 26].into()),
+        (op::TYPE_VOID, [1].into()),
+        (op::TYPE_FUNCTION, [2, 1].into()),
+        (op::TYPE_INT, [5, 64, 0].into()),
+        (op::TYPE_VECTOR, [6, 5, count].into()),
+        (op::TYPE_POINTER, [7, 1, 6].into()),
+        (op::VARIABLE, [7, 8, 1].into()),
+    ]
+    .into();
+    code.extend(function(9, 10, [(op::LOAD, [6, 11, 8].into())].into()));
+    words(&module(&code)).unwrap()
+}
+
+#[test]
+fn load_of_work_group_is_replaced() {
+    let words = reversible(&loads_group(3)).unwrap();
+    let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    let code = code(&bytes);
+    // The variable is loaded once for the computation. The module declares four more variables.
+    let loads = of(&code, op::LOAD);
+    assert_eq!(loads.iter().filter(|load| load[2] == 8).count(), 1);
+    assert_eq!(of(&code, op::VARIABLE).len(), 5);
+    assert_eq!(of(&code, op::ENTRY_POINT)[0].len(), 4 + 4);
+    let [[6, 11, _]] = of(&code, op::COPY_OBJECT)[..] else {
+        panic!("{code:?}");
+    };
+    assert_eq!(reversible(&loads_group(2)), None);
+    assert_eq!(reversible(&[]), None);
 }

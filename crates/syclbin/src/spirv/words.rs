@@ -69,8 +69,13 @@ pub mod op {
     pub const GENERIC_CAST_TO_PTR_EXPLICIT: u16 = 123;
     pub const BITCAST: u16 = 124;
     pub const F_NEGATE: u16 = 127;
+    pub const I_ADD: u16 = 128;
+    pub const I_SUB: u16 = 130;
+    pub const I_MUL: u16 = 132;
     pub const SELECT: u16 = 169;
+    pub const SHIFT_RIGHT_LOGICAL: u16 = 194;
     pub const BITWISE_XOR: u16 = 198;
+    pub const BITWISE_AND: u16 = 199;
     pub const CONTROL_BARRIER: u16 = 224;
     pub const PHI: u16 = 245;
     pub const LOOP_MERGE: u16 = 246;

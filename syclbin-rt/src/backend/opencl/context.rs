@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use opencl3::types::{cl_context, cl_context_properties};
 
 use super::*;
-use crate::backend::guard::{self, Side};
+use crate::backend::guard::{self, Mode};
 
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
@@ -14,8 +14,8 @@ pub(crate) struct Context {
     pub(crate) handle: cl_context,
     /// Whether another library created the context.
     foreign: bool,
-    /// The guarded side of each buffer, if `SYCLBIN_GUARD` is set.
-    pub(crate) guard: Option<Side>,
+    /// What launches detect, if `SYCLBIN_GUARD` is set.
+    pub(crate) guard: Option<Mode>,
     pub(crate) queues: LiveQueues<OwnedQueue>,
 }
 

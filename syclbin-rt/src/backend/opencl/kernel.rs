@@ -72,6 +72,11 @@ impl Kernel {
         let guard = &CallGuard::new();
         let mut locked = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         let object = &mut *locked;
+        #[cfg(target_os = "linux")]
+        if queue.guarded {
+            // SAFETY: the values are only noted.
+            unsafe { values.give(&mut object.reach) }?;
+        }
         // SAFETY: the caller guarantees this.
         let given = unsafe { values.give(&mut GuardedObject { object, guard }) };
         let launched = given.and_then(|()| {

@@ -14,7 +14,7 @@ use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_int, cl_kernel, cl_mem, cl_u
 
 use super::*;
 #[cfg(target_os = "linux")]
-use crate::backend::guard;
+use crate::backend::{guard, order};
 
 /// The value of an argument, in a form that is cheap to compare with the next value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,14 @@ pub(crate) struct KernelObject {
     parts: Vec<(usize, Memory)>,
     /// The current value of each argument. Empty if each launch must set all arguments.
     current: Vec<Current>,
-    _program: Arc<Program>,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "keeps the program alive")
+    )]
+    program: Arc<Program>,
+    /// What the arguments refer to. Used only by launches that look for races.
+    #[cfg(target_os = "linux")]
+    pub(crate) reach: order::Reach,
 }
 
 // SAFETY: any thread may use a kernel object, but none may set its arguments while another thread uses it (OpenCL
@@ -73,7 +80,9 @@ impl KernelObject {
             handle,
             parts: Vec::new(),
             current: Vec::new(),
-            _program: Arc::clone(program),
+            program: Arc::clone(program),
+            #[cfg(target_os = "linux")]
+            reach: order::Reach::default(),
         };
         // The driver cannot detect pointers that are stored in variables or passed inside values. So declare that the
         // kernel may use any unified shared memory.
@@ -348,7 +357,7 @@ impl KernelObject {
         // SAFETY: the kernel and the queue share a context. Every slice has `dimensions` elements, and the list has
         // `count`. Before the driver returns, it retains the kernel and the memory of its arguments, and copies the
         // values. The caller guarantees that running the kernel is sound.
-        let enqueue = || unsafe {
+        let enqueue = |grid: &AnyRange, event| unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
                 queue.handle,
                 self.handle,
@@ -364,12 +373,13 @@ impl KernelObject {
         #[cfg(target_os = "linux")]
         if queue.guarded {
             // SAFETY: the caller guarantees this.
-            return unsafe { self.put_watched(queue, event, enqueue) };
+            return unsafe { self.put_watched(queue, grid, event, enqueue) };
         }
-        check(ENQUEUE, enqueue())
+        check(ENQUEUE, enqueue(grid, event))
     }
 
-    /// Enqueues a kernel on guarded buffers by calling `enqueue`, which writes `event`, and waits for the kernel.
+    /// Enqueues a kernel on guarded buffers by calling `enqueue`, which writes `event`, and waits for the kernel. Looks
+    /// for races by running the kernel a second time, if the program can reverse the order of its work-groups.
     ///
     /// # Safety
     ///
@@ -379,16 +389,28 @@ impl KernelObject {
     unsafe fn put_watched(
         &self,
         queue: &Queue,
+        grid: &AnyRange,
         event: *mut cl_event,
-        enqueue: impl FnOnce() -> cl_int,
+        enqueue: impl Fn(&AnyRange, *mut cl_event) -> cl_int,
     ) -> Result<()> {
-        let watched = guard::watch(
-            || check(ENQUEUE, enqueue()),
-            |()| {
-                // The event or the next wait reports a failure of the kernel.
-                let _ = queue.finish();
-            },
-        );
+        let watched = guard::watch(|| {
+            let contents = self.program.reversible.then(|| {
+                let _ = self.context.finish_all();
+                order::Contents::new(&self.reach, &self.program.memory.lock().ok()?)
+            });
+            check(ENQUEUE, enqueue(grid, event))?;
+            // The event or the next wait reports a failure of the kernel.
+            let finished = queue.finish();
+            let Some(mut contents) = contents.flatten().filter(|_| finished.is_ok()) else {
+                return Ok(None);
+            };
+            // The second run starts from the same contents as the first.
+            contents.exchange();
+            let _ = enqueue(&order::reversed(*grid), std::ptr::null_mut());
+            let _ = queue.finish();
+            Ok(contents.exchange())
+        });
+        let watched = watched.and_then(|race| race.map_or(Ok(()), |access| Err(access.failure())));
         // SAFETY: the caller guarantees this.
         if let (Err(_), Some(event)) = (&watched, unsafe { event.as_mut() }) {
             // SAFETY: the call passed this reference, which the caller ignores after a failure.

@@ -72,8 +72,8 @@ impl Context {
     #[cfg(target_os = "linux")]
     fn guarded_pages(&self, size: usize) -> Result<Option<Pages>> {
         let fits = size as u64 <= self.device.facts.max_buffer_bytes;
-        let side = self.guard.filter(|_| fits);
-        side.map(|side| Pages::new(size, side)).transpose()
+        let mode = self.guard.filter(|_| fits);
+        mode.map(|mode| Pages::new(size, mode)).transpose()
     }
 
     /// Returns the functions for unified shared memory. `function` is the name to report if they are missing.

@@ -10,17 +10,20 @@ use opencl_sys::{
 };
 use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
 use opencl3::types::{cl_program, cl_uint};
-use syclbin::__private::spirv::Uses;
+use syclbin::__private::spirv::{Uses, reversible};
 
 use super::*;
+use crate::backend::guard::Mode;
 
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: cl_program,
     /// Keeps alive the memory that the program's variables point to.
-    memory: Mutex<Vec<Arc<AnyMemory>>>,
+    pub(crate) memory: Mutex<Vec<Arc<AnyMemory>>>,
     /// The hidden arguments of the program's kernels, if any.
     pub(crate) hidden: OnceLock<Hidden>,
+    /// Whether launches can reverse the order of work-groups.
+    pub(crate) reversible: bool,
 }
 
 /// The target of the native code that this process has loaded. Locked for reading while a driver compiles, and for
@@ -83,7 +86,8 @@ impl Builds for Context {
     }
 
     fn can_cache_programs(&self) -> bool {
-        true
+        // It is not recorded whether a cached program is reversible.
+        self.guard != Some(Mode::Races)
     }
 
     /// Returns the target of the native code that this process has loaded, if some of it came from a file.
@@ -156,6 +160,10 @@ impl Program {
         // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
         refuse_abort(facts, &words)?;
+        let rewritten = (module.options.reversible).then(|| reversible(&words));
+        let rewritten = rewritten.flatten();
+        let is_reversible = rewritten.is_some();
+        let words = rewritten.unwrap_or(words);
         let (start, size) = (words.as_ptr().cast(), size_of_val(words.as_slice()));
         // PoCL (6.0) calls `strtok`, whose state all threads share, so only one thread at a time may create a program.
         // Compilation happens later, without this lock.
@@ -164,7 +172,9 @@ impl Program {
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle =
             unsafe { create!(with create => clCreateProgramWithIL(context.handle, start, size)) }?;
-        Ok(Self::own(context, handle))
+        let mut program = Self::own(context, handle);
+        program.reversible = is_reversible;
+        Ok(program)
     }
 
     fn own(context: &Arc<Context>, handle: cl_program) -> Self {
@@ -173,6 +183,7 @@ impl Program {
             handle,
             memory: Mutex::default(),
             hidden: OnceLock::new(),
+            reversible: false,
         }
     }
 
@@ -225,7 +236,9 @@ impl Program {
             check_handle(call, handle, status)?;
         }
         // If linking fails, the driver may still return a program, which holds the log.
-        Self::own(context, handle).or_log(check(call, status))
+        let mut program = Self::own(context, handle);
+        program.reversible = objects.iter().all(|object| object.reversible);
+        program.or_log(check(call, status))
     }
 
     /// Returns the program, or a build error with the driver's log if `done` is an error. On success, logs the driver's

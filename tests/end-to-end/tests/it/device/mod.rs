@@ -13,6 +13,7 @@ mod initial;
 mod kernels;
 mod patterns;
 mod programs;
+mod races;
 mod reductions;
 mod replaced;
 mod rest;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Finds kernels whose results depend on the order of their work-groups. With `SYCLBIN_GUARD=races`, each launch runs
+//! twice, the second time with reversed work-groups, and the contents of all buffers that it can reach are compared.
+
+use std::ops::Range;
+use std::ptr::with_exposed_provenance_mut;
+use std::slice::from_raw_parts_mut;
+use std::sync::Arc;
+
+use syclbin::__private::spirv::REVERSING_BIT;
+
+use crate::backend::Result;
+use crate::backend::guard::{StrayAccess, buffer_at};
+use crate::backend::kernel::{Argument, Arguments};
+use crate::backend::memory::Memory;
+use crate::backend::range::{AnyRange, Extent};
+
+/// The buffers that each argument refers to, or `None` for memory that is not guarded.
+#[derive(Default)]
+pub(crate) struct Reach(Vec<(usize, Option<Range<usize>>)>);
+
+impl<'a> Arguments<'a> for Reach {
+    unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()> {
+        self.0.retain(|(known, _)| *known != position);
+        let mut add = |buffer| self.0.push((position, buffer));
+        match value {
+            Argument::Memory(region, _) => add(buffer_of(&region.memory)),
+            Argument::Pointer(address) if address != 0 => add(buffer_at(address)),
+            Argument::Bytes(bytes) => pointed_to(bytes).for_each(|buffer| add(Some(buffer))),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Returns the range with reversed work-groups, for a program that supports that.
+pub(crate) fn reversed(mut range: AnyRange) -> AnyRange {
+    let mut first = [1 << REVERSING_BIT; 3];
+    let offset = range.offset().unwrap_or_default();
+    (first.iter_mut().zip(offset)).for_each(|(first, id)| *first |= id);
+    range.offset = Some(Extent::from_driver(first, 3));
+    range
+}
+
+fn buffer_of(memory: &Memory) -> Option<Range<usize>> {
+    buffer_at(memory.known_address()?)
+}
+
+/// Returns the buffers whose addresses are among `bytes`.
+fn pointed_to(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let words = bytes.as_chunks().0.iter();
+    words.filter_map(|word| buffer_at(u64::from_ne_bytes(*word)))
+}
+
+/// Contents of all buffers that a kernel can reach.
+pub(crate) struct Contents(Vec<(Range<usize>, Vec<u8>)>);
+
+impl Contents {
+    /// Copies the buffers that the arguments and the `variables` refer to, directly or through pointers in buffers.
+    /// Returns `None` if some memory is not guarded. No command may be using the buffers.
+    pub(crate) fn new(reach: &Reach, variables: &[Arc<Memory>]) -> Option<Self> {
+        let variables = variables.iter().map(|memory| buffer_of(memory));
+        let buffers = reach.0.iter().map(|(_, buffer)| buffer.clone());
+        let mut buffers: Vec<_> = buffers.chain(variables).collect::<Option<_>>()?;
+        let mut contents: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+        while let Some(buffer) = buffers.pop() {
+            if contents.iter().all(|(known, _)| *known != buffer) {
+                // SAFETY: the launch keeps the buffer alive, and no command is using it.
+                let copy = unsafe { memory(&buffer) }.to_vec();
+                buffers.extend(pointed_to(&copy));
+                contents.push((buffer, copy));
+            }
+        }
+        Some(Self(contents))
+    }
+
+    /// Exchanges the contents with those of the buffers, and returns the first byte that differs. Does not write bytes
+    /// that are equal, because other threads may be reading them.
+    pub(crate) fn exchange(&mut self) -> Option<StrayAccess> {
+        let mut difference = None;
+        for (buffer, copy) in &mut self.0 {
+            // SAFETY: as in `new`.
+            let memory = unsafe { memory(buffer) };
+            if memory == copy {
+                continue; // much faster than the loop
+            }
+            for (byte, (now, before)) in memory.iter_mut().zip(copy).enumerate() {
+                if now != before {
+                    std::mem::swap(now, before);
+                    difference.get_or_insert(StrayAccess {
+                        buffer: buffer.start as u64,
+                        size: buffer.len(),
+                        byte: byte.cast_signed(),
+                        is_write: None,
+                    });
+                }
+            }
+        }
+        difference
+    }
+}
+
+/// Returns the contents of a buffer.
+///
+/// # Safety
+///
+/// The buffer must be alive, and no command may be using it.
+unsafe fn memory<'m>(buffer: &Range<usize>) -> &'m mut [u8] {
+    // SAFETY: the caller guarantees this.
+    unsafe { from_raw_parts_mut(with_exposed_provenance_mut(buffer.start), buffer.len()) }
+}
