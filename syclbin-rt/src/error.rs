@@ -66,7 +66,7 @@ pub enum ErrorKind {
     Unsupported,
     /// An `assert` in a kernel failed. [`Error::failed_assert`] describes it.
     Assert,
-    /// A driver call failed, was rejected in advance, or requires a function that the driver lacks.
+    /// A driver call failed, this crate rejected it in advance, or the driver lacks a required function.
     Driver,
 }
 
@@ -169,7 +169,7 @@ impl Error {
     /// Creates the error for memory that a prepared launch or a recording uses.
     pub(crate) fn in_use() -> Self {
         let message = "a prepared launch or a recording uses this memory; drop that launch or \
-            recording first, or download the memory instead";
+            recording first, or download the data instead";
         Self::new(ErrorKind::MemoryInUse, message)
     }
 
@@ -201,7 +201,7 @@ impl Error {
     }
 }
 
-/// Formats a colon and an indented line per item, abbreviated if there are many, or " none" if there are no items.
+/// Formats a colon followed by one indented line per item, or " none" if there are no items. Abbreviates long lists.
 pub(crate) fn list(items: &[impl Display]) -> String {
     if items.is_empty() {
         return " none".to_owned();
@@ -209,7 +209,7 @@ pub(crate) fn list(items: &[impl Display]) -> String {
     format!(":\n  {}", lines(items))
 }
 
-/// Formats the items, separated by commas and abbreviated if there are many, or "none" if there are no items.
+/// Formats the items, separated by commas, or "none" if there are no items. Abbreviates long lists.
 pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
     match listed(items) {
         text if text.is_empty() => "none".to_owned(),
@@ -217,7 +217,7 @@ pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
     }
 }
 
-/// Formats a number of things, such as `1 byte` or `2 bytes`.
+/// Formats a count with its noun, such as `1 byte` or `2 bytes`.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{s}")

@@ -61,8 +61,9 @@
 //! }
 //! ```
 //!
-//! The line that starts with `safe fn` is a contract. Its author guarantees that the kernel stays within these lengths,
-//! and each launch checks that the buffers are long enough. Without a contract, [`launch`](Launch::launch) is `unsafe`.
+//! The line that starts with `safe fn` is a contract. Its author guarantees that the kernel stays within the lengths in
+//! the contract, and each launch checks that the buffers are long enough. Without a contract,
+//! [`launch`](Launch::launch) is `unsafe`.
 //!
 //! # Devices
 //!

@@ -12,7 +12,7 @@
 //! cargo syclbin build --commit        writes the compiled files that are stored beside their sources
 //! cargo syclbin build --check         reports which of those files are stale
 //! cargo syclbin list                  lists every SYCLBIN file that a workspace builds
-//! cargo syclbin watch                 recompiles kernels each time they are saved
+//! cargo syclbin watch                 recompiles kernels each time a source or header is saved
 //! cargo syclbin inspect FILE          shows the contents of a SYCLBIN file
 //! cargo syclbin verify FILE...        reports the errors in SYCLBIN files
 //! cargo syclbin convert FILE -o OUT   rewrites a file in another container
@@ -39,8 +39,8 @@
 //! | [`ui`] | output for the user |
 //! | [`error`] | errors, each with a remedy |
 //!
-//! This package also installs the compiler driver `syclbin-clang`, which the crate of that name implements. The
-//! driver shares no code with this crate, and runs in a separate process beside the compiler library.
+//! This package also installs the compiler driver `syclbin-clang`, which the crate of that name implements. The driver
+//! shares no code with this crate. It runs in a separate process, and loads the compiler library there.
 #![forbid(unsafe_code)]
 
 pub mod build;

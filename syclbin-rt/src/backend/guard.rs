@@ -2,10 +2,10 @@
 //! Guarded buffers, which detect out-of-bounds accesses by kernels. `SYCLBIN_GUARD` enables them, and also the check
 //! in `backend/order`.
 //!
-//! A guarded buffer lies between two zones of inaccessible pages. When a kernel on a CPU device touches a zone, a signal
-//! handler records the address and makes the page accessible, so that the kernel can run to completion. The launch then
-//! fails, and its error describes the access. One side of the buffer borders directly on a zone; the other side may be
-//! up to a page away from its zone.
+//! A guarded buffer lies between two zones of inaccessible pages. When a kernel on a CPU device touches a zone, a
+//! signal handler records the address and makes the page accessible, so that the kernel can run to completion. The
+//! launch then fails, and its error describes the access. One side of the buffer borders directly on a zone; the other
+//! side may be up to a page away from its zone.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -313,8 +313,8 @@ mod pages {
         usize::try_from(bytes).unwrap_or(ZONE)
     }
 
-    /// Makes the page at `address` accessible if it belongs to a zone, and returns whether it did. Runs inside the
-    /// signal handler, so it uses only atomics and system calls.
+    /// Makes the page at `address` accessible if a launch is running and the page belongs to a zone. Returns whether
+    /// the page is now accessible. Runs inside the signal handler, so it uses only atomics and system calls.
     fn open(address: usize, code: usize) -> bool {
         if !WATCHING.load(Acquire) {
             return false;
@@ -376,7 +376,8 @@ mod pages {
         let previous = PREVIOUS.get();
         let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
         if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-            // After the handler returns, the instruction faults again, which ends the process.
+            // Restore the default action. After this handler returns, the instruction faults again, which ends the
+            // process.
             let action = default_action();
             // SAFETY: the call only reads the action.
             unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, null_mut()) };

@@ -30,22 +30,21 @@ pub(crate) trait DriverKernel: Send + Sync {
     fn attributes(&self) -> Result<KernelAttributes>;
 }
 
-/// The limits of a kernel's launches, as the driver reports them.
+/// A kernel's launch limits, as reported by the driver.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelBounds {
     /// The number of arguments, excluding those that the compiler removed.
     pub(crate) arguments: usize,
     /// The work-group size that the kernel was compiled for, x first, if the driver reports it.
     pub(crate) required_local: Option<[usize; 3]>,
-    /// The largest work-group on this device, in work-items.
+    /// The maximum size of a work-group on this device, in work-items.
     pub(crate) max_local: usize,
     /// The local memory that the kernel uses, in bytes, excluding local-memory arguments.
     pub(crate) local_memory: u64,
 }
 
 impl Kernel {
-    /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished. Sizes are in
-    /// the driver's order: x first.
+    /// Sets all arguments and enqueues the kernel, to start when all commands in `after` have finished.
     ///
     /// # Safety
     ///
@@ -83,12 +82,12 @@ pub struct KernelAttributes {
     pub local_memory_bytes: u64,
     /// The private memory of a work-item. CUDA drivers include spilled registers.
     pub private_memory_bytes: Option<u64>,
-    /// The memory for spilled registers of a hardware thread. Only Intel's GPU drivers report it.
+    /// The memory for a hardware thread's spilled registers. Only Intel's GPU drivers report it.
     pub spill_memory_bytes: Option<u64>,
     /// The number of registers: per work-item on CUDA, per hardware thread on Intel GPUs.
     pub registers: Option<u32>,
-    /// The largest sub-group, in work-items, in a work-group of the required size. If the kernel requires no size, in a
-    /// work-group of the maximum size.
+    /// The size, in work-items, of the largest sub-group in a work-group of the required size. If the kernel does not
+    /// require a work-group size, the maximum size is assumed.
     pub max_sub_group_size: Option<usize>,
     /// The sub-group size that the code requires.
     pub required_sub_group_size: Option<usize>,
@@ -129,8 +128,7 @@ pub(crate) trait DriverKernelObject: Send + Sync {
 }
 
 impl KernelObject {
-    /// Enqueues the kernel with its current arguments, to start when all commands in `after` have finished. Sizes are
-    /// in the driver's order: x first.
+    /// Enqueues the kernel with its current arguments, to start when all commands in `after` have finished.
     ///
     /// # Safety
     ///
@@ -175,7 +173,8 @@ impl KernelObject {
             Self::Cuda(object) => {
                 let queue = queue.cuda()?;
                 object.prepare(queue, grid, |launch| {
-                    // SAFETY: this makes the context current and passes its stream; the caller guarantees the rest.
+                    // SAFETY: `submit_without_event` makes the queue's context current and passes the queue's stream;
+                    // the caller guarantees the rest.
                     queue.submit_without_event(after, unsafe { object.command(launch) })
                 })
             }
@@ -183,7 +182,8 @@ impl KernelObject {
     }
 }
 
-/// What a file declares about a kernel. The OpenCL backend ignores it, because its drivers read it from the code.
+/// What a file declares about a kernel. The OpenCL backend ignores this information, because OpenCL drivers read it
+/// from the code.
 #[cfg_attr(
     not(feature = "cuda"),
     allow(dead_code, reason = "only CUDA needs the declarations")
@@ -243,7 +243,8 @@ pub(crate) trait Arguments<'a> {
     ///
     /// # Errors
     ///
-    /// Returns [`Failure::FOREIGN`] if the value belongs to another context. Also fails if the driver rejects the value.
+    /// Returns [`Failure::FOREIGN`] if the value belongs to another context. Also fails if the driver rejects the
+    /// value.
     ///
     /// # Safety
     ///

@@ -9,7 +9,8 @@
     reason = "drivers have C interfaces, and calling them is unsafe"
 )]
 
-/// Declares an enum with a variant for each driver. The enum dereferences to the trait that both variants implement.
+/// Declares an enum with a variant for each driver. The enum dereferences to the trait that both drivers' types
+/// implement.
 macro_rules! either {
     ($(#[$meta:meta])* $name:ident: dyn $api:ident, $owner:ident<$opencl:ty, $cuda:ty>) => {
         $(#[$meta])*
@@ -70,7 +71,7 @@ macro_rules! either {
     };
 }
 
-/// Unwraps function types that are declared as `Option`s, such as those of `opencl-sys`.
+/// Unwraps function types that are declared as `Option`s, such as those in `opencl-sys`.
 pub(crate) trait EntryPoint {
     type Function;
 }
@@ -116,7 +117,7 @@ macro_rules! functions {
     };
 }
 
-/// Makes [`either`] store a value directly rather than in an `Arc`.
+/// The `$owner` of an [`either`] enum whose variants store their values directly rather than in an `Arc`.
 type Owned<T> = T;
 
 #[cfg(feature = "cuda")]

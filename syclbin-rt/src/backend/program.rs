@@ -16,8 +16,8 @@ use crate::log;
 /// The code of a module, and its build settings.
 pub(crate) struct Source<'s> {
     pub(crate) code: Cow<'s, [u8]>,
-    /// The values of specialization constants that differ from their defaults, keyed by the name of the PTX
-    /// variable. SPIR-V code already contains the values as its defaults.
+    /// The non-default values of specialization constants, each with the name of its PTX variable. SPIR-V code already
+    /// contains these values as its defaults.
     pub(crate) constants: Vec<(String, Vec<u8>)>,
     pub(crate) options: BuildOptions,
 }
@@ -72,8 +72,8 @@ impl BuildOptions {
     }
 }
 
-/// Returns those of the options recorded in the file that the driver accepts. Drivers other than Intel's GPU driver
-/// accept only the standard `-cl-` options.
+/// Returns the options recorded in the file, except those that the driver does not accept. Drivers other than Intel's
+/// GPU driver accept only the standard `-cl-` options.
 fn accepted<'o>(options: Option<&'o String>, facts: &Facts) -> Vec<&'o str> {
     let name = facts.architecture.and_then(Architecture::name);
     let is_pvc = name.is_some_and(|name| name.starts_with("intel_gpu_pvc"));

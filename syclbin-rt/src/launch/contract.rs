@@ -61,7 +61,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns the memory of argument `index`, with elements of this size.
+    /// Returns the memory of argument `index`, which consists of elements of `element_bytes` bytes.
     #[must_use]
     pub fn memory(&'g self, index: usize, element_bytes: usize) -> Memory<'g> {
         Memory {
@@ -71,7 +71,7 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Returns the memory of argument `index`, which is an accessor.
+    /// Returns the memory of argument `index`, which is an accessor with elements of `element_bytes` bytes.
     #[must_use]
     pub fn accessor(&'g self, index: usize, element_bytes: usize) -> Accessor<'g> {
         Accessor(self.memory(index, element_bytes))
@@ -83,7 +83,7 @@ impl<'g> LaunchView<'g> {
         self.natural(self.value::<T>(index, offset).parts().0)
     }
 
-    /// Returns an integer of unknown signedness. Records a fault if the sign matters.
+    /// Works like [`number`](Self::number), for an integer of unknown signedness. Records a fault if the sign matters.
     #[must_use]
     pub fn unsure<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
         let number = self.number::<T>(index, offset);
@@ -109,7 +109,7 @@ impl<'g> LaunchView<'g> {
         self.value::<u8>(index, offset) != 0
     }
 
-    /// Returns the range.
+    /// Returns the range of the launch.
     #[must_use]
     pub fn range(&'g self) -> LaunchRange<'g> {
         self.sizes(&self.range.global)
@@ -157,8 +157,8 @@ impl<'g> LaunchView<'g> {
         }
     }
 
-    /// Checks that the memory of argument `index` is aligned to `bytes`. If `bytes` is `None`, checks for the alignment
-    /// that the device guarantees for every allocation.
+    /// Checks that the memory of argument `index` is aligned to `bytes` bytes. If `bytes` is `None`, checks for the
+    /// alignment that the device guarantees for every allocation.
     ///
     /// # Errors
     ///
@@ -218,8 +218,8 @@ fn unaligned(index: usize, required: u64, known: u64) -> Broken {
 }
 
 impl<'g> Memory<'g> {
-    /// Returns how many elements the kernel can reach: in a buffer, in the range of an accessor, or in work-group
-    /// memory. For a null pointer, this is 0.
+    /// Returns the number of elements that the kernel can access: in a buffer, in the range of an accessor, or in
+    /// work-group memory. For a null pointer, this is 0.
     #[must_use]
     pub fn len(self) -> Number<'g> {
         let elements = |arg: &Arg<'_>| arg.elements(self.element_bytes);
@@ -276,7 +276,7 @@ impl<'g> LaunchRange<'g> {
         a * b * c
     }
 
-    /// Returns the range of a work-group. Records a fault if the driver chooses the size.
+    /// Returns the work-group size as a range. Records a fault if the driver chooses the size.
     #[must_use]
     pub fn local(self) -> Self {
         match &self.view.range.local {

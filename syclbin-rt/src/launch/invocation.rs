@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Passes a kernel and its arguments to the driver, whatever the number of arguments.
+//! Passes a kernel and any number of arguments to the driver.
 //!
 //! Launch types are generic over the number of arguments, but [`Invocation`] is not. So its functions are compiled
 //! only once, in this crate, rather than in each program for each number of arguments.
@@ -24,11 +24,11 @@ pub(crate) struct Invocation<'l> {
     pub(crate) names: &'static [&'static str],
     pub(crate) args: &'l [Arg<'l>],
     pub(crate) after: &'l [&'l Event],
-    /// Launching is unsafe without a contract.
+    /// If this is `None`, launching is unsafe.
     pub(crate) contract: Option<Contract>,
 }
 
-/// A function that checks the conditions of a contract, which go beyond the standard checks.
+/// A function that checks a contract's conditions, in addition to the standard checks of a launch.
 pub(crate) type Contract = fn(&LaunchView<'_>) -> Result<(), Broken>;
 
 impl<'l> Invocation<'l> {
@@ -49,7 +49,7 @@ impl<'l> Invocation<'l> {
             &list
         };
         let queue = &kernel.checked().raw_queue;
-        // SAFETY: the list contains only events of the context; the caller guarantees the rest.
+        // SAFETY: the list contains only events from the queue's context; the caller guarantees the rest.
         let event = unsafe { kernel.raw().launch(queue, self, &range, after) }?;
         Ok(Event::of_kernel(kernel.command(), event))
     }
@@ -82,7 +82,7 @@ impl<'l> Invocation<'l> {
         unsafe { self.give(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
     }
 
-    /// Creates a kernel object with these arguments, which borrows their memory.
+    /// Creates a kernel object with these arguments. The object borrows their memory.
     #[allow(unsafe_code, reason = "nothing is launched")]
     pub(crate) fn object(&self) -> Result<KernelObject> {
         let object = self.kernel.raw().object();
@@ -213,8 +213,7 @@ impl<'l> Invocation<'l> {
         Error::driver(failure, action, queue)
     }
 
-    /// Creates the error for a kernel that accessed memory outside of its buffers. The message
-    /// names the nearest argument.
+    /// Creates the error for a kernel that accessed memory outside its buffers. The message names the nearest argument.
     #[cold]
     fn strayed(&self, access: &StrayAccess) -> Error {
         let parts =
@@ -243,8 +242,8 @@ impl<'l> Invocation<'l> {
         ))
     }
 
-    /// Chooses the error to report for a mismatched argument. If the number of arguments is wrong, that is the real
-    /// problem.
+    /// Returns the error to report for a mismatched argument: `error`, or a wrong number of arguments if that probably
+    /// caused the mismatch.
     #[cold]
     fn misplaced(&self, error: Error) -> Error {
         let number = self.args.iter().map(Arg::lowered).sum();
@@ -269,8 +268,8 @@ impl<'l> Invocation<'l> {
             return Ok(());
         };
         let problem = format_args!(
-            "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; use an \
-             array with an address, such as a DeviceArray, for other offsets",
+            "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; for \
+             other offsets, use an array such as a DeviceArray",
             region.offset,
             self.kernel.queue().device()
         );
@@ -367,7 +366,7 @@ impl<'l> Values<'l> for Invocation<'l> {
 struct Progress {
     /// The number of device arguments so far, including removed arguments.
     number: usize,
-    /// The number of device arguments so far, without removed arguments.
+    /// The number of device arguments so far, excluding removed arguments.
     passed: usize,
     /// The work-group memory so far, in bytes.
     local: u64,

@@ -42,13 +42,14 @@ pub fn native_cpu() -> Result<Device> {
 ///
 /// # Errors
 ///
-/// Fails if `spirv` is not SPIR-V or has unresolved imports, or if the driver cannot build it. The latter error
-/// contains the driver's build log.
+/// Fails if `spirv` is not SPIR-V or has unresolved imports, or if the driver cannot build it. In the last case, the
+/// error contains the driver's build log.
 ///
 /// # Safety
 ///
 /// The requirements of [`Module::load`](crate::Module::load) apply: the module must be compiler output. Other modules
-/// may crash some drivers, or worse. If the origin of the module is unknown, call this in a separate process.
+/// can cause undefined behavior in some drivers. If the origin of the module is unknown, call this function in a
+/// separate process.
 #[allow(unsafe_code, reason = "loading code is unsafe")]
 pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Result<Vec<u8>> {
     let refused = |reason: String| unloadable(device, vec![reason]);

@@ -26,7 +26,7 @@ use crate::queue::Queue;
 pub(crate) struct Builder {
     pub(crate) queue: Queue,
     pub(crate) files: Files<'static>,
-    /// The given values of specialization constants.
+    /// The values that were set for specialization constants.
     pub(crate) constants: Values,
     /// The device globals of all programs.
     pub(crate) variables: Mutex<Variables>,
@@ -142,8 +142,8 @@ impl Builder {
     }
 
     /// Returns whether each kernel of a module is built separately. This requires SPIR-V with several kernels. Imports,
-    /// debug information (debuggers need all code) and variables inside the program prevent separate builds. The record
-    /// of failed asserts does not, because each program stores its own record.
+    /// debug information (debuggers need all code) and device globals with image scope prevent separate builds. The
+    /// record of failed asserts does not, because each program stores its own record.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;

@@ -91,7 +91,8 @@ impl Context {
     /// Takes ownership of a reference to the driver's context.
     fn own(device: &'static DriverDevice, handle: cl_context, foreign: bool) -> Self {
         gate::close_at_exit(device.platform, Stage::FirstContext);
-        // Ignore an invalid value, and a device that cannot guard buffers: creating a queue reports both.
+        // Ignore an invalid value of `SYCLBIN_GUARD`, and devices that cannot guard buffers: creating a queue reports
+        // both.
         let requested = guard::requested().ok().flatten();
         Self {
             device,

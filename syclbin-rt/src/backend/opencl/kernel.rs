@@ -39,7 +39,8 @@ impl Kernel {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&object, CL_KERNEL_WORK_GROUP_SIZE)?,
-            // Queried before local-memory arguments are set, because some drivers then include their memory.
+            // Queried before any argument is set: some drivers include the memory of local-memory arguments that are
+            // already set.
             local_memory: work_group_info(&object, CL_KERNEL_LOCAL_MEM_SIZE)?,
         };
         object.reuse_arguments(arguments);
@@ -93,8 +94,8 @@ impl Kernel {
         Ok(event.into())
     }
 
-    /// Queries a sub-group property for work-groups of the required size or, by default, the maximum size. Returns
-    /// `None` if the device does not support sub-groups, or if the value is 0, which means "none".
+    /// Queries a sub-group property for work-groups of the required size or, if the kernel requires none, the maximum
+    /// size. Returns `None` if the device does not support sub-groups, or if the value is 0, which means "none".
     fn sub_group_info(&self, object: &KernelObject, name: cl_uint) -> Option<usize> {
         let device = self.program.context.device;
         let get = self.program.context.functions.clGetKernelSubGroupInfo?;
@@ -145,7 +146,7 @@ impl DriverKernel for Kernel {
         work_group_info(&self.new_object()?, name)
     }
 
-    /// Queries a new object, whose arguments are not set, because some drivers include the memory of the arguments.
+    /// Queries a new object, because some drivers include the memory of arguments that are already set.
     fn attributes(&self) -> Result<KernelAttributes> {
         let object = &self.new_object()?;
         let has = |extension| self.program.context.device.facts.has(extension);

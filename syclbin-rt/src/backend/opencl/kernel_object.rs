@@ -105,7 +105,7 @@ impl KernelObject {
         Ok(object)
     }
 
-    /// Makes launches skip those of the first `arguments` arguments whose values have not changed.
+    /// Makes launches skip unchanged values among the first `arguments` arguments.
     pub(crate) fn reuse_arguments(&mut self, arguments: usize) {
         self.current = vec![UNKNOWN; arguments];
     }
@@ -310,7 +310,7 @@ impl KernelObject {
         let mut event = std::ptr::null_mut();
         // SAFETY: the pointer to `event` is valid for writing; the caller guarantees the rest.
         unsafe { self.put(guard, queue, grid, after, &raw mut event) }?;
-        // SAFETY: the call passed this reference to its caller.
+        // SAFETY: the driver returned this reference, which nothing else owns.
         unsafe { Event::enqueued(self.functions, ENQUEUE, event, CL_SUCCESS) }
     }
 
@@ -333,6 +333,8 @@ impl KernelObject {
         Ok(())
     }
 
+    /// Enqueues the kernel, and writes its event to `event` unless `event` is null.
+    ///
     /// # Safety
     ///
     /// The requirements of [`AnyKernelObject::enqueue`] apply; `event` must be null or valid for writing.
@@ -413,7 +415,7 @@ impl KernelObject {
         let watched = watched.and_then(|race| race.map_or(Ok(()), |access| Err(access.failure())));
         // SAFETY: the caller guarantees this.
         if let (Err(_), Some(event)) = (&watched, unsafe { event.as_mut() }) {
-            // SAFETY: the call passed this reference, which the caller ignores after a failure.
+            // SAFETY: the event is null or a reference that the driver returned; the caller ignores it after a failure.
             drop(unsafe { Event::enqueued(self.functions, ENQUEUE, *event, CL_SUCCESS) });
         }
         watched

@@ -57,8 +57,8 @@ const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
 const CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL: cl_bitfield = 1 << 23;
 
 impl Context {
-    /// Returns the flag for unrestricted sizes if an allocation of this size exceeds the default limit of an Intel GPU but
-    /// fits into its memory, and 0 otherwise.
+    /// Returns the flag for unrestricted sizes if the device is an Intel GPU and an allocation of this size exceeds the
+    /// default limit but fits into the GPU's memory. Otherwise, returns 0.
     fn unlimited(&self, size: usize) -> cl_bitfield {
         let (facts, size) = (&self.device.facts, size as u64);
         let exceeds = facts.max_buffer_bytes < size && size <= facts.memory_bytes;
@@ -67,8 +67,8 @@ impl Context {
         needed.unwrap_or(0)
     }
 
-    /// Allocates guarded pages for `size` bytes if `SYCLBIN_GUARD` is set. Also returns `None` if `size` exceeds the
-    /// device's limit, so that the driver rejects the allocation.
+    /// Allocates guarded pages for `size` bytes. Returns `None` if `SYCLBIN_GUARD` does not enable them, or if `size`
+    /// exceeds the device's limit, so that the driver rejects the allocation.
     #[cfg(target_os = "linux")]
     fn guarded_pages(&self, size: usize) -> Result<Option<Pages>> {
         let fits = size as u64 <= self.device.facts.max_buffer_bytes;
@@ -92,7 +92,7 @@ impl Memory {
         contents: Option<&[u8]>,
     ) -> Result<Self> {
         let size = size.max(1);
-        // The contents of an empty buffer are shorter than its only byte.
+        // Empty contents cannot fill the single byte of the buffer, so ignore them.
         let contents = contents.and_then(|contents| contents.get(..size));
         #[cfg(target_os = "linux")]
         if let Some(pages) = context.guarded_pages(size)? {
@@ -324,8 +324,8 @@ impl Drop for Memory {
 }
 
 impl Queue {
-    /// Returns the handle of `memory`. Fails unless the memory belongs to this context and contains `size` bytes
-    /// starting at byte `offset`.
+    /// Returns the driver's handle for `memory`. Fails unless the memory belongs to this context and contains `size`
+    /// bytes starting at byte `offset`.
     pub(crate) fn handle_of(
         &self,
         memory: &AnyMemory,
