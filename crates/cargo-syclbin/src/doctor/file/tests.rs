@@ -106,7 +106,11 @@ fn failures_outside_of_modules_end_the_trial() {
         let trial = play(&[((0, 0), steps, ended)]);
         trial.report("file".to_owned(), std::iter::empty())
     };
-    let problem = |steps: &[Step], ended| report(steps, ended).problem.unwrap();
+    let problem = |steps: &[Step], ended| {
+        let report = report(steps, ended);
+        assert!(!report.passed);
+        report.problem.unwrap()
+    };
     assert!(report(&[Step::Done], ended(0)).passed);
     assert_eq!(
         problem(&[Step::Failed("no device".to_owned())], ended(0)),

@@ -38,6 +38,14 @@ fn images_get_names_that_say_what_they_are() {
     }
     let ptx = fs::read_to_string(out.join("mixed.1.nvptx64-nvidia-cuda.sm_75.ptx")).unwrap();
     assert!(ptx.contains(".entry double_it"), "{ptx}");
+    let out = folder.path().join("cubin");
+    answer(&[
+        "extract",
+        "nvidia/export_side.sm_80.cubin",
+        "-o",
+        word(&out),
+    ]);
+    assert_eq!(names(&out), ["export_side.sm_80.0.cubin"]);
 }
 
 #[test]

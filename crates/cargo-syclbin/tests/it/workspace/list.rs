@@ -55,6 +55,9 @@ fn compiled_files_are_listed_with_their_details() {
     assert_eq!(made["path"], json!(path));
     assert_eq!(made["size"], json!(path.metadata().unwrap().len()));
     assert!(!made["kernels"].as_array().unwrap().is_empty());
+    // Cargo may fail at another package.
+    let (code, answer) = listed(&world, &(script + "exit 101"));
+    assert_eq!((code, &answer["complete"]), (Some(1), &json!(false)));
 }
 
 #[test]

@@ -159,11 +159,18 @@ fn saved_sources_replace_the_file_until_killed() {
 #[test]
 fn nothing_to_watch_is_an_error() {
     let world = World::new();
-    let output = world.run(&["watch"], "echo 'error: a mistake' >&2; exit 101");
+    let message = r#"{"message":"no","level":"error","spans":[],"children":[],"rendered":"error: in build.rs\n"}"#;
+    let target = r#"{"name":"build-script-build","kind":["custom-build"],"src_path":"build.rs"}"#;
+    let line = format!(
+        r#"{{"reason":"compiler-message","package_id":"one","target":{target},"message":{message}}}"#
+    );
+    let script = format!("echo 'error: a mistake' >&2; printf '%s\\n' '{line}'; exit 101");
+    let output = world.run(&["watch"], &script);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(stdout(&output), "");
     let said = stderr(&output);
     assert!(said.contains("error: a mistake\n"), "{said}");
+    assert!(said.contains("error: in build.rs\n"), "{said}");
     let expected = "error: no build script built a SYCLBIN file; fix the errors above, and run the command again\n";
     assert!(said.ends_with(expected), "{said}");
 }
