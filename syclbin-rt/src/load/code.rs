@@ -467,6 +467,21 @@ mod tests {
     }
 
     #[test]
+    fn ptx_integers_may_be_addresses() {
+        let number = |kind, bits, shared| KnownType::of_ptx(Passed::Number { kind, bits }, shared);
+        let four_bytes = KnownType::Number(NonZero::new(4));
+        for (kind, bits, shared, expected) in [
+            (Kind::Unsigned, 64, false, KnownType::Anything),
+            (Kind::Unsigned, 32, true, KnownType::Anything),
+            (Kind::Unsigned, 32, false, four_bytes),
+            (Kind::Float, 32, true, four_bytes),
+        ] {
+            let text = format!("{kind:?} {bits} {shared}");
+            assert_eq!(number(kind, bits, shared), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn ptx_tells_weak_exports_from_others() {
         let text = b".version 6.3\n.target sm_75\n.address_size 64\n\
             .weak .func once() { ret; }\n.visible .func own() { ret; }\n\

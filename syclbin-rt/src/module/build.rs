@@ -390,3 +390,44 @@ fn trimmed<'c>(code: &'c [u8], kernel: &str) -> Cow<'c, [u8]> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::module::builder::SourceFile;
+    use crate::{Device, Module};
+    use syclbin::AbstractModule;
+    use syclbin::property::set;
+
+    #[test]
+    fn kernels_that_need_nothing_else_are_built_separately() {
+        let queue = Device::best().unwrap().queue().unwrap();
+        if queue.device().facts().ptx.is_some() {
+            return;
+        }
+        let library = [SourceFile::Embedded(test_files::bytes(
+            "export_side.object.syclbin",
+        ))];
+        let divides = |name: &str, change: &dyn Fn(&mut AbstractModule<'_>)| {
+            let mut file = syclbin::read::parse(test_files::bytes(name)).unwrap();
+            change(&mut file.modules[0]);
+            let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+            let file = SourceFile::Given(&bytes);
+            let module = Module::read(&queue, file, &library, &Values::default());
+            module.unwrap().0.builder.divides(0)
+        };
+        assert!(divides("vector_ops.object.syclbin", &|_| {}));
+        let with_debug_info = "described/described.syclbin";
+        assert!(!divides(with_debug_info, &|_| {}));
+        let with_import = "import_side.object.syclbin";
+        assert!(!divides(with_import, &|module| module.add_kernel_name("another")));
+        // All programs share `table`, but each has a `bias` of its own.
+        for (variable, is_shared) in [("table", true), ("bias", false)] {
+            let found = divides("globals.object.syclbin", &|module| {
+                let metadata = &mut module.metadata;
+                metadata.retain(set::DEVICE_GLOBALS, |name| name.contains(variable));
+            });
+            assert_eq!(found, is_shared, "{variable}");
+        }
+    }
+}

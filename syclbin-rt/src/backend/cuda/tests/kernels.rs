@@ -22,11 +22,8 @@ fn a_kernel_runs_and_its_result_is_read() -> Tested {
     Ok(())
 }
 
-#[test]
-fn a_range_with_an_offset_runs_the_twin() -> Tested {
-    let Some(bench) = bench()? else {
-        return Ok(());
-    };
+/// What `iota` writes, in a range with the offset 70.
+fn iota_at_an_offset(bench: &Bench) -> Result<Vec<u32>> {
     let out = Numbers::new(&bench.queue)?;
     let mut object = bench.kernel("iota", &[8, 4])?.object()?;
     let range = NdRange::new(LEN).offset(70);
@@ -36,7 +33,27 @@ fn a_range_with_an_offset_runs_the_twin() -> Tested {
         object.set(1, Argument::Bytes(&5u32.to_le_bytes()))?;
         object.enqueue(&bench.queue, &grid(range), WaitList::NOTHING)?;
     }
-    assert_eq!(out.read(&bench.queue)?, counted(75));
+    out.read(&bench.queue)
+}
+
+#[test]
+fn a_range_with_an_offset_runs_the_twin() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    assert_eq!(iota_at_an_offset(&bench)?, counted(75));
+    Ok(())
+}
+
+#[test]
+fn a_twin_takes_an_offset() -> Tested {
+    let Some(mut bench) = bench()? else {
+        return Ok(());
+    };
+    let text = String::from_utf8_lossy(PTX);
+    let text = text.replace("_with_offset_param_2[12]", "_with_offset_param_2[16]");
+    bench.program = build(&bench.queue.context(), &[module(text.as_bytes())])?;
+    assert_eq!(iota_at_an_offset(&bench)?, counted(5));
     Ok(())
 }
 
@@ -152,6 +169,10 @@ fn variables_are_read_and_written_by_name() -> Tested {
     let mut address = [0; 8];
     queue.transfer_variable(program, c"table", 0, HostSlice::To(&mut address))?;
     assert_eq!(u64::from_le_bytes(address), out.memory().pointer);
+    queue.transfer_variable(program, c"table", 8, HostSlice::From(&[7; 8]))?;
+    let mut table = [0; 16];
+    queue.transfer_variable(program, c"table", 0, HostSlice::To(&mut table))?;
+    assert_eq!(table, [address, [7; 8]].concat()[..]);
     let names = [
         queue.transfer_variable(program, c"nothing", 0, HostSlice::From(&[1])),
         queue.transfer_variable(program, c"table", 0, HostSlice::From(&[1; 17])),
