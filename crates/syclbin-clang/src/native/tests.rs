@@ -105,6 +105,23 @@ fn module_with_constants_needs_its_spirv() {
 }
 
 #[test]
+fn ptx_may_have_constants_but_no_imports() {
+    let nvidia = backend(Target::Nvidia(None), "sm_75");
+    let objection = |code: &str| {
+        let text = format!(".version 6.3\n.target sm_75\n.address_size 64\n{code}");
+        let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.into_bytes());
+        let mut module = module("k");
+        let constants = set::SPECIALIZATION_CONSTANTS;
+        module.metadata.insert(constants, "c", vec![0u8; 12]);
+        module.images = vec![image];
+        nvidia.objection(&module).unwrap()
+    };
+    assert_eq!(objection(".visible .entry k() { ret; }"), None);
+    let why = objection(".extern .func f();\n.visible .entry k() { call f; ret; }");
+    assert!(why.unwrap().starts_with("uses f, which"));
+}
+
+#[test]
 fn cpu_options_are_translated_for_its_compiler() {
     let cpu = |options: &[&str]| {
         let options = options.iter().map(|&option| option.to_owned());

@@ -94,8 +94,18 @@ fn ze_info_describes_each_kernel() {
         stack_calls: Some(true),
     };
     assert_eq!(*one, expected);
-    assert_eq!((two.symbol.as_str(), two.spill_size), ("two:", Some(0)));
-    assert_eq!((two.simd_width, two.registers), (Some(32), Some(128)));
+    let expected = Kernel {
+        device: None,
+        symbol: "two:".into(),
+        simd_width: Some(32),
+        registers: Some(128),
+        spill_size: Some(0),
+        private_size: Some(0),
+        local_size: Some(0),
+        barriers: Some(0),
+        stack_calls: Some(false),
+    };
+    assert_eq!(*two, expected);
 }
 
 #[test]
