@@ -40,17 +40,25 @@ pub(crate) fn test() -> Result<()> {
 
 fn test_all() -> Result<()> {
     // Fetch and unpack third-party drivers, and the ocloc for tests, during the compilation.
-    let roots = std::thread::scope(|scope| {
-        let roots = scope.spawn(crate::drivers::prepare);
-        lint()?;
-        roots
-            .join()
-            .map_err(|_| "a thread of xtask panicked".to_owned())?
-    })?;
+    let ((), roots) = both(lint, crate::drivers::prepare)?;
     // A test that cannot run here is skipped. With this variable, it fails.
     let device = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").unwrap_or_else(|| "1".into());
     tests(&device)?;
+    // One of them must copy while its kernel runs, so nothing else runs now.
     examples::run()?;
+    crate::drivers::build_simulated_xe()?;
+    let pack = crate::gpu::build()?;
+    // Packs often keep only one processor busy, and so do other programs. These steps do not use the same files.
+    let packs = || {
+        // The pack includes tests on simulated CUDA and the short stress run.
+        let intel = crate::gpu::check(&pack)?;
+        crate::drivers::check(roots, &pack, intel)
+    };
+    both(programs, packs).map(drop)
+}
+
+/// Runs what packs do not contain.
+fn programs() -> Result<()> {
     examples::run_on_simulated_cuda()?;
     separate::run()?;
     judge()?;
@@ -60,10 +68,21 @@ fn test_all() -> Result<()> {
     step(
         "the demo on simulated CUDA",
         &mut simulated_cuda::with(&demo)?,
-    )?;
-    // The pack includes tests on simulated CUDA and the short stress run.
-    let (pack, intel) = crate::gpu::check()?;
-    crate::drivers::check(roots, &pack, intel)
+    )
+}
+
+/// Does two things at the same time, each to its end.
+pub(crate) fn both<A: Send, B>(
+    one: impl FnOnce() -> Result<A> + Send,
+    other: impl FnOnce() -> Result<B>,
+) -> Result<(A, B)> {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        let one = one.join();
+        let one = one.map_err(|_| "a thread of xtask panicked".to_owned())?;
+        Ok((one?, other?))
+    })
 }
 
 /// The packages and features of every step. Cargo would rebuild a library for other packages with other features. All
@@ -75,8 +94,13 @@ pub(crate) const SELECTION: [&str; 3] = [
 ];
 
 fn tests(device: &OsStr) -> Result<()> {
-    /// This test runs compilers in sequence for minutes, so the other tests run in parallel.
-    const LONG: &str = "programs_compile_or_fail_as_expected";
+    /// These tests run Cargo for minutes, so the other tests run at the same time. Those with `::` share a directory.
+    const LONG: [&str; 4] = [
+        "compiler::new_projects::",
+        "compiler::published::",
+        "compiler::user_crate::",
+        "programs_compile_or_fail_as_expected",
+    ];
     let cargo_test = |arguments: &[&str]| {
         let mut command = cargo();
         command.arg("test").args(SELECTION).args(arguments);
@@ -84,26 +108,24 @@ fn tests(device: &OsStr) -> Result<()> {
         command
     };
     step("building tests", &mut cargo_test(&["--no-run"]))?;
-    let long = std::thread::spawn({
-        let mut command = cargo_test(&["--test", "it", "--", LONG]);
-        move || command.output()
-    });
-    let others = step(
-        "tests",
-        &mut cargo_test(&["--no-fail-fast", "--", "--skip", LONG]),
-    );
-    let output = long
-        .join()
-        .map_err(|_| format!("{LONG}: a thread of xtask panicked"))?;
-    let output = output.map_err(|error| format!("{LONG}: {error}"))?;
-    others?;
-    if !output.status.success() {
-        return Err(format!(
-            "{LONG} failed\n{}{}",
+    let long = || {
+        let mut command = cargo_test(&["--no-fail-fast", "--test", "it", "--"]);
+        let output = timed("tests that run Cargo", || {
+            let output = command.args(LONG).output();
+            output.map_err(|error| format!("tests that run Cargo: {error}"))
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!(
+            "tests that run Cargo failed\n{}{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
-        ));
-    }
+        ))
+    };
+    let mut others = cargo_test(&["--no-fail-fast", "--"]);
+    others.args(LONG.iter().flat_map(|name| ["--skip", name]));
+    both(long, || step("tests", &mut others))?;
     // `gpu check` runs the other device tests on simulated CUDA.
     let random = ["stubs_pass_every_byte", "devices_compute_what_rust_does"];
     let mut random = simulated_cuda::with(cargo_test(&["--test", "it", "--"]).args(random))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use syclbin_rt::Queue;
 
-use crate::{draw, kernels, write};
+use crate::{TURNS, draw, kernels, write};
 
 /// The source that build.rs compiles, too.
 pub(crate) const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/mandelbrot.cpp");
@@ -51,7 +51,7 @@ pub(crate) fn run(picture: &Path, source: &Path) -> Result<(), Box<dyn Error>> {
 fn draw_with(queue: &Queue, compiled: &Path, picture: &Path) -> Result<(), Box<dyn Error>> {
     // SAFETY: our compiler made the file. The author of the source keeps the contract.
     let kernels = unsafe { kernels::Module::builder(queue).load_file(compiled) }?;
-    write(picture, &draw(queue, &kernels)?)
+    write(picture, &draw(queue, &kernels, TURNS)?)
 }
 
 /// Returns the time since the source was saved, if that was after the program `started`.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A valley of the Mandelbrot set over a range of two dimensions, written as a PNG.
 //!
-//! `mandelbrot [FILE]`: the file is mandelbrot.png in the current directory if none is named.
+//! `mandelbrot [FILE [TURNS]]`: the file is mandelbrot.png in the current directory if none is named, and each pixel
+//! takes at most this many turns.
 //! `mandelbrot --live [FILE [SOURCE]]`: draws again each time the source of the kernel is saved.
 
 mod live;
@@ -44,7 +45,8 @@ fn main() -> ExitCode {
         let source = next(live::SOURCE);
         live::run(Path::new(&file), Path::new(&source))
     } else {
-        run(Path::new(&file))
+        let turns = next("").to_string_lossy().parse();
+        run(Path::new(&file), turns.unwrap_or(TURNS))
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,15 +58,15 @@ fn main() -> ExitCode {
 }
 
 #[allow(clippy::print_stdout, reason = "a program for people to read")]
-fn run(file: &Path) -> Result<(), Box<dyn Error>> {
+fn run(file: &Path, turns: u32) -> Result<(), Box<dyn Error>> {
     let queue = kernels::Module::best_device()?.queue()?;
     println!("device    {}", queue.device());
     let start = Instant::now();
-    let pixels = draw(&queue, &kernels::Module::load(&queue)?)?;
+    let pixels = draw(&queue, &kernels::Module::load(&queue)?, turns)?;
     println!("time      {:.1?}, with compiling", start.elapsed());
 
     for (index, drawn) in pixels.iter().enumerate().step_by(COMPARED) {
-        let expected = pixel(index);
+        let expected = pixel(index, turns);
         if *drawn != expected {
             return Err(format!("pixel {index} is {drawn}, not {expected}").into());
         }
@@ -76,21 +78,21 @@ fn run(file: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// The picture, an index into the palette for each pixel, from the device.
-fn draw(queue: &Queue, kernels: &kernels::Module) -> syclbin_rt::Result<Vec<u8>> {
+fn draw(queue: &Queue, kernels: &kernels::Module, turns: u32) -> syclbin_rt::Result<Vec<u8>> {
     let range = [HEIGHT as usize, WIDTH as usize];
     let mut pixels = queue.zeroed::<u8>(range[0] * range[1])?;
-    let mandelbrot = kernels.mandelbrot(LEFT, TOP, STEP, TURNS, &mut pixels);
+    let mandelbrot = kernels.mandelbrot(LEFT, TOP, STEP, turns, &mut pixels);
     mandelbrot.launch(range)?;
     queue.download(&pixels)
 }
 
 /// What the kernel computes, in Rust, to the last bit.
-fn pixel(index: usize) -> u8 {
+fn pixel(index: usize, turns: u32) -> u8 {
     let (row, column) = (index / WIDTH as usize, index % WIDTH as usize);
     let cx = (column as f32).mul_add(STEP, LEFT);
     let cy = (row as f32).mul_add(-STEP, TOP);
     let (mut x, mut y) = (0.0f32, 0.0f32);
-    for turn in 0..TURNS {
+    for turn in 0..turns {
         if x.mul_add(x, y * y) > 4.0 {
             return 1 + u8::try_from(turn % 255).unwrap_or_default();
         }
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!((info.width, info.height), (WIDTH, HEIGHT));
         assert_eq!(reader.info().palette.as_deref(), Some(&*palette()));
         for (index, drawn) in pixels.iter().enumerate().step_by(COMPARED) {
-            assert_eq!(*drawn, pixel(index), "pixel {index}");
+            assert_eq!(*drawn, pixel(index, TURNS), "pixel {index}");
         }
     }
 }

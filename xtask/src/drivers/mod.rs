@@ -20,7 +20,7 @@ use gpu_report::Report;
 
 use crate::files::at;
 use crate::gpu;
-use crate::steps::{Result, cargo, step, target_folder};
+use crate::steps::{Result, both, cargo, step, target_folder};
 use debian::{Release, STABLE, UNSTABLE};
 pub(crate) use root::Root;
 use summary::Outcome;
@@ -217,11 +217,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .map_err(|error| format!("{pack}: {error}"))?,
         None => gpu::build()?,
     };
+    build_simulated_xe()?;
     let mut outcomes = Vec::new();
     if intel {
         outcomes.push(Outcome::new(INTEL, INSTALLED, gpu::check_cpu(&pack)?));
     }
     run_on(&drivers, &roots, &pack, outcomes)
+}
+
+/// Builds the library that [`NEO`] runs on.
+pub(crate) fn build_simulated_xe() -> Result<()> {
+    let build = ["build", "--quiet", "--package", "simulated-xe"];
+    step("simulated xe", cargo().args(build))
 }
 
 pub(crate) fn prepare() -> Result<Roots> {
@@ -269,10 +276,6 @@ fn run_on(
     pack: &Path,
     mut outcomes: Vec<Outcome>,
 ) -> Result<()> {
-    if drivers.iter().any(|driver| driver.name == NEO) {
-        let build = ["build", "--quiet", "--package", "simulated-xe"];
-        step("simulated xe", cargo().args(build))?;
-    }
     for driver in drivers {
         let root = roots.iter().find(|root| root.release == driver.release);
         let root = root.ok_or("the root of a driver was not made")?;
@@ -313,12 +316,8 @@ impl Driver {
             let reports = gpus.iter().map(|gpu| self.run(root, pack, Some(gpu)));
             reports.collect::<Result<Vec<Report>>>()
         };
-        let (first, others) = std::thread::scope(|scope| {
-            let others = scope.spawn(|| run(others));
-            (run(first), others.join())
-        });
-        let others = others.map_err(|_| "a thread of xtask panicked".to_owned())??;
-        Ok([first?, others].concat())
+        let (first, others) = both(|| run(first), || run(others))?;
+        Ok([first, others].concat())
     }
 
     /// Runs the pack on this driver, with one of its simulated GPUs if `gpu` is given.

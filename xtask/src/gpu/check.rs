@@ -19,8 +19,7 @@ use crate::steps::{Result, timed};
 const UNSHARE: &str = "/usr/bin/unshare";
 
 /// Runs copies of the pack in `directory`. Returns the report of the CPU device.
-pub(super) fn run(directory: &Path) -> Result<Report> {
-    simulated_cuda::build()?;
+pub(crate) fn run(directory: &Path) -> Result<Report> {
     let report = cpu(directory)?;
     let machine = Machine::new(directory)?;
     let mut cuda = simulated_cuda::with(&machine.command("cuda:gpu:0"))?;

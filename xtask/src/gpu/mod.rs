@@ -19,12 +19,11 @@ mod zig;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gpu_report::Report;
-
-pub(crate) use check::{cpu as check_cpu, run_pack};
+pub(crate) use check::{cpu as check_cpu, run as check, run_pack};
 pub(crate) use elf::check as check_executables;
 pub(crate) use plan::{FAILING_CALLS, INTEL_GPUS, KERNELS};
 
+use crate::simulated_cuda;
 use crate::steps::{Result, step, target_folder};
 
 const USAGE: &str = "\
@@ -43,19 +42,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             let mut command = Command::new(directory.join(pack::SCRIPT));
             step("the pack", command.args(&arguments[1..]))
         }
-        ["check"] => check().map(drop),
-        ["check", directory] => check::run(Path::new(directory)).map(drop),
+        ["check"] => check_alone(&build()?),
+        ["check", directory] => check_alone(Path::new(directory)),
         ["record", report] => record::run(Path::new(report)),
         _ => Err(USAGE.to_owned()),
     }
 }
 
-/// Builds a pack from the programs of `cargo xtask test`, and runs it isolated from this machine. Returns its
-/// directory and the report of the CPU device.
-pub(crate) fn check() -> Result<(PathBuf, Report)> {
-    let directory = build()?;
-    let report = check::run(&directory)?;
-    Ok((directory, report))
+fn check_alone(directory: &Path) -> Result<()> {
+    simulated_cuda::build()?;
+    check(directory).map(drop)
 }
 
 /// Builds a pack from the programs of `cargo xtask test`, for machines like this one. Returns its directory.
