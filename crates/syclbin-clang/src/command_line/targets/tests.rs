@@ -47,10 +47,11 @@ fn family_of_intel_gpus_stands_for_its_members() {
 
 #[test]
 fn optional_ptx_is_added_once() {
-    let mut targets = Targets {
-        ptx_is_optional: true,
-        ..Targets::default()
-    };
+    let mut targets = Targets::default();
+    targets.add_optional("nvptx64-nvidia-cuda").unwrap();
+    let text = said(targets.add_optional("spir64"));
+    let expected = "--optional-target=spir64: only nvptx64-nvidia-cuda can be optional";
+    assert!(text.starts_with(expected), "{text}");
     let any_gpu = Target::Nvidia(None);
     assert_eq!(targets.all(), [Target::Spirv, any_gpu]);
     targets.list("spir64,nvidia_gpu_sm_80").unwrap();
