@@ -65,8 +65,10 @@ impl Registry {
             "[source.crates-io]\nreplace-with = \"published\"\n\n[source.published]\nlocal-registry = {:?}\n",
             registry.directory
         );
-        std::fs::create_dir(registry.home()).unwrap();
-        std::fs::write(registry.home().join("config.toml"), config).unwrap();
+        let home = root.join("home");
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(home.join("config.toml"), config).unwrap();
+        registry.forget_our_crates();
         registry
     }
 
@@ -106,16 +108,34 @@ impl Registry {
         std::fs::write(path, lines).unwrap();
     }
 
-    /// Returns a home of Cargo that takes crates from here alone.
-    pub(crate) fn home(&self) -> PathBuf {
-        root().join("home")
+    /// Returns an empty directory for the program `name`. Its path is the same in each run, and so are the paths of what
+    /// Cargo makes of it.
+    pub(crate) fn directory_for(&self, name: &str) -> PathBuf {
+        let directory = root().join(name);
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir(&directory).unwrap();
+        directory
     }
 
-    /// Returns a target directory for crates of this registry, without those that may have changed since the last run:
-    /// Cargo compiles a version of a published crate once.
+    /// Returns the target directory of all programs outside of this workspace.
     pub(crate) fn target(&self) -> PathBuf {
-        let target = root().join("target");
-        let entries = std::fs::read_dir(target.join("debug/.fingerprint"));
+        root().join("target")
+    }
+
+    /// Returns variables for Cargo that have these programs, and several runs, compile each dependency once. Cargo takes
+    /// crates from here alone: it would compile a crate again if the path of its source changed.
+    pub(crate) fn shared_builds(&self) -> [(&'static str, PathBuf); 4] {
+        [
+            ("CARGO_HOME", root().join("home")),
+            ("CARGO_TARGET_DIR", self.target()),
+            ("CARGO_INCREMENTAL", "0".into()),
+            ("CARGO_PROFILE_DEV_DEBUG", "none".into()),
+        ]
+    }
+
+    /// Has Cargo compile our crates again. It compiles a version of a published crate once, but they may have changed.
+    fn forget_our_crates(&self) {
+        let entries = std::fs::read_dir(self.target().join("debug/.fingerprint"));
         for entry in entries.into_iter().flatten() {
             let entry = entry.unwrap();
             let name = entry.file_name().into_string().unwrap();
@@ -127,7 +147,6 @@ impl Registry {
                 std::fs::remove_dir_all(entry.path()).unwrap();
             }
         }
-        target
     }
 }
 

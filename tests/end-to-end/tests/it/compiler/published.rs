@@ -62,9 +62,7 @@ fn published_tool_installs_and_inspects_a_file() {
     install
         .args(["install", "--offline", "--debug", "--root", "."])
         .args(["cargo-syclbin", "--version", env!("CARGO_PKG_VERSION")])
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .env("CARGO_TARGET_DIR", registry.target())
-        .env("CARGO_HOME", registry.home())
+        .envs(registry.shared_builds())
         .current_dir(&directory);
     let output = install.output().unwrap();
     let log = String::from_utf8_lossy(&output.stderr);

@@ -16,11 +16,9 @@ const CRATES: [&str; 6] = [
     "syclbin-rt",
 ];
 
-/// A crate in a temporary directory.
+/// A crate in a directory of its own.
 struct UserCrate {
-    folder: tempfile::TempDir,
-    /// Where its dependencies come from. Without a registry, the manifest names paths.
-    registry: Option<&'static Registry>,
+    folder: PathBuf,
 }
 
 impl UserCrate {
@@ -28,8 +26,7 @@ impl UserCrate {
     fn of_the_readme() -> Self {
         let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
         let user = Self {
-            folder: tempfile::tempdir().unwrap(),
-            registry: Some(Registry::get()),
+            folder: Registry::get().directory_for("my-program"),
         };
         for name in ["Cargo.toml", "kernels/saxpy.cpp", "build.rs", "src/main.rs"] {
             user.write(name, block(&readme, name));
@@ -38,11 +35,10 @@ impl UserCrate {
     }
 
     /// A crate with this manifest; the workspace's crates stand in for the published ones.
-    fn new(manifest: &str) -> Self {
+    fn new(name: &str, manifest: &str) -> Self {
         let workspace = workspace();
         let user = Self {
-            folder: tempfile::tempdir().unwrap(),
-            registry: None,
+            folder: Registry::get().directory_for(name),
         };
         let mut manifest = manifest.to_owned();
         manifest.push_str("\n[patch.crates-io]\n");
@@ -62,7 +58,7 @@ impl UserCrate {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     fn read(&self, name: &str) -> String {
@@ -79,14 +75,9 @@ impl UserCrate {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap());
         command
             .args(arguments.split(' '))
-            .current_dir(self.folder.path())
-            .env("CARGO_TARGET_DIR", self.path("target"))
-            .env("CARGO_INCREMENTAL", "0")
-            .env("CARGO_PROFILE_DEV_DEBUG", "none")
+            .current_dir(&self.folder)
+            .envs(Registry::get().shared_builds())
             .env("CARGO_TERM_COLOR", "never");
-        if let Some(registry) = self.registry {
-            command.env("CARGO_HOME", registry.home());
-        }
         command
     }
 
@@ -118,7 +109,7 @@ impl UserCrate {
     }
 
     fn program(&self) -> Command {
-        Command::new(self.path("target/debug/my-program"))
+        Command::new(Registry::get().target().join("debug/my-program"))
     }
 }
 
@@ -128,16 +119,6 @@ pub(crate) fn workspace() -> &'static Path {
         .unwrap()
         .parent()
         .unwrap()
-}
-
-/// Variables for Cargo that have several crates, and several runs, compile each dependency once.
-pub(crate) fn shared_builds() -> [(&'static str, PathBuf); 3] {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-crate");
-    [
-        ("CARGO_TARGET_DIR", target),
-        ("CARGO_INCREMENTAL", "0".into()),
-        ("CARGO_PROFILE_DEV_DEBUG", "none".into()),
-    ]
 }
 
 /// The fenced block of `readme` whose first line names the file.
@@ -307,9 +288,17 @@ const PREBUILT: &str = "        .prebuilt(\"kernels/saxpy.syclbin\")\n";
 
 /// Does what docs.rs does with a library that has a committed file.
 fn document_without_a_toolchain(user: &UserCrate) {
-    let builds = std::fs::read_dir(user.path("target/debug/build")).unwrap();
+    let target = Registry::get().target();
+    let builds = std::fs::read_dir(target.join("debug/build")).unwrap();
     let made = builds
-        .map(|build| build.unwrap().path().join("out/syclbin/saxpy.syclbin"))
+        .map(|build| build.unwrap())
+        .filter(|build| {
+            build
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(b"my-program-")
+        })
+        .map(|build| build.path().join("out/syclbin/saxpy.syclbin"))
         .find(|path| path.is_file());
     std::fs::copy(made.unwrap(), user.path("kernels/saxpy.syclbin")).unwrap();
     let call = "        .compile(";
@@ -327,7 +316,8 @@ fn document_without_a_toolchain(user: &UserCrate) {
     doc.env("DOCS_RS", "1").env("SYCLBIN_HOME", empty.path());
     let (documented, log) = text(&doc.output().unwrap());
     assert!(documented, "{log}");
-    let page = user.read("target/doc/my_program/kernels/struct.Module.html");
+    let page = target.join("doc/my_program/kernels/struct.Module.html");
+    let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("method.saxpy"), "{page}\n{log}");
     std::fs::remove_file(user.path("src/lib.rs")).unwrap();
 }
@@ -336,6 +326,7 @@ fn document_without_a_toolchain(user: &UserCrate) {
 #[test]
 fn runtime_compiles_beside_cudarc_for_cuda_13() {
     let user = UserCrate::new(
+        "uses-cudarc",
         r#"[package]
 name = "uses-cudarc"
 version = "0.1.0"
@@ -359,7 +350,6 @@ fn main() {
 }
 ",
     );
-    let mut build = user.cargo("build");
-    let (built, log) = text(&build.envs(shared_builds()).output().unwrap());
+    let (built, log) = user.build();
     assert!(built, "{log}");
 }
