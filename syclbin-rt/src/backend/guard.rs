@@ -434,9 +434,13 @@ mod tests {
             let pages = Pages::new(12, mode).unwrap();
             let buffer: *mut u8 = pages.buffer.as_ptr().cast();
             // SAFETY: the handler makes the page accessible, and nothing else uses it.
-            let touch = || Ok(unsafe { buffer.offset(byte).write_volatile(7) });
+            let touch = || unsafe { buffer.offset(byte).write_volatile(7) };
             for _ in 0..2 {
-                let failure = watch(touch).unwrap_err();
+                let failure = watch(|| {
+                    touch();
+                    Ok(())
+                })
+                .unwrap_err();
                 let knows_writes = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
                 let verb = if knows_writes { "writes" } else { "accesses" };
                 let expected =
@@ -444,8 +448,12 @@ mod tests {
                 assert_eq!(failure.to_string(), expected);
             }
             // SAFETY: the byte is inside the buffer.
-            let inside = || Ok(unsafe { buffer.add(11).write_volatile(7) });
-            assert_eq!(watch(inside), Ok(()));
+            let inside = || unsafe { buffer.add(11).write_volatile(7) };
+            let watched = watch(|| {
+                inside();
+                Ok(())
+            });
+            assert_eq!(watched, Ok(()));
         }
     }
 }
