@@ -23,7 +23,7 @@ use crate::text::is_decimal;
 /// assert_eq!(Named::read(&sets, set::DEVICE_GLOBALS)?.get("_Z4bias"), Some(&bias));
 /// # Ok::<(), syclbin::metadata::Malformed>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<T, K = String> {
     entries: Vec<(K, T)>,
     // The position of each name. A hostile file may contain a hundred thousand names, too many for linear searches.
@@ -38,15 +38,6 @@ impl<T, K> Default for Named<T, K> {
         }
     }
 }
-
-// The positions follow from the entries, so comparing the entries is sufficient.
-impl<T: PartialEq, K: PartialEq> PartialEq for Named<T, K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.entries == other.entries
-    }
-}
-
-impl<T: Eq, K: Eq> Eq for Named<T, K> {}
 
 impl<T, K: Borrow<str> + Clone + Ord> Named<T, K> {
     /// Returns the number of names.

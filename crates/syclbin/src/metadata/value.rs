@@ -167,18 +167,16 @@ impl Property for ArgumentMask {
     const EXPECTED: &'static str = "one bit for each argument";
 
     fn from_value(value: &Value) -> Option<Self> {
-        let Value::Bytes { bits, data } = value else {
-            return None;
-        };
-        // Prevents a huge allocation if the count does not match the data. Also keeps the index below in range.
-        if bits.div_ceil(8) != data.len() as u64 {
-            return None;
+        match value {
+            // The condition prevents a huge allocation and keeps the index in range.
+            Value::Bytes { bits, data } if bits.div_ceil(8) == data.len() as u64 => {
+                let bits = 0..usize::try_from(*bits).ok()?;
+                let is_removed = |bit| data[bit / 8] >> (bit % 8) & 1 == 1;
+                let removed = bits.map(is_removed).collect();
+                Some(Self { removed })
+            }
+            _ => None,
         }
-        let bits = 0..usize::try_from(*bits).ok()?;
-        let removed = bits
-            .map(|bit| data[bit / 8] >> (bit % 8) & 1 == 1)
-            .collect();
-        Some(Self { removed })
     }
 
     fn to_value(&self) -> Value {

@@ -87,10 +87,8 @@ pub fn rewrite(
         version::lowest(&instructions, reader)?
     };
     let lowering = version::Lowering::new(&instructions, version);
-    let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
-    if let Some(place) = out.get_mut(1) {
-        *place = version.header();
-    }
+    let mut out = words[..HEADER_WORDS].to_vec();
+    out[1] = version.header();
     let mut needs_extension = lowering.needs_extension;
     for instruction in instructions {
         // Extensions follow the capabilities.
@@ -271,9 +269,7 @@ pub fn specialize(spirv: &[u8], values: &BTreeMap<u32, &[u8]>) -> Result<Vec<u8>
         }
     }
     for (at, word) in changes {
-        if let Some(place) = words.get_mut(at) {
-            *place = word;
-        }
+        words[at] = word;
     }
     Ok(words::bytes(words))
 }

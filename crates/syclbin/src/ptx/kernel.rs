@@ -2,7 +2,7 @@
 //! PTX kernels, their parameters and their work-group directives. Names follow the PTX ISA, chapters on kernel
 //! parameters and performance-tuning directives.
 
-use core::fmt;
+use core::{array, fmt};
 
 use super::tokens::{Tokens, number, text};
 use crate::prelude::*;
@@ -207,12 +207,9 @@ fn layout(end: u64, ty: Passed) -> Option<ParameterLayout> {
 fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
-    let mut size = [1; 3];
-    let numbers = numbers.map_while(|word| u32::try_from(number(word)?).ok());
-    for (place, number) in size.iter_mut().zip(numbers) {
-        *place = number;
-    }
-    Some(size)
+    let small = |word: &&[u8]| u32::try_from(number(word)?).ok();
+    let mut numbers = numbers.map_while(small).fuse();
+    Some(array::from_fn(|_| numbers.next().unwrap_or(1)))
 }
 
 impl Parameter {

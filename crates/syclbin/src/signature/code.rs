@@ -300,16 +300,11 @@ impl<'m> Meanings<'m> {
             "std::array" | "std::__1::array" => "std::array",
             _ => name.strip_prefix("sycl::_V1::")?,
         };
-        let wrapper = [
-            "std::array",
-            "vec",
-            "detail::vec_base",
-            "marray",
-            "id",
-            "range",
-            "detail::array",
-        ];
-        let ([member], true) = (members, wrapper.contains(&name)) else {
+        let (
+            [member],
+            "std::array" | "vec" | "detail::vec_base" | "marray" | "id" | "range" | "detail::array",
+        ) = (members, name)
+        else {
             return None;
         };
         // Each of these types wraps an array, directly or in a base class.

@@ -211,11 +211,8 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unsup
     let pointers = globals.iter().filter(|global| !global.holds_value);
     let pointers: BTreeSet<&str> = pointers.map(|global| global.id).collect();
     let has_slot = |id: &&str| layout.slots.get(*id).is_some_and(|slot| slot.bytes >= 8);
-    layout.buffers = pointers
-        .into_iter()
-        .filter(has_slot)
-        .map(str::to_owned)
-        .collect();
+    let buffers = pointers.into_iter().filter(has_slot);
+    layout.buffers = buffers.map(str::to_owned).collect();
     Ok(layout)
 }
 

@@ -129,12 +129,10 @@ impl<'w> Scan<'w> {
             (op::CONSTANT, value) => (value.iter().all(|word| *word == 0), &[][..]),
             (op::CONSTANT_COMPOSITE | op::SPEC_CONSTANT_COMPOSITE, _) => (all_zero(parts), parts),
             (op::SPEC_CONSTANT_OP, [cast, parts @ ..]) => {
-                let casts = [
-                    op::PTR_CAST_TO_GENERIC,
-                    op::GENERIC_CAST_TO_PTR,
-                    op::BITCAST,
-                ];
-                let is_cast = casts.map(u32::from).contains(cast);
+                let is_cast = matches!(
+                    u16::try_from(*cast),
+                    Ok(op::PTR_CAST_TO_GENERIC | op::GENERIC_CAST_TO_PTR | op::BITCAST)
+                );
                 (is_cast && all_zero(parts), parts)
             }
             _ => return,

@@ -95,11 +95,8 @@ impl Described {
     fn add(&mut self, module: &Module, of: &AbstractModule<'_>) {
         let is_used = |set: &u32| module.extended.iter().any(|e| e.set == *set);
         let found = INSTRUCTION_SETS.iter().find_map(|(name, newer)| {
-            let set = module
-                .instruction_sets
-                .get(*name)
-                .filter(|set| is_used(set))?;
-            Some((*set, *newer))
+            let set = module.instruction_sets.get(*name)?;
+            is_used(set).then_some((*set, *newer))
         });
         let Some((set, newer)) = found else { return };
         let definitions = core::mem::take(&mut self.definitions);

@@ -23,6 +23,11 @@ pub const SOURCE_MARK: &str = "$";
 /// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
 
+/// Returns `None` if `depth` exceeds [`MAX_DEPTH`].
+fn check_depth(depth: usize) -> Option<()> {
+    (depth <= MAX_DEPTH).then_some(())
+}
+
 /// The demangled name of a kernel or variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]

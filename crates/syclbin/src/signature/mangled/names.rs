@@ -3,7 +3,7 @@
 
 use super::join;
 use super::parser::Parser;
-use super::{KernelName, Lambda, MAX_DEPTH};
+use super::{KernelName, Lambda, MAX_DEPTH, check_depth};
 use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 
@@ -20,9 +20,7 @@ enum Part {
 impl Parser<'_> {
     /// Parses `<name>`: plain, nested or local, with template arguments.
     pub(super) fn name(&mut self, depth: usize) -> Option<KernelName> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
+        check_depth(depth)?;
         if self.eat("Z") {
             return self.local(depth + 1);
         }
@@ -37,13 +35,12 @@ impl Parser<'_> {
             Part::Named(text) | Part::Constructor(text) => name.base = text,
             Part::Lambda(lambda) => name.lambdas.push(lambda),
         }
-        if self.rest.starts_with('I') {
+        let has_arguments = self.rest.starts_with('I');
+        if has_arguments {
             self.substitute(name.as_type())?;
             name.template_arguments = self.arguments(depth + 1)?;
-            self.has_result = true;
-        } else {
-            self.has_result = false;
         }
+        self.has_result = has_arguments;
         Some(name)
     }
 
@@ -156,9 +153,7 @@ impl Parser<'_> {
 
     /// Parses a lambda, after its `Ul`: its parameter types, and its index among lambdas with the same types.
     fn lambda(&mut self, depth: usize) -> Option<Lambda> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
+        check_depth(depth)?;
         let outer = core::mem::replace(&mut self.in_lambda, true);
         while self.eat("Ty") {}
         let parameters = self.types(depth);

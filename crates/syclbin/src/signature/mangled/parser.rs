@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses mangled types and template arguments.
 
-use super::{KERNEL_PREFIX, MAX_DEPTH, split_number};
+use super::{KERNEL_PREFIX, check_depth, split_number};
 use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 use crate::text::is_decimal;
@@ -10,6 +10,7 @@ use crate::text::is_decimal;
 /// hostile symbol could expand to enormous types.
 const MAX_TEXT: usize = 64 * 1024;
 
+#[derive(Default)]
 pub(super) struct Parser<'s> {
     pub(super) rest: &'s str,
     substitutions: Vec<CppType>,
@@ -26,11 +27,8 @@ impl<'s> Parser<'s> {
     pub(super) fn new(rest: &'s str) -> Self {
         Self {
             rest,
-            substitutions: Vec::new(),
-            template_arguments: Vec::new(),
-            in_lambda: false,
-            has_result: false,
             budget: MAX_TEXT,
+            ..Self::default()
         }
     }
 
@@ -100,9 +98,7 @@ impl<'s> Parser<'s> {
 
     /// Parses `<template-arg>`: a type, a value, or a pack, whose elements are added individually.
     fn argument(&mut self, arguments: &mut Vec<CppType>, depth: usize) -> Option<()> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
+        check_depth(depth)?;
         if self.eat("J") {
             while !self.eat("E") {
                 self.argument(arguments, depth + 1)?;
@@ -150,9 +146,7 @@ impl<'s> Parser<'s> {
 
     /// Parses the name of a function or variable as a template argument, after its `_Z`.
     fn function_or_variable(&mut self, depth: usize) -> Option<CppType> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
+        check_depth(depth)?;
         // Template parameters in the argument do not refer to the enclosing function or lambda.
         let arguments = core::mem::take(&mut self.template_arguments);
         let in_lambda = core::mem::replace(&mut self.in_lambda, false);
@@ -163,9 +157,7 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn ty(&mut self, depth: usize) -> Option<CppType> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
+        check_depth(depth)?;
         if let Some((_, name)) = BUILT_IN.iter().find(|(code, _)| self.eat(code)) {
             return self.spend(CppType::named(*name));
         }
