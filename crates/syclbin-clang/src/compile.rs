@@ -10,7 +10,6 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
 use crate::command_line::depfile;
 use crate::command_line::targets::NVIDIA;
-use crate::library::sink::Sink;
 use crate::library::{self, DeviceImage};
 use crate::lower::{self, signed_bools};
 use crate::make::write;
@@ -64,11 +63,8 @@ pub(crate) fn compile(
             }
         }
     }
-    let read = match sink {
-        Some(sink) => depfile::files(&sink.finish()?),
-        None => Vec::new(),
-    };
-    Ok((file, read))
+    let rule = sink.map(Sink::finish).transpose()?.unwrap_or_default();
+    Ok((file, depfile::files(&rule)))
 }
 
 /// Compiles the LLVM bitcode at `path`, which comes from the input `name`, with clang's `arguments`.
@@ -187,6 +183,53 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
         file.modules.push(module);
     }
     Ok(file)
+}
+
+/// A file that the library writes in addition to the code, such as the depfile. The library terminates the process if
+/// it cannot write the file, so it must not write to the user's path. On Linux, the file is in memory, where a full
+/// disk does not matter. On other systems, it is a temporary file.
+struct Sink {
+    path: String,
+    /// Keeps the file alive until it has been read.
+    #[cfg(target_os = "linux")]
+    _file: std::fs::File,
+    #[cfg(not(target_os = "linux"))]
+    _file: tempfile::TempPath,
+}
+
+impl Sink {
+    #[cfg(target_os = "linux")]
+    fn new() -> Result<Self> {
+        let file = rustix::fs::memfd_create("syclbin-clang", rustix::fs::MemfdFlags::CLOEXEC)
+            .or_else(|error| {
+                own(format!(
+                    "cannot allocate memory for a temporary file: {error}"
+                ))
+            })?;
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
+        Ok(Self {
+            path: format!("/proc/self/fd/{descriptor}"),
+            _file: file.into(),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn new() -> Result<Self> {
+        let file = tempfile::NamedTempFile::new()
+            .or_else(|error| own(format!("cannot create a temporary file: {error}")))?
+            .into_temp_path();
+        let path = file.display().to_string();
+        Ok(Self { path, _file: file })
+    }
+
+    fn finish(self) -> Result<String> {
+        let bytes = std::fs::read(&self.path).or_else(|error| {
+            own(format!(
+                "cannot read a file that the compiler library wrote: {error}"
+            ))
+        })?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
 }
 
 #[cfg(test)]

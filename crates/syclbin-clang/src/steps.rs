@@ -179,15 +179,12 @@ pub(crate) fn this_program() -> Result<PathBuf> {
 pub(crate) const CRASHED: u8 = 254;
 
 fn quoted(word: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in word.chars() {
-        if ['"', '\\', '$', '`'].contains(&c) {
-            quoted.push('\\');
-        }
-        quoted.push(c);
+    let mut quoted = word.to_owned();
+    // The backslash comes first, because each replacement adds backslashes.
+    for special in ["\\", "\"", "$", "`"] {
+        quoted = quoted.replace(special, &format!("\\{special}"));
     }
-    quoted.push('"');
-    quoted
+    format!("\"{quoted}\"")
 }
 
 /// Runs all steps in parallel, with at most one step per processor at a time. Messages appear in the order of the
@@ -212,15 +209,13 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     };
     let panics = std::thread::scope(|scope| {
         let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
-        let workers: Vec<_> = workers.collect();
-        let workers = workers.into_iter();
+        let workers = Vec::from_iter(workers).into_iter();
         workers.filter_map(|worker| worker.join().err()).count()
     });
     if panics > 0 {
         return own("a thread of this program panicked");
     }
-    let outputs = outputs.into_iter().filter_map(OnceLock::into_inner);
-    let outputs: Vec<_> = outputs.collect();
+    let outputs = Vec::from_iter(outputs.into_iter().filter_map(OnceLock::into_inner));
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
         let like = step.like.and_then(|index| outputs[index].as_ref().ok());

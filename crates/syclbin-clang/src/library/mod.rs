@@ -9,7 +9,6 @@
 pub(crate) mod device_library;
 mod pinned;
 mod raw;
-pub(crate) mod sink;
 #[cfg(test)]
 mod tests;
 

@@ -180,11 +180,10 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
             let users: Vec<_> = users.iter().copied().collect();
             format!("{}, used in {}", named(symbol), users.join(" and "))
         });
-        let imports: Vec<_> = imports.collect();
         return own(format!(
             "undefined symbols in the device code: {}; compile the code together with the source that defines them \
              (SYCL_EXTERNAL), or to an object (-fsyclbin=object) that is linked later",
-            imports.join("; ")
+            Vec::from_iter(imports).join("; ")
         ));
     }
     Ok(())

@@ -89,11 +89,10 @@ fn objection(image: &DeviceImage<'_>) -> Option<String> {
 
 fn without_code(name: &str, bytes: &[u8], left_out: BTreeSet<String>) -> String {
     if !left_out.is_empty() {
-        let found: Vec<_> = left_out.into_iter().collect();
         return format!(
             "'{name}' contains no device code that can be linked, only {}; recompile its sources with -fsycl for \
              spir64",
-            found.join(" and ")
+            Vec::from_iter(left_out).join(" and ")
         );
     }
     let what = if bytes.starts_with(b"!<") {

@@ -182,23 +182,21 @@ impl Backend {
     /// Returns the step that compiles `input` to `output`.
     pub(crate) fn step(&self, subject: &str, input: &Path, output: &Path) -> Step {
         let [input, output] = [input, output].map(|path| path.display().to_string());
-        let options = self.options.iter().cloned();
+        let options = self.options.as_slice();
         let (mut gpu, mut subject) = (None, subject.to_owned());
         let arguments = match self.target {
-            Target::Nvidia(_) => [format!("-arch={}", self.arch)]
-                .into_iter()
-                .chain(options)
-                .chain([input, "-o".into(), output])
-                .collect(),
+            Target::Nvidia(_) => {
+                let arch = format!("-arch={}", self.arch);
+                [&[arch], options, &[input, "-o".into(), output]].concat()
+            }
             Target::Gpu(_) => {
                 gpu = Some(self.arch.clone());
                 subject = format!("{subject} for GPU {}", self.arch);
                 // Do not add `-q`, which would suppress warnings.
                 let fixed = ["-output_no_suffix", "-spirv_input", "-device", &self.arch];
-                let fixed = fixed.into_iter().map(str::to_owned).chain(options);
-                fixed
-                    .chain(["-file".into(), input, "-output".into(), output])
-                    .collect()
+                let fixed = fixed.map(str::to_owned);
+                let files = ["-file".into(), input, "-output".into(), output];
+                [&fixed, options, &files].concat()
             }
             Target::Cpu(_) | Target::Spirv => {
                 let options = self.options.join(" ");

@@ -22,10 +22,8 @@ pub(crate) fn merge(spirv: Syclbin<'static>, ptx: Syclbin<'static>) -> Syclbin<'
     let mut whole = spirv;
     let before = whole.modules.len();
     for module in ptx.modules {
-        let companion = whole.modules[..before]
-            .iter_mut()
-            .find(|companion| fit(companion, &module));
-        match companion {
+        let mut earlier = whole.modules[..before].iter_mut();
+        match earlier.find(|companion| fit(companion, &module)) {
             Some(companion) => join(companion, module),
             None => whole.modules.push(module),
         }
@@ -65,10 +63,8 @@ fn properties<'m>(module: &'m AbstractModule<'_>, set: &str) -> BTreeMap<&'m str
 /// exclude an NVIDIA GPU. The PTX may require more aspects, such as fp64, which its mathematical functions use and
 /// which every NVIDIA GPU supports.
 fn has_aspects(spirv: &AbstractModule<'_>, ptx: &AbstractModule<'_>) -> bool {
-    match (spirv.aspects(), ptx.aspects()) {
-        (Ok(of_spirv), Ok(of_ptx)) => of_spirv.iter().all(|aspect| of_ptx.contains(aspect)),
-        _ => false,
-    }
+    let both = spirv.aspects().ok().zip(ptx.aspects().ok());
+    both.is_some_and(|(of_spirv, of_ptx)| of_spirv.iter().all(|aspect| of_ptx.contains(aspect)))
 }
 
 /// Returns whether the PTX exports everything that the SPIR-V exports. It may export more: without optimization, it

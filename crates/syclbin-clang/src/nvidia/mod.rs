@@ -188,11 +188,10 @@ pub(crate) fn without_ptx(file: &Syclbin<'_>, code: &NvidiaCode) -> Vec<String> 
     if without.is_empty() {
         return Vec::new();
     }
-    let kernels: Vec<_> = without.into_iter().collect();
     vec![format!(
         "no NVIDIA GPU code was generated for {}, because an input contains no PTX; compile that input for \
          {NVIDIA} or nvidia_gpu_{} as well",
-        kernels.join(", "),
+        Vec::from_iter(without).join(", "),
         code.ptx.name()
     )]
 }
