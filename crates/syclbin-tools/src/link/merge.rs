@@ -90,8 +90,7 @@ impl<'j> Merger<'j> {
         let is_forward = |place: &usize| declared[*place].opcode == op::TYPE_FORWARD_POINTER;
         let mut order: Vec<usize> = (0..declared.len()).filter(is_forward).collect();
         // Other types may refer to a forward-declared pointer type before its definition.
-        let forward = order.iter().filter_map(|at| declared[*at].operand(0));
-        let forward: BTreeSet<u32> = forward.collect();
+        let forward = BTreeSet::from_iter(order.iter().filter_map(|at| declared[*at].operand(0)));
         let mut done: BTreeSet<usize> = order.iter().copied().collect();
         let mut open = BTreeSet::new();
         // The declarations to visit. Each is visited again, with `true`, after its dependencies.

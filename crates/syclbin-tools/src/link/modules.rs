@@ -82,9 +82,7 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
             }
             // This module no longer contains SPIR-V. Readers assume that the first IR image is SPIR-V, so store PTX as
             // native code.
-            for image in &mut module.images {
-                store_ptx_as_native(image);
-            }
+            module.images.iter_mut().for_each(store_ptx_as_native);
         }
         modules.push(module);
     }

@@ -142,8 +142,7 @@ fn not_native(content: Content, target: &str) -> Option<&'static str> {
 
 /// Checks that runtimes can choose an image of this module.
 fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findings) {
-    let ir = module.images.iter().filter(|(_, image)| !image.native);
-    let ir: Vec<_> = ir.collect();
+    let ir = Vec::from_iter(module.images.iter().filter(|(_, image)| !image.native));
     if state == Some(State::Input) && ir.is_empty() && !module.images.is_empty() {
         let reason = "the state is input, but the module contains only native code, which no runtime loads in that \
             state";

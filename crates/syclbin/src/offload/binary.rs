@@ -169,7 +169,12 @@ pub(crate) fn write(version: u32, entries: &[Entry<'_>]) -> Result<Vec<u8>, writ
     let header_size = header_size(version);
     let strings_start = header_size + entries.len() * raw::Entry::SIZE;
     let table_start = strings_start + string_count * raw::StringEntry::size(version);
-    let mut table = StringTable::new(table_start, string_count > 0);
+    let mut table = StringTable {
+        // As in LLVM, a table with strings begins with NUL.
+        bytes: vec![0; usize::from(string_count > 0)],
+        start: table_start,
+        offsets: BTreeMap::new(),
+    };
     let mut string_entries = Vec::new();
     for (key, value) in entries.iter().flat_map(|entry| &entry.strings) {
         // NUL terminates keys in all versions, and values in version 1.
@@ -237,21 +242,12 @@ const SHARED: usize = 128;
 /// A table of NUL-terminated strings, in which short strings are deduplicated.
 struct StringTable {
     bytes: Vec<u8>,
+    /// The offset of the table in the file.
     start: usize,
     offsets: BTreeMap<Vec<u8>, u64>,
 }
 
 impl StringTable {
-    /// Creates a table that will start at offset `start` in the file. As in LLVM, a table with strings begins with
-    /// NUL.
-    fn new(start: usize, used: bool) -> Self {
-        Self {
-            bytes: if used { Vec::from([0]) } else { Vec::new() },
-            start,
-            offsets: BTreeMap::new(),
-        }
-    }
-
     /// Returns the offset of `text` in the file, after adding it if necessary.
     fn add(&mut self, text: &[u8]) -> u64 {
         if let Some(offset) = self.offsets.get(text) {

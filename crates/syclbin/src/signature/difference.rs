@@ -50,8 +50,7 @@ impl Signatures {
             found: Vec::new(),
         };
         let own: BTreeSet<&str> = self.kernels.iter().map(|own| own.symbol.as_str()).collect();
-        let others = file.kernels.iter().map(|other| (&*other.symbol, other));
-        let symbols: BTreeMap<&str, &KernelSignature> = others.collect();
+        let symbols = BTreeMap::from_iter(file.kernels.iter().map(|other| (&*other.symbol, other)));
         // The symbol of a function may contain its parameter types and change with them, so kernels also match
         // by name.
         let others = file.kernels.iter();

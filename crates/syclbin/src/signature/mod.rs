@@ -261,8 +261,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
         variables.add(module, sources.as_mut(), &mut names);
     }
     let (layouts, conflicts) = names.conflicts();
-    let found = found.into_iter().map(|(_, (kernel, _))| kernel);
-    let mut found: Vec<KernelSignature> = found.collect();
+    let mut found = Vec::from_iter(found.into_iter().map(|(_, (kernel, _))| kernel));
     for kernel in &mut found {
         let parameters = kernel.parameters.iter().flatten();
         let structures = parameters.filter_map(|parameter| parameter.ty.structure());
