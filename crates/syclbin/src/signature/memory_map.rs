@@ -35,7 +35,7 @@ enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct MemoryMap {
     runs: Vec<Run>,
-    steps: usize,
+    pub(super) steps: usize,
     is_code: bool,
 }
 
@@ -82,10 +82,6 @@ impl MemoryMap {
             };
         }
         None
-    }
-
-    pub(super) const fn steps(&self) -> usize {
-        self.steps
     }
 
     fn one(&mut self, start: u64, size: u64, kind: Kind) {

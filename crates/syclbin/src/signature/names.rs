@@ -46,7 +46,7 @@ impl Names {
     /// Adds the structs of a description, and returns their ids in the same order.
     pub(super) fn import(&mut self, layouts: Layouts) -> Vec<StructId> {
         let mut ids: Vec<StructId> = Vec::new();
-        for mut layout in layouts.into_list() {
+        for mut layout in layouts.list {
             layout.renumber(&ids);
             ids.push(if layout.described {
                 let key = (layout.name.clone(), layout.size);

@@ -139,7 +139,7 @@ pub(super) fn structs(module: &AbstractModule<'_>) -> impl Iterator<Item = Layou
     let values = sets.flat_map(|set| module.metadata.entries(set));
     // `kernel` and `variable` report damaged values.
     let structs = values.filter_map(|(_, value)| begin(value).ok());
-    structs.flat_map(|reader| reader.layouts.into_list())
+    structs.flat_map(|reader| reader.layouts.list)
 }
 
 fn of_kernel(kernel: &KernelSignature, layouts: &Layouts) -> Value {
@@ -207,7 +207,7 @@ fn read<T>(
     rest: impl FnOnce(&mut Reader<'_>) -> Option<T>,
 ) -> Result<(T, Layouts), Unsupported> {
     let mut reader = begin(value)?;
-    let found = rest(&mut reader).filter(|_| reader.is_at_end());
+    let found = rest(&mut reader).filter(|_| reader.bytes.is_empty());
     Ok((found.ok_or_else(damaged)?, reader.layouts))
 }
 

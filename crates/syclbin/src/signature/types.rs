@@ -387,7 +387,7 @@ pub struct Field {
 /// contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layouts {
-    list: Vec<Layout>,
+    pub(super) list: Vec<Layout>,
     places: BTreeMap<Layout, StructId>,
 }
 
@@ -473,10 +473,6 @@ impl Layouts {
             layout.align = align;
             self.places.insert(layout.clone(), id);
         }
-    }
-
-    pub(super) fn into_list(self) -> Vec<Layout> {
-        self.list
     }
 
     /// Returns the size of `element` in bytes, or `None` if the size does not fit into 64 bits, or if the element

@@ -48,7 +48,7 @@ impl<'m> DebugInfo<'m> {
             TYPEDEF => {
                 let of = e.operand(1)?;
                 let name = self.qualified(self.text(e, 0)?, e.operand(5)?)?;
-                self.name(of, name);
+                self.typedefs.entry(of).or_insert(name);
                 self.cpp_type(of, depth)?
             }
             TYPE_TEMPLATE => {
@@ -82,11 +82,6 @@ impl<'m> DebugInfo<'m> {
             _ => return None,
         };
         Some(ty)
-    }
-
-    /// Records a name for a type, in case the type itself is unnamed.
-    fn name(&mut self, ty: u32, name: String) {
-        self.typedefs.entry(ty).or_insert(name);
     }
 
     /// Defines the types in template arguments, because they might not occur anywhere else.
@@ -205,7 +200,8 @@ impl<'m> DebugInfo<'m> {
             }
             let (offset, bytes) = (offset / 8, bits / 8);
             if !member_name.is_empty() {
-                self.name(ty, format!("{name}::{member_name}"));
+                let name = format!("{name}::{member_name}");
+                self.typedefs.entry(ty).or_insert(name);
             }
             let declared = self.cpp_type(ty, depth);
             let known = declared.as_ref().map(|ty| self.definitions.element(ty));

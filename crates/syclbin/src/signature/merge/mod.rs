@@ -182,7 +182,7 @@ impl Sources<'_> {
         };
         let declared = MemoryMap::of(element, layouts, false);
         let in_code = MemoryMap::of(&in_code, code_layouts, true);
-        let steps = declared.steps() + in_code.steps();
+        let steps = declared.steps + in_code.steps;
         names.steps.set(names.steps.get() + steps);
         match declared.difference(&in_code) {
             None => Ok(()),

@@ -19,7 +19,8 @@ pub(super) struct Writer {
 }
 
 pub(super) struct Reader<'v> {
-    bytes: &'v [u8],
+    /// The bytes that have not been read.
+    pub(super) bytes: &'v [u8],
     depth: usize,
     pub(super) layouts: Layouts,
 }
@@ -31,10 +32,6 @@ impl<'v> Reader<'v> {
             depth: MAX_DEPTH,
             layouts: Layouts::default(),
         }
-    }
-
-    pub(super) const fn is_at_end(&self) -> bool {
-        self.bytes.is_empty()
     }
 
     /// Reads the structs at the start of a value.
