@@ -197,15 +197,11 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let outputs: Vec<OnceLock<Result<Output>>> = steps.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(step) = steps.get(index) else {
-                return;
-            };
-            step.show(show);
-            outputs[index].get_or_init(|| step.run());
-        }
+    let work = || loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(step) = steps.get(index) else { break };
+        step.show(show);
+        outputs[index].get_or_init(|| step.run());
     };
     let panics = std::thread::scope(|scope| {
         let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
