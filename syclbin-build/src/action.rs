@@ -117,13 +117,11 @@ fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) ->
     };
     prebuilt::record(&mut whole, begun, paths, &files, sources)?;
     let bytes = to_bytes(&whole)?;
-    let is_new = std::fs::read(path).map_or(true, |old| old != bytes);
-    file::replace(path, &bytes).map_err(Error::write(path))?;
-    let outcome = if is_new {
-        Outcome::Written
-    } else {
-        Outcome::Fresh
+    let outcome = match std::fs::read(path) {
+        Ok(old) if old == bytes => Outcome::Fresh,
+        _ => Outcome::Written,
     };
+    file::replace(path, &bytes).map_err(Error::write(path))?;
     report(outcome, request, paths)?;
     Ok(made)
 }

@@ -2,7 +2,7 @@
 //! [`Build`] compiles sources to one SYCLBIN file in `OUT_DIR`. A failed build leaves the existing SYCLBIN files
 //! unchanged.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use syclbin::signature::Unsupported;
@@ -50,9 +50,8 @@ impl Build {
 
     /// Adds a directory to the search path for headers (`-I`).
     pub fn include(self, folder: impl AsRef<Path>) -> Self {
-        let mut flag = OsString::from("-I");
-        flag.push(folder.as_ref());
-        self.flag(flag)
+        let words = [OsStr::new("-I"), folder.as_ref().as_os_str()];
+        self.flag(OsString::from_iter(words))
     }
 
     /// Defines a macro (`-D`): `define("N", "4")`, or `define("FAST", None)` without a value.

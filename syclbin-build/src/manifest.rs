@@ -124,9 +124,8 @@ pub fn read(path: &Path) -> Result<Option<Vec<Entry>>> {
 }
 
 fn error(path: &Path, line: Option<usize>, problem: String) -> Error {
-    let path = path.to_owned();
     Error::Manifest {
-        path,
+        path: path.to_owned(),
         line,
         problem,
     }

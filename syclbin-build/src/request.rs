@@ -110,34 +110,28 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 ///
 /// Fails if the pattern is invalid, if it matches no file, or if a directory cannot be read.
 fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
-    let failed = |problem: String| Error::Pattern {
+    let failed = |problem: &str| Error::Pattern {
         pattern: pattern.to_owned(),
-        problem,
+        problem: problem.to_owned(),
     };
     let directory = pattern_directory(pattern);
     // Cargo would check all files below the directory, including `target`, which every build changes.
     if directory.as_os_str().is_empty() || directory == Path::new(".") {
         return Err(failed(
             "searches the whole package, so Cargo would rerun the build script on every build; move the sources to a \
-             directory, as in \"kernels/*.cpp\""
-                .to_owned(),
+             directory, as in \"kernels/*.cpp\"",
         ));
     }
     if directory.is_dir() {
         cargo::rerun_if_changed(&directory);
     }
-    let matches = glob::glob(pattern).map_err(|error| failed(format!("is not valid: {error}")))?;
-    let mut files = Vec::new();
-    for path in matches {
-        let path = path.map_err(|error| failed(format!("cannot be expanded: {error}")))?;
-        if !path.is_dir() {
-            files.push(path);
-        }
-    }
+    let matches = glob::glob(pattern).map_err(|error| failed(&format!("is not valid: {error}")))?;
+    let files: Result<Vec<PathBuf>, _> = matches.collect();
+    let mut files = files.map_err(|error| failed(&format!("cannot be expanded: {error}")))?;
+    files.retain(|path| !path.is_dir());
     if files.is_empty() {
         return Err(failed(
-            "matches no file; patterns are relative to the directory that contains Cargo.toml"
-                .to_owned(),
+            "matches no file; patterns are relative to the directory that contains Cargo.toml",
         ));
     }
     files.sort();

@@ -162,10 +162,8 @@ impl Watch {
         self.sources.clone_from(&request.sources);
         request.check_sources()?;
         let work = tempfile::tempdir().map_err(Error::write(&std::env::temp_dir()))?;
-        let compiler = match self.compiler.take() {
-            Some(compiler) => compiler,
-            None => Compiler::find(&request)?,
-        };
+        let known = self.compiler.take();
+        let compiler = known.map_or_else(|| Compiler::find(&request), Ok)?;
         let (whole, files) = compile::compile(&compiler, &request, work.path())?;
         self.compiler = Some(compiler);
         let bytes = action::to_bytes(&whole)?;

@@ -19,7 +19,7 @@ use crate::compiler::output::Compiled;
 const MOST: usize = 16;
 
 /// A cached result, and everything that it depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The name of the result's cache entry, without the suffix.
     pub(crate) id: String,
@@ -96,9 +96,8 @@ impl Manifest {
                     let (id, candidates) = rest.split_once(' ')?;
                     manifest.records.push(Record {
                         id: id.to_owned(),
-                        read: Vec::new(),
-                        asked: BTreeSet::new(),
                         candidates: candidates.to_owned(),
+                        ..Record::default()
                     });
                 }
                 ("asked", name) => _ = manifest.records.last_mut()?.asked.insert(name.to_owned()),

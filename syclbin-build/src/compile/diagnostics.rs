@@ -11,13 +11,10 @@ use syclbin_toolchain::{Component, INSTALL_COMMAND};
 /// terminal and the environment does not disable colors. Cargo captures a build script's standard error, so only the
 /// variable enables colors there. Warnings are never colored, because they pass through Cargo.
 pub(crate) fn has_colour() -> bool {
-    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
+    let wanted = std::env::var_os("CARGO_TERM_COLOR").unwrap_or_default();
     let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if is("CARGO_TERM_COLOR", "always") {
-        return true;
-    }
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    terminal && !no && !is("CARGO_TERM_COLOR", "never")
+    wanted == "always" || (terminal && !no && wanted != "never")
 }
 
 /// Returns the text without ANSI color sequences: ESC, `[`, digits and semicolons, and a final letter.
@@ -178,16 +175,10 @@ fn kind(line: &str) -> Option<Kind> {
     if line.starts_with(' ') {
         return None;
     }
-    let at = |word: &str| match line.strip_prefix(word) {
-        Some(_) => Some(0),
-        None => line.find(&format!(" {word}")),
-    };
-    let kinds = [
-        (at("error: "), Kind::Error),
-        (at("fatal error: "), Kind::Error),
-        (at("warning: "), Kind::Warning),
-    ];
-    let found = kinds.into_iter().filter(|(at, _)| at.is_some());
+    // With a space before the line, a word at its start is found like any other.
+    let line = format!(" {line}");
+    let kinds = [(" error: ", Kind::Error), (" warning: ", Kind::Warning)].into_iter();
+    let found = kinds.filter_map(|(word, kind)| Some((line.find(word)?, kind)));
     found.min_by_key(|(at, _)| *at).map(|(_, kind)| kind)
 }
 

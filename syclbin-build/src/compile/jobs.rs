@@ -98,11 +98,9 @@ impl Running {
             command.arg("-fcolor-diagnostics");
         }
         if let Some(depfile) = &job.depfile {
-            command.args([OsStr::new("-MD"), OsStr::new("-MF"), depfile.as_os_str()]);
+            command.args(["-MD", "-MF"]).arg(depfile);
         }
-        command
-            .args([OsStr::new("-o"), job.output.as_os_str()])
-            .arg(&job.source);
+        command.arg("-o").arg(&job.output).arg(&job.source);
         let log = job.output.with_extension("log");
         let stderr = std::fs::File::options()
             .read(true)

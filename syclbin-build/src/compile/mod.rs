@@ -129,10 +129,7 @@ fn warn_without_nvidia(compiler: &Compiler) {
 impl Context<'_> {
     fn compile_each(&self, sources: &[PathBuf]) -> Result<Vec<Result<Compiled>>> {
         let mut cache = Cache::open(self.compiler, &self.flags);
-        let look_up = |source: &PathBuf| match &mut cache {
-            Some(cache) => cache.look_up(source),
-            None => Err(None),
-        };
+        let look_up = |source: &PathBuf| cache.as_mut().ok_or(None)?.look_up(source);
         let cached: Vec<_> = sources.iter().map(look_up).collect();
         let missing = sources.iter().zip(&cached);
         let missing = missing.filter(|(_, cached)| cached.is_err());
@@ -253,20 +250,17 @@ fn without_included<'s>(
 /// Prints the warnings of all sources and returns their results. If any source failed, returns the errors instead.
 fn all_or_error(sources: &[&Path], results: Vec<Result<Compiled>>) -> Result<Vec<Compiled>> {
     let mut said = Diagnostics::default();
-    let mut failures = Vec::new();
-    let mut failed = Vec::new();
+    let (mut failed, mut failures) = (Vec::new(), Vec::new());
     let mut compiled = Vec::new();
     for (source, result) in sources.iter().zip(results) {
         match result {
             Ok(one) => compiled.push((source, one)),
             Err(error) => {
+                said.add(error.diagnostics());
                 failed.push(*source);
                 failures.push(error);
             }
         }
-    }
-    for failure in &failures {
-        said.add(failure.diagnostics());
     }
     let summary = said.summary(sources.len(), failed.into_iter());
     let diagnostics = said.text.clone();

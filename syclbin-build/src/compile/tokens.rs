@@ -143,10 +143,8 @@ mod unix {
 
         pub(super) fn take(&mut self) -> Option<u8> {
             let mut token = [0];
-            match self.read.read(&mut token) {
-                Ok(1) => Some(token[0]),
-                _ => None,
-            }
+            self.read.read_exact(&mut token).ok()?;
+            Some(token[0])
         }
 
         pub(super) fn give_back(&mut self, token: u8) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the default targets, for builds that specify none.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use syclbin_toolchain::{CUDA_MATHEMATICS, Component, HOME_VARIABLE, Home};
@@ -26,9 +26,7 @@ const NVIDIA: &str = "nvptx64-nvidia-cuda";
 /// `variable` returns the value of an environment variable.
 pub fn arguments(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<OsString> {
     if let Some(targets) = variable(VARIABLE) {
-        let mut argument = OsString::from(TARGETS);
-        argument.push(targets);
-        return vec![argument];
+        return vec![OsString::from_iter([OsStr::new(TARGETS), &targets])];
     }
     let mut homes = homes(found, variable).into_iter();
     let has_nvidia = homes.any(|home| home.newest(Component::Nvidia).is_some());

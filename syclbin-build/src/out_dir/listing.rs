@@ -36,38 +36,26 @@ pub(crate) fn note(directory: &Path, name: &str) -> PathBuf {
 /// Writes a note with the request for the file called `name`.
 pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result<()> {
     let mut words = Vec::new();
-    let mut add = |key: &str, value: &OsStr| {
-        let mut word = OsString::from(key);
-        word.push("=");
-        word.push(value);
-        words.push(word);
-    };
     for source in &request.sources {
         let is_matched = request.matched.contains(source);
-        let key = if is_matched { "matched" } else { "source" };
-        add(key, source.as_os_str());
+        words.push(word(if is_matched { "matched" } else { "source" }, source));
     }
-    for argument in &request.arguments {
-        add("argument", argument);
-    }
-    if let Some(compiler) = &request.compiler {
-        add("compiler", compiler.as_os_str());
-    }
-    if request.links_at_load {
-        add("link-at-load", OsStr::new("true"));
-    }
-    if request.links {
-        add("link", OsStr::new("true"));
-    }
+    let arguments = request.arguments.iter();
+    words.extend(arguments.map(|argument| word("argument", argument)));
+    let compiler = request.compiler.iter();
+    words.extend(compiler.map(|compiler| word("compiler", compiler)));
+    words.extend((request.links_at_load).then(|| word("link-at-load", "true")));
+    words.extend(request.links.then(|| word("link", "true")));
     let Triples { target, host } = request.triples();
-    for (key, triple) in [("target", target), ("host", host)] {
-        if let Some(triple) = triple {
-            add(key, OsStr::new(&triple));
-        }
-    }
-    add("headers", headers::folder().as_os_str());
+    words.extend(target.map(|triple| word("target", triple)));
+    words.extend(host.map(|triple| word("host", triple)));
+    words.push(word("headers", headers::folder()));
     let bytes = join_words(words.iter().map(OsString::as_os_str));
     file::replace(&note(&directory(out_dir), name), &bytes)
+}
+
+fn word(key: &str, value: impl AsRef<OsStr>) -> OsString {
+    OsString::from_iter([OsStr::new(key), OsStr::new("="), value.as_ref()])
 }
 
 pub(crate) fn request(out_dir: &Path, name: &str) -> io::Result<Request> {

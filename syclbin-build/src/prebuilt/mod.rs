@@ -139,11 +139,8 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     if whole.starts_with(out_dir) {
         return None;
     }
-    let inside = if path.is_absolute() {
-        path.strip_prefix(root).ok()?
-    } else {
-        path
-    };
+    let inside = path.strip_prefix(root).ok();
+    let inside = inside.or(path.is_relative().then_some(path))?;
     let mut name: Vec<String> = Vec::new();
     for part in inside.components() {
         match part {
