@@ -12,6 +12,7 @@ use serde::Serialize;
 use syclbin::__private::{counted, lines, listed, ranges};
 use syclbin::write::to_vec;
 use syclbin::{Container, Content, cubin};
+use syclbin_build::file::{create, replace};
 use syclbin_toolchain::file;
 use syclbin_tools::extract::{DeviceImage, Note, OffloadKind, images_with, package};
 
@@ -123,11 +124,8 @@ impl ExtractedImage {
 /// report.
 fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
-        if path == Path::new("-") {
-            Err("standard output is used for the report; specify a path on disk")
-        } else {
-            Ok(path)
-        }
+        let on_disk = Some(path).filter(|path| path != Path::new("-"));
+        on_disk.ok_or("standard output is used for the report; specify a path on disk")
     })
 }
 
@@ -206,14 +204,10 @@ fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> 
     if let Some(path) = existing.filter(|_| !force) {
         return Err(Error::Exists(path.clone()));
     }
+    // Another process may have created a file since the check above, so `create` checks again.
+    let put = if force { replace } else { create };
     for (path, bytes) in outputs {
-        let written = if force {
-            syclbin_build::file::replace(path, bytes)
-        } else {
-            // The file may have been created since the check above.
-            syclbin_build::file::create(path, bytes)
-        };
-        written.map_err(|cause| Error::Save(path.clone(), cause))?;
+        put(path, bytes).map_err(|cause| Error::Save(path.clone(), cause))?;
     }
     Ok(())
 }

@@ -242,26 +242,7 @@ impl Installer<'_> {
     fn folder(&self, pin: &ComponentPin) -> PathBuf {
         self.home.folder(pin.component, pin.version)
     }
-}
 
-fn has_driver(pin: &ComponentPin) -> bool {
-    pin.component == Component::Compiler
-}
-
-/// Returns the wheels of all components to install, without duplicates.
-fn wheels<'p>(pins: &[&'p ComponentPin]) -> Vec<&'p WheelPin> {
-    let mut seen = BTreeSet::new();
-    let wheels = pins.iter().flat_map(|pin| &pin.wheels);
-    wheels.filter(|wheel| seen.insert(wheel.sha256)).collect()
-}
-
-/// A component and its planned outcome.
-struct Step<'p> {
-    pin: &'p ComponentPin,
-    outcome: Outcome,
-}
-
-impl Installer<'_> {
     fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Step<'p>> {
         let step = |pin| Step {
             pin,
@@ -288,4 +269,21 @@ impl Installer<'_> {
             None => Ok(Present),
         }
     }
+}
+
+fn has_driver(pin: &ComponentPin) -> bool {
+    pin.component == Component::Compiler
+}
+
+/// Returns the wheels of all components to install, without duplicates.
+fn wheels<'p>(pins: &[&'p ComponentPin]) -> Vec<&'p WheelPin> {
+    let mut seen = BTreeSet::new();
+    let wheels = pins.iter().flat_map(|pin| &pin.wheels);
+    wheels.filter(|wheel| seen.insert(wheel.sha256)).collect()
+}
+
+/// A component and its planned outcome.
+struct Step<'p> {
+    pin: &'p ComponentPin,
+    outcome: Outcome,
 }

@@ -89,10 +89,8 @@ impl Manifest {
     ///
     /// Fails if the manifest cannot be written.
     pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        staging.replace(&folder.join(MANIFEST), |new| {
-            std::fs::write(new, self.text())
-        })?;
-        Ok(())
+        let write = |new: &Path| std::fs::write(new, self.text());
+        staging.replace(&folder.join(MANIFEST), write).map(drop)
     }
 
     /// Returns the total size of the files in bytes.

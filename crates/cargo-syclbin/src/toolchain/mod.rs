@@ -45,13 +45,11 @@ fn pins_among(mut pins: Vec<ComponentPin>, components: &[Component]) -> Result<V
     if lacking.is_some() || pins.is_empty() {
         return Err(Error::Platform(lacking.copied()));
     }
-    let is_wanted = |component| match components {
-        [] => match component {
-            Component::Compiler | Component::CpuDevice => true,
-            Component::Nvidia => has_nvidia(),
-            Component::OneapiHeaders => false,
-        },
-        named => named.contains(&component),
+    let is_wanted = |component| match component {
+        _ if !components.is_empty() => components.contains(&component),
+        Component::Compiler | Component::CpuDevice => true,
+        Component::Nvidia => has_nvidia(),
+        Component::OneapiHeaders => false,
     };
     pins.retain(|pin| is_wanted(pin.component));
     Ok(pins)
