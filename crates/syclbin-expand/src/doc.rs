@@ -16,21 +16,16 @@ pub(crate) fn comment(text: &str) -> TokenStream {
 /// Joins non-empty paragraphs. Wraps prose, but keeps the line breaks of code and lists.
 pub(crate) fn paragraphs(parts: impl IntoIterator<Item = String>) -> TokenStream {
     let parts = parts.into_iter().filter(|part| !part.is_empty());
-    let parts: Vec<String> = parts
-        .map(|part| {
-            if part.contains('\n') {
-                part
-            } else {
-                wrapped(&part)
-            }
-        })
-        .collect();
+    let parts: Vec<String> = parts.map(|part| wrapped(&part)).collect();
     comment(&parts.join("\n\n"))
 }
 
-/// Wraps `text` so that lines of generated code are about a hundred columns wide.
+/// Wraps `text`, unless it has line breaks, so that lines of generated code are about a hundred columns wide.
 fn wrapped(text: &str) -> String {
     const COLUMNS: usize = 88;
+    if text.contains('\n') {
+        return text.to_owned();
+    }
     let (mut lines, mut column) = (String::new(), 0);
     for word in text.split(' ') {
         let length = word.chars().count();

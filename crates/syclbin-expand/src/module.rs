@@ -170,13 +170,8 @@ impl Contents {
         functions: &TokenStream,
         new: &TokenStream,
     ) -> TokenStream {
-        let Self {
-            fields,
-            constants,
-            methods,
-            constructor,
-            ..
-        } = self;
+        let (fields, constructor) = (&self.fields, &self.constructor);
+        let (constants, methods) = (&self.constants, &self.methods);
         // The constructor is empty if all kernels are left out.
         let module = if constructor.is_empty() {
             quote!(_)

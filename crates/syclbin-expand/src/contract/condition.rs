@@ -12,6 +12,7 @@ use syn::Expr;
 use crate::contract::safety::removed;
 use crate::contract::subobject::{Subobject, call, literal};
 use crate::contract::{given, has_operator, spelled};
+use crate::input::items::{is_punct, is_word};
 use crate::names;
 use crate::types::{Types, number, option, scalar};
 
@@ -133,7 +134,7 @@ impl<'k, 'f> Reader<'k, 'f> {
             _ if name == "range" => self.range(word, tokens)?,
             None => return Ok(self.foreign(word)),
             Some((index, parameter)) => match memory(&parameter.ty) {
-                Some(pointee) => self.memory(index, parameter, pointee, word.span(), tokens)?,
+                Some(pointee) => self.memory(index, &parameter.ty, pointee, word.span(), tokens)?,
                 None if self.captured && removed(parameter) => {
                     let message = format!(
                         "a condition on `{word}` has no effect: the compiler removed the parameter, or compiled in \
@@ -165,14 +166,9 @@ impl<'k, 'f> Reader<'k, 'f> {
     fn range(&self, word: &Ident, tokens: &[TokenTree]) -> syn::Result<(TokenStream, usize)> {
         let given = located(word.span());
         let range = quote_spanned!(word.span()=> #given.range());
-        if let [
-            _,
-            TokenTree::Punct(dot),
-            TokenTree::Ident(method),
-            rest @ ..,
-        ] = tokens
-            && dot.as_char() == '.'
-            && method == "local"
+        if let [_, dot, method, rest @ ..] = tokens
+            && is_punct(dot, '.')
+            && is_word(method, "local")
         {
             let (code, read) = self.size(&quote!(#range.local()), word, rest)?;
             return Ok((code, read + 3));
@@ -195,16 +191,12 @@ impl<'k, 'f> Reader<'k, 'f> {
         match tokens {
             [_, TokenTree::Group(index), ..] if index.delimiter() == Delimiter::Bracket => {
                 let count = u64::from(self.dimensions.unwrap_or(3).max(1));
-                match literal(index) {
-                    Some(dimension) if dimension < count => Ok((quote!(#range #index), 2)),
-                    _ => {
-                        let owner = match self.dimensions {
-                            Some(_) => "range has ",
-                            None => "range has at most ",
-                        };
-                        Err(wrong_index(index, count, owner))
-                    }
+                if literal(index).is_some_and(|dimension| dimension < count) {
+                    return Ok((quote!(#range #index), 2));
                 }
+                let is_known = self.dimensions.is_some();
+                let most = if is_known { "" } else { "at most " };
+                Err(wrong_index(index, count, &format!("range has {most}")))
             }
             _ => {
                 let message = "expected `range.items()`, `range.dimensions()`, or `range[0]` to `range[2]`; for the \
@@ -217,16 +209,13 @@ impl<'k, 'f> Reader<'k, 'f> {
     fn memory(
         &mut self,
         index: usize,
-        parameter: &Parameter,
+        ty: &Type,
         pointee: &Pointee,
         span: Span,
         tokens: &[TokenTree],
     ) -> syn::Result<(TokenStream, usize)> {
-        let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
-        let is_accessor = matches!(
-            parameter.ty,
-            Type::Accessor { .. } | Type::LocalAccessor { .. }
-        );
+        let dimensions = u64::from(ty.dimensions().unwrap_or(1));
+        let is_accessor = matches!(ty, Type::Accessor { .. } | Type::LocalAccessor { .. });
         let kind = Ident::new(if is_accessor { "accessor" } else { "memory" }, span);
         let size = match pointee {
             Pointee::Element(element) => self.types.layouts.size(element).unwrap_or(0),

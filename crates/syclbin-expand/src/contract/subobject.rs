@@ -5,6 +5,7 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use syclbin::signature::{Element, Parameter, Scalar};
 
 use crate::contract::condition::read;
+use crate::input::items::is_punct;
 use crate::names;
 use crate::types::{Types, structs};
 
@@ -47,7 +48,7 @@ impl Subobject {
             let arguments = call(&tokens[read..]).map(|(_, arguments)| arguments.delimiter());
             self = match &tokens[read..] {
                 _ if arguments == Some(Delimiter::Parenthesis) => return Ok((self, read)),
-                [TokenTree::Punct(dot), TokenTree::Ident(name), ..] if dot.as_char() == '.' => {
+                [dot, TokenTree::Ident(name), ..] if is_punct(dot, '.') => {
                     read += 2;
                     self.member(name, types)?
                 }
@@ -106,12 +107,9 @@ impl Subobject {
 /// Returns the name and the arguments if `tokens` begin with a method call such as `.len()`.
 pub(super) fn call(tokens: &[TokenTree]) -> Option<(&Ident, &Group)> {
     match tokens {
-        [
-            TokenTree::Punct(dot),
-            TokenTree::Ident(name),
-            TokenTree::Group(arguments),
-            ..,
-        ] => (dot.as_char() == '.').then_some((name, arguments)),
+        [dot, TokenTree::Ident(name), TokenTree::Group(group), ..] if is_punct(dot, '.') => {
+            Some((name, group))
+        }
         _ => None,
     }
 }

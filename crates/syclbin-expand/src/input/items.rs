@@ -87,7 +87,9 @@ impl Items {
     }
 
     fn add(&mut self, item: &[TokenTree], ended: bool, vouched: Option<Span>) -> syn::Result<()> {
-        let [first, ..] = item else { return Ok(()) };
+        let (Some(first), Some(last)) = (item.first(), item.last()) else {
+            return Ok(());
+        };
         match item {
             [TokenTree::Punct(_)] if is_punct(first, ';') => Ok(()), // allowed, as after Rust items
             [TokenTree::Ident(word), TokenTree::Group(block)] if word == "types" => {
@@ -107,7 +109,6 @@ impl Items {
                 Err(syn::Error::new(first.span(), message))
             }
             _ => {
-                let [.., last] = item else { return Ok(()) };
                 let body = &item[..item.len() - usize::from(ended)];
                 let kernel = KernelItem::parse(body, vouched)?;
                 if !ended {
@@ -334,11 +335,11 @@ fn position(tokens: &[TokenTree], text: &str) -> Option<usize> {
     tokens.iter().position(|token| is_word(token, text))
 }
 
-fn is_word(token: &TokenTree, text: &str) -> bool {
+pub(crate) fn is_word(token: &TokenTree, text: &str) -> bool {
     matches!(token, TokenTree::Ident(word) if word == text)
 }
 
-fn is_punct(token: &TokenTree, c: char) -> bool {
+pub(crate) fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 

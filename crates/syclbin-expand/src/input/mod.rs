@@ -28,14 +28,11 @@ impl Input {
     /// Fails if the input does not start with a valid module.
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<(Self, Vec<syn::Error>)> {
         check(&tokens)?;
-        let (mut input, rest) = parse_head.parse2(tokens)?;
-        let (items, errors) = Items::parse(rest);
-        input.items = items;
-        Ok((input, errors))
+        parse_all.parse2(tokens)
     }
 }
 
-fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
+fn parse_all(input: ParseStream<'_>) -> syn::Result<(Input, Vec<Error>)> {
     let form = |error: syn::Error| syn::Error::new(error.span(), FORM);
     let attributes = input.call(Attribute::parse_outer)?;
     let visibility = Visibility::parse(input)?;
@@ -48,14 +45,15 @@ fn parse_head(input: ParseStream<'_>) -> syn::Result<(Input, TokenStream)> {
         return Err(syn::Error::new(file.span(), FORM));
     }
     input.parse::<Token![;]>().map_err(form)?;
-    let head = Input {
+    let (items, errors) = Items::parse(input.parse()?);
+    let parsed = Input {
         attributes,
         visibility,
         name,
         file,
-        items: Items::default(),
+        items,
     };
-    Ok((head, input.parse()?))
+    Ok((parsed, errors))
 }
 
 const MOST_DEPTH: usize = 64;

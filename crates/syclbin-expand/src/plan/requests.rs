@@ -35,10 +35,8 @@ pub(crate) fn requests<'i>(
                 request => *request = Some(item),
             },
             several => {
-                let each = several
-                    .iter()
-                    .map(|index| cpp_name::called(&kernels[*index], names[*index].as_ref()));
-                let each: Vec<String> = each.collect();
+                let called = |at: &usize| cpp_name::called(&kernels[*at], names[*at].as_ref());
+                let each: Vec<String> = several.iter().map(called).collect();
                 let known = known("", each.iter().map(String::as_str)).unwrap_or_default();
                 let message = format!("several kernels have this name; write one of {known}");
                 errors.push(item.cpp.error(message));

@@ -11,7 +11,7 @@ use crate::stub::parameter::Passing;
 use crate::types::{Types, element_of, structs};
 use crate::{contract, doc, names};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syclbin::__private::counted;
 use syclbin::signature::{Argument, Element, KernelSignature, Parameter, Pointee, Type};
 
@@ -129,10 +129,8 @@ impl<'f> Stub<'f> {
         } else {
             (quote!(), quote!(&self), quote!('_))
         };
-        let visibility = match self.item.and_then(|item| item.visibility.as_ref()) {
-            Some(visibility) => quote!(#visibility),
-            None => quote!(pub),
-        };
+        let visibility = self.item.and_then(|item| item.visibility.as_ref());
+        let visibility = visibility.map_or_else(|| quote!(pub), ToTokens::to_token_stream);
         let mut launch = quote! {
             ::syclbin_rt::Launch::new(self.#ident.get(), &[#(#labels),*], [#(#values),*])
         };

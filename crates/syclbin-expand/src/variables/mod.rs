@@ -116,15 +116,12 @@ fn method(
 ) -> Result<TokenStream, String> {
     let element = constant.ty.as_ref().map_err(ToString::to_string)?;
     let name = qualified(constant.name.as_ref(), &constant.symbol);
-    let ident = scope
-        .claim(&names::words(&name))
-        .ok_or("its name is not a Rust identifier")?;
+    let ident = scope.claim(&names::words(&name));
+    let ident = ident.ok_or("its name is not a Rust identifier")?;
     let symbol = &constant.symbol;
+    let plain = quote!(specialization_constant(#symbol, value));
     let (ty, call) = match element {
-        Element::Scalar(Scalar::Bool) => (
-            quote!(bool),
-            quote!(specialization_constant(#symbol, value)),
-        ),
+        Element::Scalar(Scalar::Bool) => (quote!(bool), plain),
         element => {
             let bools = types.bools(element, MOST_BOOLS).ok_or(
                 "it contains more than 64 `bool`s, too many to check, and a `bool` that is neither 0 nor 1 is \
@@ -132,10 +129,9 @@ fn method(
             )?;
             let offsets = bools.into_iter().map(|(offset, _)| offset);
             let bools = offsets.map(Literal::u64_unsuffixed);
-            let call = if bools.len() == 0 {
-                quote!(specialization_constant(#symbol, value))
-            } else {
-                quote!(specialization_constant_with_bools(#symbol, value, &[#(#bools),*]))
+            let call = match bools.len() {
+                0 => plain,
+                _ => quote!(specialization_constant_with_bools(#symbol, value, &[#(#bools),*])),
             };
             (types.of(element, 0), call)
         }
