@@ -33,9 +33,10 @@ const KEYS: [&str; 10] = [
 /// The builds that Cargo.toml describes. Created by [`Build::from_manifest`].
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled until `compile` is called"]
-pub struct Manifest {
-    path: PathBuf,
-}
+pub struct Manifest(());
+
+/// The path of the manifest: build scripts run in the directory that contains it.
+const MANIFEST: &str = "Cargo.toml";
 
 /// A SYCLBIN file that Cargo.toml describes.
 #[derive(Clone, Debug)]
@@ -73,10 +74,7 @@ impl Build {
     /// }
     /// ```
     pub fn from_manifest() -> Manifest {
-        Manifest {
-            // Build scripts run in the directory that contains Cargo.toml.
-            path: PathBuf::from("Cargo.toml"),
-        }
+        Manifest(())
     }
 }
 
@@ -95,11 +93,12 @@ impl Manifest {
     /// Returns [`Error::Manifest`] for a mistake in Cargo.toml, with its line. Otherwise fails for the same reasons as
     /// [`Build::try_compile`].
     pub fn try_compile(self) -> Result<Vec<PathBuf>> {
-        cargo::rerun_if_changed(&self.path);
-        let Some(entries) = read(&self.path)? else {
+        let path = Path::new(MANIFEST);
+        cargo::rerun_if_changed(path);
+        let Some(entries) = read(path)? else {
             let remedy = "add one with sources = [\"kernels/NAME.cpp\"]";
             let problem = format!("has no table [{TABLE}.NAME]; {remedy}");
-            return Err(error(&self.path, None, problem));
+            return Err(error(path, None, problem));
         };
         let each = entries.into_iter();
         each.map(|entry| entry.build.try_compile(&entry.name))

@@ -64,13 +64,10 @@ impl Process {
         stdout: impl Into<Stdio>,
         stderr: File,
     ) -> io::Result<Self> {
-        let child = command
-            .stdin(stdin)
-            .stdout(stdout)
-            .stderr(stderr.try_clone()?)
-            .spawn()?;
+        let to_stderr = stderr.try_clone()?;
+        command.stdin(stdin).stdout(stdout).stderr(to_stderr);
         Ok(Self {
-            child,
+            child: command.spawn()?,
             stderr,
             started: Instant::now(),
         })

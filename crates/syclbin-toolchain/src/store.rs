@@ -262,10 +262,8 @@ fn read_all(mut file: &File) -> Option<Vec<u8>> {
 fn verified(name: &str, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let (mark, rest) = bytes.split_at_checked(MARK.len())?;
     let (found, content) = rest.split_at_checked(HEADER - MARK.len())?;
-    if mark != MARK || found != hash(name, content) {
-        return None;
-    }
-    Some(bytes.split_off(HEADER))
+    let is_whole = mark == MARK && found == hash(name, content);
+    is_whole.then(|| bytes.split_off(HEADER))
 }
 
 fn hash(name: &str, content: &[u8]) -> [u8; 32] {

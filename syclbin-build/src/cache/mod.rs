@@ -81,11 +81,10 @@ fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
         _ => (text, 1),
     };
     let number = number.trim().parse::<u64>().ok();
-    number
-        .and_then(|number| number.checked_mul(unit))
-        .ok_or_else(|| {
-            format!("{SIZE_VARIABLE}={text} is not a valid size, so the limit is 1G; use a size such as 500M or 2G")
-        })
+    let size = number.and_then(|number| number.checked_mul(unit));
+    size.ok_or_else(|| {
+        format!("{SIZE_VARIABLE}={text} is not a valid size, so the limit is 1G; use a size such as 500M or 2G")
+    })
 }
 
 /// The cache for one build.
@@ -136,10 +135,8 @@ impl Cache {
     /// new result, or `None` if that result cannot be cached.
     pub(crate) fn look_up(&mut self, source: &Path) -> Result<Compiled, Option<Pending>> {
         let contents = self.before.contents(source);
-        let Some(contents) = contents.filter(|contents| contents.asked.is_some()) else {
-            return Err(None);
-        };
-        let hash = contents.hash.clone();
+        let contents = contents.filter(|contents| contents.asked.is_some());
+        let hash = contents.ok_or(None)?.hash.clone();
         let key = self.setting.key(source, &hash);
         let manifest = self.store.read(&manifest_name(&key)).and_then(decoded);
         let found = manifest.and_then(|manifest| {

@@ -23,11 +23,10 @@ pub(crate) fn plain(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         plain.push_str(before);
-        let end = after.find(|c: char| !(c.is_ascii_digit() || c == ';'));
-        rest = end.map_or("", |end| {
-            let letter = after[end..].chars().next().map_or(0, char::len_utf8);
-            &after[end + letter..]
-        });
+        let after = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        let mut from_letter = after.chars();
+        from_letter.next();
+        rest = from_letter.as_str();
     }
     plain.push_str(rest);
     plain

@@ -102,13 +102,9 @@ impl Running {
         }
         command.arg("-o").arg(&job.output).arg(&job.source);
         let log = job.output.with_extension("log");
-        let stderr = std::fs::File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&log)
-            .map_err(Error::write(&log))?;
+        let mut options = std::fs::File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        let stderr = options.open(&log).map_err(Error::write(&log))?;
         let process = Process::start(command, Stdio::null(), Stdio::null(), stderr);
         Ok(Self {
             process: process.map_err(|source| Error::Start {

@@ -113,9 +113,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     if !said.status.success() {
         return Err(failed(&said, VERSION));
     }
-    let Some(version) = first_line(&said.stdout) else {
-        return Err(Problem::NoVersion);
-    };
+    let version = first_line(&said.stdout).ok_or(Problem::NoVersion)?;
     // `syclbin-clang` is not probed further: it always supports `-fsyclbin`, and its older versions lack `-###`.
     if version.starts_with("syclbin-clang ") {
         return Ok(version);
