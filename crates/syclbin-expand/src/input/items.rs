@@ -158,9 +158,8 @@ impl TypeItem {
             let rust = RustType::Own(path);
             return Ok(Self { cpp, rust });
         }
-        let Some(at) = position(tokens, "as") else {
-            return Err(syn::Error::new(tokens[0].span(), FORM));
-        };
+        let at = position(tokens, "as");
+        let at = at.ok_or_else(|| syn::Error::new(tokens[0].span(), FORM))?;
         let cpp = CppName::parse(&tokens[..at], &tokens[at], "struct")?;
         let rust = RustType::Named(rust_name(&tokens[at + 1..], &tokens[at])?);
         Ok(Self { cpp, rust })
@@ -256,15 +255,13 @@ fn visibility(tokens: &[TokenTree]) -> syn::Result<Option<Visibility>> {
 }
 
 fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
+    let error = |at: &TokenTree, message: &str| Err(syn::Error::new(at.span(), message));
     let word = match tokens {
         [TokenTree::Ident(word)] => word,
-        [] => {
-            let message = "expected a Rust name after this";
-            return Err(syn::Error::new(at.span(), message));
-        }
+        [] => return error(at, "expected a Rust name after this"),
         [first, ..] => {
             let message = "expected one Rust name, followed by `;` (or by `,` in `types`)";
-            return Err(syn::Error::new(first.span(), message));
+            return error(first, message);
         }
     };
     let text = word.to_string();

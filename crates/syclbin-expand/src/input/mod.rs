@@ -4,7 +4,7 @@
 
 pub(crate) mod items;
 
-use crate::input::items::Items;
+use crate::input::items::{Items, is_punct};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Ident, LitStr, Token, Visibility};
@@ -69,15 +69,13 @@ const MOST_TOKENS: usize = 300;
 /// Fails at the first token beyond a limit.
 pub(crate) fn check(input: &TokenStream) -> syn::Result<()> {
     check_depth(input)?;
-    let mut before: Option<TokenTree> = None;
-    for token in input.clone() {
-        let hash = matches!(&before, Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
-        if let TokenTree::Group(group) = &token
-            && hash
+    let tokens = Vec::from_iter(input.clone());
+    for pair in tokens.windows(2) {
+        if let [hash, TokenTree::Group(group)] = pair
+            && is_punct(hash, '#')
         {
             check_length(group.stream(), "attribute")?;
         }
-        before = Some(token);
     }
     Ok(())
 }

@@ -58,9 +58,8 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
     let mut names: Vec<Option<Draft<'_>>> = drafts.collect();
     for detail in 0..FUNCTIONS + PARAMETERS {
         for group in same(&names) {
-            let texts = group.iter();
-            let texts = texts.map(|index| names[*index].as_ref()?.detail(detail));
-            let texts: Vec<Option<String>> = texts.collect();
+            let text = |index: &usize| names[*index].as_ref()?.detail(detail);
+            let texts: Vec<Option<String>> = group.iter().map(text).collect();
             if texts.iter().all(|text| *text == texts[0]) {
                 continue;
             }
@@ -139,8 +138,7 @@ impl<'k> Draft<'k> {
                 let argument = argument.to_string();
                 let text = short(&argument, cpp);
                 if !is_of_launch(&argument) && !text.is_empty() {
-                    draft.name.push('_');
-                    draft.name.push_str(&text);
+                    draft.name += &format!("_{text}");
                 }
             }
         }

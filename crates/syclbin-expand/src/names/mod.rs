@@ -116,10 +116,8 @@ const MAX_LENGTH: usize = 80;
 pub(crate) fn rust(name: &str) -> String {
     let ascii = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let own = identifier(name).or_else(|| identifier(&words(name)));
-    let text = own.map_or_else(
-        || format!("_{}", name.chars().map(ascii).collect::<String>()),
-        |ident| plain(&ident),
-    );
+    let escaped = || format!("_{}", name.chars().map(ascii).collect::<String>());
+    let text = own.map_or_else(escaped, |ident| plain(&ident));
     if text.chars().count() <= MAX_LENGTH {
         return text;
     }

@@ -52,8 +52,7 @@ impl<'f> Types<'f> {
             paths: BTreeMap::new(),
             facts: BTreeMap::new(),
         };
-        let aligned = types.measure_all(true);
-        if !aligned {
+        if !types.measure_all(true) {
             types.measure_all(false);
         }
         types

@@ -151,18 +151,16 @@ fn spelled(id: StructId, types: &Types<'_>) -> String {
 /// Generates documentation for properties of a field that its Rust type does not express.
 fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     use syclbin::signature::{Element, Pointee, Scalar};
-    let innermost = |mut element: &Element| {
-        while let Element::Array { of, .. } = element {
-            element = of;
-        }
-        element.clone()
-    };
-    let text = match innermost(&field.ty) {
+    let mut innermost = &field.ty;
+    while let Element::Array { of, .. } = innermost {
+        innermost = of;
+    }
+    let text = match innermost {
         Element::Scalar(Scalar::Bool) => "A `bool`: 0 or 1.".to_owned(),
         Element::Enum(of) => format!("A value of the enumeration `{}`.", of.name),
         Element::Vector { count: 3, .. } => VECTOR_OF_THREE.to_owned(),
         Element::Bytes(_) => "Opaque bytes: a union or bit-fields.".to_owned(),
-        Element::Pointer(pointee) => match *pointee {
+        Element::Pointer(pointee) => match &**pointee {
             Pointee::Unknown(Some(name)) => format!("Points to `{name}`."),
             Pointee::Unknown(None) => {
                 "Points to a type that the file does not describe.".to_owned()
