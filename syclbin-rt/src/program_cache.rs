@@ -20,10 +20,9 @@ use hmac_sha256::Hash as Sha256;
 use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
-use crate::backend::facts::{DeviceKind, Facts};
-use crate::backend::failure::BuildError;
-use crate::backend::gate::CallGuard;
-use crate::backend::{Context, Program, Source, WeakProgram};
+use crate::backend::{
+    BuildError, CallGuard, Context, DeviceKind, Facts, Program, Source, WeakProgram,
+};
 use crate::error::counted;
 use crate::log;
 use crate::trace::{self, Class};

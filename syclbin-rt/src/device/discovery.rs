@@ -6,8 +6,7 @@
 use syclbin::Syclbin;
 use syclbin_toolchain::GET_CPU_DRIVER;
 
-use crate::backend::LibraryError;
-use crate::backend::facts::Facts;
+use crate::backend::{Facts, LibraryError};
 use crate::device::best::Coverage;
 use crate::device::driver_libraries::{self, LibraryLookup};
 use crate::device::selector::Term;

@@ -13,8 +13,7 @@ use std::hash::{Hash, Hasher};
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
 
-use crate::backend::facts::{DeviceKind, Facts};
-use crate::backend::{Context, Device as DriverDevice, Failure};
+use crate::backend::{Context, Device as DriverDevice, DeviceKind, Facts, Failure};
 use crate::device::discovery::Discovery;
 use crate::error::{Error, Result};
 

@@ -5,9 +5,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{NoUninit, Pod};
 
-use crate::backend::DevicePointer;
-use crate::backend::kernel::Argument;
-use crate::backend::slice::{DeviceSlice, Region};
+use crate::backend::{Argument, DevicePointer, DeviceSlice, Region};
 use crate::launch::accessor::AccessorRange;
 use crate::launch::parameter_kinds;
 use crate::memory::image::format::Format;

@@ -10,8 +10,7 @@ use std::ops::{Deref, Index};
 
 use bytemuck::Pod;
 
-use crate::backend::guard;
-use crate::backend::range::{AnyRange, Extent};
+use crate::backend::{AnyRange, Extent, guard};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
 use crate::launch::number::Fault;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
-use crate::backend::failure::{Failure, Rejection};
-use crate::backend::kernel::{Argument, Declared, KernelAttributes, Slot};
-use crate::backend::range::Extent;
-use crate::backend::{self, Memory, Program, UsmKind};
+use crate::backend::{
+    self, Argument, Declared, Extent, Failure, KernelAttributes, Memory, Program, Rejection, Slot,
+    UsmKind,
+};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
 use crate::launch::Launch;

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::backend::failure::Failure;
-use crate::backend::gate::CallGuard;
-use crate::backend::slice::{DeviceSlice, OwnedRegion, pattern};
-use crate::backend::{self, AnyRange, Graph, MemoryUse, WaitList};
+use crate::backend::{
+    self, AnyRange, CallGuard, DeviceSlice, Failure, Graph, MemoryUse, OwnedRegion, WaitList,
+    pattern,
+};
 use crate::error::{Error, Result};
 use crate::launch::invocation::Invocation;
 use crate::launch::prepared::BoundKernel;

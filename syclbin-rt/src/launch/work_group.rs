@@ -3,8 +3,7 @@
 
 use std::fmt;
 
-use crate::backend::NdRange;
-use crate::backend::{AnyRange, Extent, KernelObject};
+use crate::backend::{AnyRange, Extent, KernelObject, NdRange};
 use crate::error::{Result, counted, join};
 use crate::launch::Launch;
 use crate::launch::kernel::Kernel;

@@ -14,8 +14,7 @@ use syclbin::metadata::Target;
 use syclbin::ptx::{self, Kind, Passed, Space};
 use syclbin::{Content, Image, ImageKind, IrType};
 
-use crate::backend::facts::{Facts, PtxFacts};
-use crate::backend::kernel::Slot;
+use crate::backend::{Facts, PtxFacts, Slot};
 
 pub(crate) enum Code {
     SpirV(Box<spirv::Module>),

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use syclbin::Aspect;
 
-use crate::backend::slice::OwnedRegion;
-use crate::backend::{DevicePointer, Memory, UsmKind};
+use crate::backend::{DevicePointer, Memory, OwnedRegion, UsmKind};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::copy::checked_size;

@@ -3,9 +3,7 @@
 
 use bytemuck::Pod;
 
-use crate::backend::failure::Failure;
-use crate::backend::slice::{DeviceSlice, Region, pattern};
-use crate::backend::{self, WaitList};
+use crate::backend::{self, DeviceSlice, Failure, Region, WaitList, pattern};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::queue::Queue;

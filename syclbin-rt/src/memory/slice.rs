@@ -10,9 +10,7 @@ use std::ops::{Bound, Deref, DerefMut, RangeBounds};
 
 use bytemuck::Pod;
 
-use crate::backend::failure::NoView;
-use crate::backend::slice::{DeviceSlice, OwnedRegion};
-use crate::backend::{Mapped, MappedMut};
+use crate::backend::{DeviceSlice, Mapped, MappedMut, NoView, OwnedRegion};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};

@@ -6,9 +6,7 @@
 use syclbin::__private::listed;
 use syclbin::{Image, IrType};
 
-use crate::backend::BuildOptions;
-use crate::backend::Source;
-use crate::backend::facts::DeviceKind;
+use crate::backend::{BuildOptions, DeviceKind, Source};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::code;

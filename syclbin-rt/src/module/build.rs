@@ -10,8 +10,7 @@ use syclbin::__private::spirv::portable::lift::{Global, Layout, Lifted, lift};
 use syclbin::__private::{failed_assert, listed, spirv};
 use syclbin::metadata::{DeviceGlobal, IdRange, without_run_prefix};
 
-use crate::backend::BuildOptions;
-use crate::backend::{Program, Source};
+use crate::backend::{BuildOptions, Program, Source};
 use crate::launch::kernel::{ConstantsBuffer, max_range};
 use crate::load::constants::{self, Values};
 use crate::load::files::{Files, ImageIndex, Unit};

@@ -8,9 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::backend::event::{Completion, Profile};
-use crate::backend::failure::Failure;
-use crate::backend::{self, WaitList};
+use crate::backend::{self, Completion, Failure, Profile, WaitList};
 use crate::error::{Error, Result};
 use crate::queue::Queue;
 use crate::trace::{self, Class};

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use crate::backend;
-use crate::backend::gate::CallGuard;
+use crate::backend::{self, CallGuard};
 use crate::device::Device;
 use crate::trace::Class;
 use crate::trace::statistics::Statistics;
