@@ -130,10 +130,8 @@ fn slot(key: (usize, Key)) -> Slot {
     // Drop the slots that no other thread holds and whose program is gone.
     slots.retain(|_, slot| {
         Arc::get_mut(slot).is_none_or(|slot| {
-            let program = slot.get_mut().unwrap_or_else(PoisonError::into_inner);
-            program
-                .as_ref()
-                .is_some_and(|program| program.strong_count() > 0)
+            let kept = slot.get_mut().unwrap_or_else(PoisonError::into_inner);
+            kept.as_ref().is_some_and(|kept| kept.strong_count() > 0)
         })
     });
     Arc::clone(slots.entry(key).or_default())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Divides devices into parts, each of which is a device with a subset of the compute units.
 
+use syclbin::__private::listed;
+
 use crate::backend::facts::{Affinity, Facts, Partition};
 use crate::device::Device;
 use crate::error::{Error, Result, counted};
@@ -98,15 +100,12 @@ fn check(how: Partition<'_>, facts: &Facts) -> Result<(), String> {
         Partition::Affinity(by) => (can(facts, by), 0, 0),
     };
     if !able {
-        let mut ways = Vec::new();
-        for (has, way) in [
-            (has.equally, "equally"),
-            (has.counts, "by counts"),
-            (!has.affinities.is_empty(), "by affinity"),
-        ] {
-            ways.extend(has.then_some(way));
-        }
-        return Err(match ways.join(", ") {
+        let ways = [
+            has.equally.then_some("equally"),
+            has.counts.then_some("by counts"),
+            (!has.affinities.is_empty()).then_some("by affinity"),
+        ];
+        return Err(match listed(ways.iter().flatten()) {
             ways if ways.is_empty() => "its driver does not support device partitioning".to_owned(),
             ways => format!("its driver can only divide it {ways}"),
         });

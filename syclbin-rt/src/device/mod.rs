@@ -10,8 +10,8 @@ pub(crate) mod selector;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use syclbin::Aspect;
 use syclbin::architecture::Architecture;
+use syclbin::{Aspect, Syclbin};
 
 use crate::backend::{Context, Device as DriverDevice, DeviceKind, Facts, Failure};
 use crate::device::discovery::Discovery;
@@ -77,10 +77,7 @@ impl Device {
     /// Fails if `SYCLBIN_DEVICE` is set and selects no device (see [`Device::select`]), or if no suitable device is
     /// found. In the latter case, the error lists every place that was searched and the devices found there.
     pub fn best() -> Result<Self> {
-        match Self::selected()? {
-            Some(choice) => Ok(choice.device),
-            None => Ok(Discovery::of_system().best(None)?.device),
-        }
+        Ok(Self::choose(None)?.device)
     }
 
     /// Returns the best device that a SYCLBIN file contains code for: preferably a GPU, then an accelerator, then a
@@ -114,25 +111,22 @@ impl Device {
     #[doc(hidden)]
     pub fn choose_for(file: impl AsRef<[u8]>) -> Result<DeviceChoice> {
         let file = syclbin::read::parse(file.as_ref()).map_err(Error::file)?;
-        match Self::selected()? {
-            Some(choice) => Ok(choice),
-            None => Discovery::of_system().best(Some(&file)),
-        }
+        Self::choose(Some(&file))
     }
 
-    /// Returns the device that `SYCLBIN_DEVICE` selects, if it is set.
-    fn selected() -> Result<Option<DeviceChoice>> {
+    /// Returns the device that `SYCLBIN_DEVICE` selects, if it is set, and otherwise the best one.
+    fn choose(file: Option<&Syclbin<'_>>) -> Result<DeviceChoice> {
         match std::env::var(VARIABLE) {
-            Ok(selector) if !selector.trim().is_empty() => Ok(Some(DeviceChoice {
+            Ok(selector) if !selector.trim().is_empty() => Ok(DeviceChoice {
                 device: Self::select(&selector)?,
                 reason: format!("{VARIABLE}={selector} selects it"),
                 skipped: Vec::new(),
-            })),
+            }),
             Err(std::env::VarError::NotUnicode(value)) => Err(invalid(
                 &value.to_string_lossy(),
                 &format!("{VARIABLE} is not UTF-8"),
             )),
-            _ => Ok(None),
+            _ => Discovery::of_system().best(file),
         }
     }
 

@@ -175,8 +175,7 @@ pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
 fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
         // Compilers label PTX as native code if no SPIR-V precedes it in the module.
-        ImageKind::Native { .. } if is_ptx(image) => {}
-        ImageKind::Native { .. } => {
+        ImageKind::Native { .. } if !is_ptx(image) => {
             return Err("it is native code, which cannot be linked with other code".to_owned());
         }
         ImageKind::Ir { ty, .. } if ty != IrType::Ptx => {
@@ -186,7 +185,7 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
                 language(ty)
             ));
         }
-        ImageKind::Ir { .. } => {}
+        _ => {}
     }
     let module = ptx::Module::parse(&image.bytes).map_err(|error| error.to_string())?;
     let (major, minor) = (takes.sm / 10, takes.sm % 10);

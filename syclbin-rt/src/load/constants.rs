@@ -112,10 +112,8 @@ pub(crate) fn as_defaults<'c>(
     if scalars.is_empty() {
         return Ok(spirv);
     }
-    let specialized = specialize(&spirv, &scalars);
-    specialized
-        .map(Cow::Owned)
-        .map_err(|error| error.to_string())
+    let specialized = specialize(&spirv, &scalars).map_err(|error| error.to_string());
+    specialized.map(Cow::Owned)
 }
 
 pub(crate) fn part(blob: &[u8], start: usize, size: usize) -> Option<&[u8]> {

@@ -263,10 +263,7 @@ impl SavedOn {
     }
 
     fn of_sets(sets: &PropertySets<'_>) -> Option<Self> {
-        let text = |key| {
-            let value = sets.get(set::NATIVE_CODE, key)?;
-            value.as_str().map(str::to_owned)
-        };
+        let text = |key| sets.get(set::NATIVE_CODE, key)?.as_str().map(str::to_owned);
         Some(Self {
             platform: text(PLATFORM)?,
             device: text(DEVICE)?,

@@ -12,7 +12,6 @@ use bytemuck::Pod;
 use syclbin::Aspect;
 
 use crate::backend::{DevicePointer, Memory, OwnedRegion, UsmKind};
-use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::copy::checked_size;
 use crate::queue::Queue;
@@ -152,7 +151,12 @@ fn region<T: Pod>(
     len: usize,
 ) -> Result<OwnedRegion> {
     let device = queue.device();
-    if !has(device, kind) || !device.facts().has_addresses {
+    let aspect = match kind {
+        UsmKind::Device => Aspect::USM_DEVICE_ALLOCATIONS,
+        UsmKind::Host => Aspect::USM_HOST_ALLOCATIONS,
+        UsmKind::Shared => Aspect::USM_SHARED_ALLOCATIONS,
+    };
+    if !device.has(aspect) || !device.facts().has_addresses {
         return Err(Error::unsupported(what, needs, device));
     }
     let size = checked_size::<T>(len)?;
@@ -172,12 +176,4 @@ fn region<T: Pod>(
         _ => usize::try_from(address.next_multiple_of(align as u64) - address).unwrap_or(0),
     };
     Ok(OwnedRegion::new(memory, offset, len, size_of::<T>()))
-}
-
-fn has(device: &Device, kind: UsmKind) -> bool {
-    device.has(match kind {
-        UsmKind::Device => Aspect::USM_DEVICE_ALLOCATIONS,
-        UsmKind::Host => Aspect::USM_HOST_ALLOCATIONS,
-        UsmKind::Shared => Aspect::USM_SHARED_ALLOCATIONS,
-    })
 }

@@ -141,7 +141,13 @@ impl Queue {
     /// Checks that `slice` is on the queue's device and contains exactly `len` elements.
     pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
         self.same_device(slice)?;
-        same_length(slice.len(), len)
+        if slice.len() == len {
+            return Ok(());
+        }
+        Err(Error::invalid(format_args!(
+            "the buffer has {} elements, but the slice has {len}; the lengths must be equal",
+            slice.len()
+        )))
     }
 
     pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
@@ -275,15 +281,6 @@ pub(crate) fn same_elements(from: usize, to: usize) -> Result<()> {
     }
     let message = format_args!("cannot copy {from} elements into a slice of {to}: lengths differ");
     Err(Error::invalid(message))
-}
-
-fn same_length(slice: usize, data: usize) -> Result<()> {
-    if slice == data {
-        return Ok(());
-    }
-    Err(Error::invalid(format_args!(
-        "the buffer has {slice} elements, but the slice has {data}; the lengths must be equal"
-    )))
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ impl Builder {
             self.codes(&members, part)?
         };
         let sources = members.iter().zip(code.codes);
-        let sources = sources.map(|(index, code)| self.source(*index, code, native));
+        let sources = sources.map(|(index, code)| self.source(*index, code));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let context = self.queue.raw().context();
         let built = if native {
@@ -341,12 +341,7 @@ impl Builder {
 
     /// Combines an image's `code`, in a form that the driver accepts, with its constants and build options. Native
     /// code compiled from SPIR-V already contains the values of constants.
-    fn source<'c>(
-        &self,
-        index: ImageIndex,
-        mut code: Cow<'c, [u8]>,
-        native: bool,
-    ) -> Result<Source<'c>, String> {
+    fn source<'c>(&self, index: ImageIndex, mut code: Cow<'c, [u8]>) -> Result<Source<'c>, String> {
         let unit = self.files.unit(index);
         let facts = self.files.facts;
         let mut options = BuildOptions::of(&unit.metadata.misc, facts);
@@ -358,7 +353,7 @@ impl Builder {
         let mut variables = Vec::new();
         if facts.ptx.is_some() {
             variables = constants::variables(&self.constants, held)?;
-        } else if !native {
+        } else if !self.files.image(index).native {
             code = constants::as_defaults(&self.constants, held, code)?;
         }
         Ok(Source {

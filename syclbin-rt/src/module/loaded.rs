@@ -171,11 +171,9 @@ impl LoadedModule {
         }
         let unit = self.builder.unit(self.index);
         let images = unit.map_or(&[][..], |unit| &unit.module.images);
+        let fitting = chosen.unwrap_or_default();
         let described = images.iter().enumerate().map(|(index, image)| {
-            let needless = || {
-                let chosen = chosen.unwrap_or_default();
-                format!("not needed, because image {chosen} fits")
-            };
+            let needless = || format!("not needed, because image {fitting} fits");
             let verdict = verdicts.remove(&index).unwrap_or_else(needless);
             (code::describe(image), verdict)
         });
@@ -199,11 +197,10 @@ impl LoadedModule {
             return vec![format!("{module}: {reason}")];
         }
         let verdicts = choice.verdicts().enumerate();
-        verdicts
-            .map(|(index, (image, verdict))| {
-                format!("{module}, image {index} ({image}): {verdict}")
-            })
-            .collect()
+        let reasons = verdicts.map(|(index, (image, verdict))| {
+            format!("{module}, image {index} ({image}): {verdict}")
+        });
+        reasons.collect()
     }
 }
 

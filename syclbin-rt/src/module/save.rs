@@ -18,17 +18,6 @@ use crate::load::native::SavedOn;
 use crate::module::build::{Builder, BuiltProgram};
 use crate::module::{Inner, Module};
 
-/// The target of native code that a runtime obtained from a driver. For any other target, the reference runtime would
-/// pass specialization constants in a hidden argument.
-const TARGET: &str = "spir64-unknown-unknown";
-
-/// The targets that compilers record for native OpenCL code.
-const CPU_TARGET: &str = "spir64_x86_64-unknown-unknown";
-const GPU_TARGET: &str = "spir64_gen-unknown-unknown";
-
-/// The target that compilers record for native CUDA code.
-const PTX_TARGET: &str = "nvptx64-nvidia-cuda";
-
 /// The only key in the property set for hidden arguments.
 const LAYOUT: &str = "layout";
 
@@ -188,8 +177,7 @@ fn without_modules<'a>(file: &Syclbin<'a>, state: State) -> Syclbin<'a> {
 }
 
 pub(crate) fn hidden_arguments(sets: &PropertySets<'_>) -> Option<Layout> {
-    let text = sets.get(set::HIDDEN_ARGUMENTS, LAYOUT)?.as_str()?;
-    Layout::of_text(text)
+    Layout::of_text(sets.get(set::HIDDEN_ARGUMENTS, LAYOUT)?.as_str()?)
 }
 
 /// Returns the properties of a program for a saved file.
@@ -245,9 +233,8 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
     }
     set_values(&mut sets, specialization, &builder.constants);
     // A program that loads native code cannot detect unfit kernels, so the saved file does not list them.
-    sets.retain(set::KERNEL_NAMES, |kernel| {
-        !built.unfit.contains_key(kernel)
-    });
+    let is_fit = |kernel: &str| !built.unfit.contains_key(kernel);
+    sets.retain(set::KERNEL_NAMES, is_fit);
     sets
 }
 
@@ -309,12 +296,14 @@ fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
 /// hidden argument.
 fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     if let Some(takes) = facts.ptx {
-        return Image::native(&format!("sm_{}", takes.sm), PTX_TARGET, code);
+        let architecture = format!("sm_{}", takes.sm);
+        return Image::native(&architecture, "nvptx64-nvidia-cuda", code);
     }
+    // The reference runtime passes specialization constants in a hidden argument for all targets but the last.
     let target = match facts.kind {
-        DeviceKind::Cpu if emulated => CPU_TARGET,
-        DeviceKind::Gpu if emulated => GPU_TARGET,
-        _ => TARGET,
+        DeviceKind::Cpu if emulated => "spir64_x86_64-unknown-unknown",
+        DeviceKind::Gpu if emulated => "spir64_gen-unknown-unknown",
+        _ => "spir64-unknown-unknown",
     };
     // If the architecture is unknown, record the device name for human readers.
     let architecture = facts.architecture.as_ref().map(ToString::to_string);

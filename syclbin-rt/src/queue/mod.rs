@@ -12,10 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
-use crate::backend;
-use crate::backend::guard;
-use crate::backend::queue::QueueOptions;
-use crate::backend::{CallGuard, Failure, HostSlice, Program};
+use crate::backend::{self, CallGuard, Failure, HostSlice, Program, QueueOptions, guard};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{self, Class};

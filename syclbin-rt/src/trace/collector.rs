@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{LazyLock, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::backend::{self, CallGuard};
@@ -176,9 +176,7 @@ fn lock() -> Option<MutexGuard<'static, Collector>> {
     loop {
         match COLLECTOR.try_lock() {
             Ok(collector) => return Some(collector),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                return Some(PoisonError::into_inner(poisoned));
-            }
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) if begun.elapsed() > LONGEST => return None,
             Err(TryLockError::WouldBlock) => std::thread::yield_now(),
         }

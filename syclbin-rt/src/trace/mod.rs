@@ -318,10 +318,9 @@ fn with_process(path: &str, process: u32) -> PathBuf {
 /// Writes the trace and prints the table that the environment requested. Runs while drivers still accept calls.
 fn at_exit() {
     let trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(trace) = trace
-        && let Err(error) = trace.finish()
-    {
-        print(format_args!("{error}\n"));
+    // Unlike `eprint!`, writing to standard error does not panic if it is closed or full.
+    if let Some(Err(error)) = trace.map(Trace::finish) {
+        let _ = writeln!(io::stderr(), "{error}");
     }
     let table = Collector::with(|collector| {
         collector.harvest(Unfinished::Include);
@@ -329,11 +328,6 @@ fn at_exit() {
         prints.then(|| collector.statistics.to_string())
     });
     if let Some(Some(table)) = table {
-        print(format_args!("{table}"));
+        let _ = write!(io::stderr(), "{table}");
     }
-}
-
-/// Prints to standard error. Unlike `eprint!`, this does not panic if standard error is closed or full.
-fn print(text: fmt::Arguments<'_>) {
-    let _ = io::stderr().write_fmt(text);
 }
