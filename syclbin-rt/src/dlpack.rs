@@ -145,8 +145,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
 }
 
 fn unshareable(problem: String) -> Error {
-    let message = format_args!("cannot share a tensor's memory: {problem}");
-    Error::invalid(message)
+    Error::invalid(format_args!("cannot share a tensor's memory: {problem}"))
 }
 
 /// Drops an exported tensor.

@@ -126,8 +126,7 @@ impl Error {
 
     /// Creates an error whose message lists `reasons`, one per line.
     pub(crate) fn listing(kind: ErrorKind, message: impl Display, reasons: Vec<String>) -> Self {
-        let message = format!("{message}{}", list(&reasons));
-        Self::with_reasons(kind, message, reasons)
+        Self::with_reasons(kind, format!("{message}{}", list(&reasons)), reasons)
     }
 
     /// Creates an error whose message already contains the `reasons`.

@@ -86,8 +86,7 @@ impl Queue {
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };
-        let raw = raw.map_err(device.failed("adopting a queue"))?;
-        Self::of_raw(device, raw)
+        Self::of_raw(device, raw.map_err(device.failed("adopting a queue"))?)
     }
 
     /// Creates a buffer over `len` elements of memory that another library allocated. `owner` is dropped once the
@@ -174,7 +173,6 @@ impl Event {
     ///
     /// Fails if the driver rejects the request.
     pub fn native(&self) -> Result<Option<NativeEvent>> {
-        let native = self.raw.native();
-        native.map_err(|failure| self.failed(failure))
+        self.raw.native().map_err(|failure| self.failed(failure))
     }
 }

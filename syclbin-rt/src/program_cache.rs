@@ -149,8 +149,7 @@ fn build(
     // A key without a variant belongs to a program that was built before its process loaded native code from a file.
     // Any process that accepts such a program can use it, so this key is tried first.
     let variant = context.variant();
-    let keys = std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant)));
-    for key in keys {
+    for key in std::iter::once(*key).chain(variant.map(|variant| key_for(key, variant))) {
         let Some(code) = cache.read(&file_name(&key)) else {
             continue;
         };

@@ -37,10 +37,8 @@ impl Device {
             ..DEEPEST => check(how, self.facts()),
             _ => Err(format!("parts can be nested at most {DEEPEST} deep")),
         };
-        checked.map_err(|reason| {
-            let message = format_args!("{self} cannot be divided: {reason}");
-            Error::invalid(message)
-        })?;
+        checked
+            .map_err(|reason| Error::invalid(format_args!("{self} cannot be divided: {reason}")))?;
         let parts = self.driver_device().partition(how);
         let parts = parts.map_err(self.failed("creating parts"))?;
         Ok(parts.into_iter().map(Self::new).collect())
@@ -49,8 +47,7 @@ impl Device {
     /// Returns the device that this part belongs to, or `None` for a whole device.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        let part = self.driver_device().part()?;
-        Some(Self::new(part.parent))
+        Some(Self::new(self.driver_device().part()?.parent))
     }
 
     /// Returns part `number`, numbered from 0 as in selectors. The device is divided by [`Affinity::Next`] if

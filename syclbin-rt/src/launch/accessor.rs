@@ -116,8 +116,7 @@ impl<E: Into<Extent>> From<E> for AccessorRange {
 fn words(extent: Extent) -> ([u64; 3], u8) {
     let mut sizes = extent.driver_order().iter().rev();
     let words = std::array::from_fn(|_| sizes.next().map_or(0, |size| *size as u64));
-    let dimensions = u8::try_from(extent.dimensions()).unwrap_or(3);
-    (words, dimensions)
+    (words, u8::try_from(extent.dimensions()).unwrap_or(3))
 }
 
 #[cfg(test)]

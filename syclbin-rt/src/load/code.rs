@@ -77,8 +77,7 @@ impl Code {
         let Self::Ptx(module) = self else {
             return None;
         };
-        let parameters = module.kernel(kernel)?.parameters.iter();
-        let slots = parameters.map(|parameter| {
+        let slots = module.kernel(kernel)?.parameters.iter().map(|parameter| {
             let place = parameter.layout?;
             Some(Slot {
                 offset: usize::try_from(place.offset).ok()?,

@@ -206,8 +206,7 @@ pub(crate) fn check(
     for (name, place) in layout.iter() {
         let [compiled_in, current] = [compiled_in, overridden_value.as_ref()]
             .map(|blob| part(blob?, place.start, place.size));
-        let is_given = values.contains_key(name);
-        if compiled_in != current || is_given && compiled_in.is_none() {
+        if compiled_in != current || values.contains_key(name) && compiled_in.is_none() {
             return Err(format!(
                 "it was compiled with a different value of specialization constant {name}; to change the value, \
                 compile for spir64 as well"

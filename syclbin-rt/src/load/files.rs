@@ -129,8 +129,7 @@ impl<'a> Files<'a> {
         let kernels = self.kernels.get_or_init(|| {
             let mut kernels: BTreeMap<String, Vec<ImageIndex>> = BTreeMap::new();
             for index in self.images().take_while(|index| index.file == 0) {
-                let names = self.code(index).map(Code::kernels);
-                for name in names.into_iter().flatten() {
+                for name in self.code(index).map(Code::kernels).into_iter().flatten() {
                     kernels.entry(name.to_owned()).or_default().push(index);
                 }
             }
@@ -144,8 +143,7 @@ impl<'a> Files<'a> {
 
     /// Returns the images of the valid modules, file by file.
     pub(crate) fn images(&self) -> impl Iterator<Item = ImageIndex> {
-        let files = self.files.iter().enumerate();
-        let units = files.flat_map(|(file, content)| {
+        let units = self.files.iter().enumerate().flat_map(|(file, content)| {
             let units = content.units.iter().enumerate();
             units.filter_map(move |(module, unit)| Some((file, module, unit.as_ref().ok()?)))
         });

@@ -69,7 +69,6 @@ impl Queue {
         if elements(expected.slice()) != Some(slice.len()) {
             return Err(wrong());
         }
-        let data = self.download(slice)?;
-        Array::from_shape_vec(shape, data).map_err(|_: ShapeError| wrong())
+        Array::from_shape_vec(shape, self.download(slice)?).map_err(|_: ShapeError| wrong())
     }
 }

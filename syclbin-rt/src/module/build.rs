@@ -132,8 +132,7 @@ impl Builder {
 
     /// Predicts which images of a part fit, without calling the driver.
     pub(crate) fn preview(&self, module: usize, part: &Part) -> Vec<Verdict> {
-        let candidates = self.candidates(module, part).into_iter();
-        let verdicts = candidates.map(|index| {
+        let verdicts = self.candidates(module, part).into_iter().map(|index| {
             let fits = |_| "fits; built when one of its kernels is first used".to_owned();
             (index.image, self.members(index).map(fits))
         });

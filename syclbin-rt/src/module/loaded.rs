@@ -111,8 +111,7 @@ impl LoadedModule {
                 self.unlisted.get_or_init(|| self.find_kernels())
             }
         };
-        let unlisted = unlisted.iter().map(String::as_str);
-        self.listed().chain(unlisted)
+        self.listed().chain(unlisted.iter().map(String::as_str))
     }
 
     /// Finds the kernels of a module if the file does not list them. DPC++ before June 2025 did not write the list
@@ -137,8 +136,7 @@ impl LoadedModule {
 
     /// Returns why none of the images can be used to run a kernel.
     pub(crate) fn reasons(&self, kernel: &str) -> Vec<String> {
-        let part = self.part_of(kernel);
-        self.explain(&self.choice_for(&part, None))
+        self.explain(&self.choice_for(&self.part_of(kernel), None))
     }
 
     /// Returns the known reasons why no image fits; empty if an image may still fit.
@@ -242,8 +240,7 @@ impl<'m> NativeCode<'m> {
         }
         let mut first = None;
         for kernel in module.listed() {
-            let module = self.kernels.get(kernel)?;
-            first = first.or(Some(*module));
+            first = first.or(Some(*self.kernels.get(kernel)?));
         }
         first
     }

@@ -115,8 +115,7 @@ impl Module {
         }
         check_states(&files)?;
         let files = Files::new(files, queue.device().facts());
-        let metadata = files.units().map(|unit| &unit.metadata);
-        constants::check_given(given, metadata)?;
+        constants::check_given(given, files.units().map(|unit| &unit.metadata))?;
         let builder = Arc::new(Builder {
             queue: queue.clone(),
             files,
@@ -171,8 +170,7 @@ impl Module {
         });
         kernel.unwrap_or_else(|| {
             let reasons = holders.iter().flat_map(|module| module.reasons(&symbol));
-            let device = self.queue().device();
-            Err(unavailable(name, device, reasons.collect()))
+            Err(unavailable(name, self.queue().device(), reasons.collect()))
         })
     }
 
@@ -188,10 +186,8 @@ impl Module {
         let builder = &self.0.builder;
         let is_global = |unit: &Unit<'_>| global::defines(&unit.metadata, name);
         let exists = builder.files.units().any(is_global);
-        let modules = self.0.modules.iter();
-        let modules: Vec<_> = modules
-            .filter(|module| exists && builder.may_have(module.index, &is_global))
-            .collect();
+        let has = |module: &&LoadedModule| exists && builder.may_have(module.index, &is_global);
+        let modules: Vec<_> = self.0.modules.iter().filter(has).collect();
         self.build_modules(&modules);
         if let Some(variable) = builder.variable(name) {
             return Global::new(self.queue(), variable);
@@ -199,13 +195,11 @@ impl Module {
         let reasons = modules.iter().flat_map(|module| module.misfits());
         self.all_built(reasons.collect())?;
         let units = builder.files.units();
-        let globals: BTreeSet<&str> = units
-            .flat_map(|unit| global::names(&unit.metadata))
-            .collect();
+        let globals = units.flat_map(|unit| global::names(&unit.metadata));
         let message = format_args!(
             "no device global {name} in this SYCLBIN file for {}; available device globals: {}",
             self.queue().device(),
-            join(globals)
+            join(globals.collect::<BTreeSet<_>>())
         );
         Err(Error::new(ErrorKind::NotFound, message))
     }
@@ -213,8 +207,7 @@ impl Module {
     /// Returns the symbols of the module's kernels, including kernels that cannot run on the device. A kernel that
     /// was compiled for several targets is listed several times.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        let modules = self.0.modules.iter();
-        modules.flat_map(LoadedModule::kernels)
+        self.0.modules.iter().flat_map(LoadedModule::kernels)
     }
 
     /// Returns the chosen image for each abstract module, with the reason. Builds nothing: until a module is built,
@@ -269,10 +262,7 @@ impl Module {
             registered.map(|(_, symbol)| without_run_prefix(symbol).to_owned()),
         ];
         symbols.into_iter().flatten().find_map(|symbol| {
-            let has = |module: &&LoadedModule| {
-                let mut kernels = module.kernels();
-                kernels.any(|kernel| kernel == symbol)
-            };
+            let has = |module: &&LoadedModule| module.kernels().any(|kernel| kernel == symbol);
             let holders: Vec<_> = self.0.modules.iter().filter(has).collect();
             (!holders.is_empty()).then_some((symbol, holders))
         })

@@ -285,8 +285,7 @@ fn set_values(
 }
 
 fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
-    let bytes = syclbin::write::to_vec(file, Container::default());
-    bytes.map_err(|error| {
+    syclbin::write::to_vec(file, Container::default()).map_err(|error| {
         let message = "cannot write the SYCLBIN file";
         Error::caused_by(ErrorKind::InvalidArgument, message, error)
     })
@@ -296,8 +295,7 @@ fn to_vec(file: &Syclbin<'_>) -> Result<Vec<u8>> {
 /// hidden argument.
 fn native(facts: &Facts, code: Vec<u8>, emulated: bool) -> Image<'static> {
     if let Some(takes) = facts.ptx {
-        let architecture = format!("sm_{}", takes.sm);
-        return Image::native(&architecture, "nvptx64-nvidia-cuda", code);
+        return Image::native(&format!("sm_{}", takes.sm), "nvptx64-nvidia-cuda", code);
     }
     // The reference runtime passes specialization constants in a hidden argument for all targets but the last.
     let target = match facts.kind {

@@ -138,8 +138,7 @@ impl Event {
             )));
         }
         self.wait()?;
-        let times = self.raw.profile();
-        times.map_err(|failure| self.failed(failure))
+        self.raw.profile().map_err(|failure| self.failed(failure))
     }
 
     /// Returns the result if the command has finished. Otherwise wakes `waker` when it finishes.

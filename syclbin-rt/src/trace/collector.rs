@@ -133,8 +133,7 @@ impl Collector {
             return State::Untimed;
         };
         if let Track::Queue { device, .. } = slice.track {
-            let queued = times.queued.as_nanos().cast_signed();
-            let offset = i128::from(slice.begun) - queued;
+            let offset = i128::from(slice.begun) - times.queued.as_nanos().cast_signed();
             let known = &mut self.devices[device].offset;
             *known = Some(known.map_or(offset, |known| known.min(offset)));
         }

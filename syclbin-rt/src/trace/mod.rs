@@ -324,8 +324,7 @@ fn at_exit() {
     }
     let table = Collector::with(|collector| {
         collector.harvest(Unfinished::Include);
-        let prints = std::mem::take(&mut collector.prints);
-        prints.then(|| collector.statistics.to_string())
+        std::mem::take(&mut collector.prints).then(|| collector.statistics.to_string())
     });
     if let Some(Some(table)) = table {
         let _ = write!(io::stderr(), "{table}");

@@ -70,8 +70,7 @@ impl<const D: usize, F: Format> Image<D, F> {
     }
 
     fn new(queue: &Queue, shape: &Shape, pixels: &[F::Pixel]) -> Result<Self> {
-        let bytes = bytemuck::cast_slice(pixels);
-        let raw = backend::Image::new(&queue.raw().context(), shape, bytes);
+        let raw = backend::Image::new(&queue.raw().context(), shape, bytemuck::cast_slice(pixels));
         let raw = raw.map_err(|failure| failed(failure, "creating", queue))?;
         let (raw, format) = (Arc::new(raw), PhantomData);
         Ok(Self { raw, format })
@@ -226,8 +225,7 @@ impl Sampler {
         if !device.facts().images {
             return Err(Error::unsupported("samplers", NEEDS_IMAGES, device));
         }
-        let context = queue.raw().context();
-        let raw = backend::Sampler::new(&context, addressing, filtering, normalized)
+        let raw = backend::Sampler::new(&queue.raw().context(), addressing, filtering, normalized)
             .map_err(device.failed("creating a sampler"))?;
         Ok(Self(Arc::new(raw)))
     }
