@@ -27,11 +27,9 @@ pub(crate) fn best(devices: &[(&Facts, Coverage)]) -> Option<usize> {
 
 pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     let (chosen, _) = &devices[chosen];
-    let better: &[DeviceKind] = match chosen.kind {
-        DeviceKind::Gpu => &[],
-        DeviceKind::Accelerator => &[DeviceKind::Gpu],
-        DeviceKind::Cpu | DeviceKind::Other => &[DeviceKind::Gpu, DeviceKind::Accelerator],
-    };
+    // In the order of `rank`.
+    let kinds = [DeviceKind::Gpu, DeviceKind::Accelerator];
+    let better = kinds.iter().take(rank(chosen));
     let reason = |kind: &DeviceKind| {
         let mut of_kind = devices.iter().filter(|(facts, _)| facts.kind == *kind);
         let ordinary = of_kind.clone().any(|(facts, _)| is_ordinary(facts));
@@ -43,7 +41,7 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     };
     let kind = chosen.kind;
     let first = format!("it is the first {kind} that can run SYCLBIN kernels");
-    let reasons: Vec<String> = better.iter().map(reason).chain([first]).collect();
+    let reasons: Vec<String> = better.map(reason).chain([first]).collect();
     reasons.join("; ")
 }
 

@@ -95,10 +95,8 @@ impl Term {
             }
         };
         if pick.is_empty() {
-            return Err(
-                "a term is empty; use a kind (gpu, cpu, accelerator), an index or part of a device name"
-                    .to_owned(),
-            );
+            let problem = "a term is empty; use a kind (gpu, cpu, accelerator), an index or part of a device name";
+            return Err(problem.to_owned());
         }
         // A name may contain digits, but a bare number is an index.
         let numbers: Option<Vec<usize>> = pick.split('.').map(|part| part.parse().ok()).collect();

@@ -211,12 +211,10 @@ impl Kernel {
     ///
     /// Fails if the driver rejects a query that every driver must support.
     pub fn attributes(&self) -> Result<KernelAttributes> {
-        let info = self.raw().attributes();
-        let info = info.map_err(|failure| self.failed("querying", failure))?;
-        Ok(KernelAttributes {
-            max_work_group_size: self.0.checked.limits.max_items,
-            ..info
-        })
+        let attributes = self.raw().attributes();
+        let mut attributes = attributes.map_err(|failure| self.failed("querying", failure))?;
+        attributes.max_work_group_size = self.0.checked.limits.max_items;
+        Ok(attributes)
     }
 
     #[inline]

@@ -124,11 +124,9 @@ impl<'a, const N: usize, R, T> Launch<'a, N, R, T> {
     /// unsafe { launch.after(&[uploaded]).launch([4, 8, 16]) }
     /// # }
     /// ```
-    pub fn after(self, events: &'a [&'a Event]) -> Self {
-        Self {
-            after: events,
-            ..self
-        }
+    pub fn after(mut self, events: &'a [&'a Event]) -> Self {
+        self.after = events;
+        self
     }
 
     /// Returns the kernel.

@@ -198,10 +198,8 @@ pub(crate) fn check(
         // The constants are variables that are set after loading.
         return Ok(());
     }
-    let set_values = held.set_values.as_ref();
-    let compiled_in = set_values
-        .filter(|_| !are_folded(metadata))
-        .or(held.defaults.as_ref());
+    let set_values = held.set_values.as_ref().filter(|_| !are_folded(metadata));
+    let compiled_in = set_values.or(held.defaults.as_ref());
     let layout = held.layout().map_err(|error| error.to_string())?;
     for (name, place) in layout.iter() {
         let [compiled_in, current] = [compiled_in, overridden_value.as_ref()]

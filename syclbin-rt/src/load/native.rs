@@ -223,11 +223,10 @@ fn check_cubin(arch: &str, bytes: &[u8], takes: PtxFacts) -> Result<(), String> 
         }
         held.push(format!("{what}{}", entry.target));
     }
-    if held.is_empty() {
-        Err("it is an empty fat binary".to_owned())
-    } else {
-        Err(format!("it contains {}, but {device}", held.join(", ")))
-    }
+    Err(match held.join(", ") {
+        held if held.is_empty() => "it is an empty fat binary".to_owned(),
+        held => format!("it contains {held}, but {device}"),
+    })
 }
 
 const PLATFORM: &str = "platform";

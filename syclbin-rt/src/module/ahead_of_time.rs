@@ -63,8 +63,7 @@ pub unsafe fn build_native(device: &Device, spirv: &[u8], options: &str) -> Resu
         constants: Vec::new(),
         options: BuildOptions {
             compile: options.to_owned(),
-            link: String::new(),
-            reversible: false,
+            ..BuildOptions::default()
         },
     });
     let sources: Vec<Source<'_>> = sources.collect();

@@ -279,14 +279,13 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         // PTX does not always distinguish pointers from numbers, so SPIR-V is preferred.
         other => unit.described().or(other),
     };
+    let parameters = described.and_then(|code| code.takes(name));
     Symbol {
         eliminated: mask
             .map(|mask| mask.removed.clone())
             .filter(|removed| removed.contains(&true))
             .unwrap_or_default(),
-        parameters: described
-            .and_then(|code| code.takes(name))
-            .unwrap_or_default(),
+        parameters: parameters.unwrap_or_default(),
         scratch: files.facts.ptx.is_some() && last_is_local,
         last_is_local,
         slots: code.and_then(|code| code.slots(name)),

@@ -131,17 +131,12 @@ impl Module {
 
     /// Checks, without calling the driver, whether the device might be able to run any of the modules.
     fn check_fit(&self) -> Result<()> {
-        let mut reasons = Vec::new();
-        for module in &self.0.modules {
-            match module.misfits() {
-                misfits if misfits.is_empty() => return Ok(()),
-                misfits => reasons.extend(misfits),
-            }
-        }
-        if reasons.is_empty() {
+        let modules = &self.0.modules;
+        if modules.is_empty() || modules.iter().any(|module| module.misfits().is_empty()) {
             return Ok(());
         }
-        Err(unloadable(self.queue().device(), reasons))
+        let reasons = modules.iter().flat_map(LoadedModule::misfits);
+        Err(unloadable(self.queue().device(), reasons.collect()))
     }
 
     /// Returns the kernel called `name`: a symbol, or the name of an `extern "C"` kernel without the compiler's prefix

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use syclbin::__private::spirv::portable::lift::Layout;
-use syclbin::metadata::{MiscProperties, ModuleMetadata, SpecializationConstants};
+use syclbin::metadata::{ModuleMetadata, SpecializationConstants};
 use syclbin::property::{PropertySets, Value, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
@@ -189,10 +189,8 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
     let metadata = &unit.metadata;
     let mut sets = unit.module.metadata.clone().into_owned();
     if built.id_range != metadata.misc.id_range {
-        let misc = MiscProperties {
-            id_range: built.id_range,
-            ..metadata.misc.clone()
-        };
+        let mut misc = metadata.misc.clone();
+        misc.id_range = built.id_range;
         misc.write(&mut sets);
     }
     // Every import has been resolved.
