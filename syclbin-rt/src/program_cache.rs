@@ -30,7 +30,6 @@ use crate::trace::{self, Class};
 /// The environment variable that configures the cache: `off` disables the cache, and an absolute path replaces the
 /// default directory.
 const VARIABLE: &str = "SYCLBIN_CACHE";
-const DIRECTORY: &str = "programs";
 /// The maximum total size of all entries, in bytes.
 const LIMIT: u64 = 256 << 20;
 
@@ -50,7 +49,7 @@ pub(crate) fn of_environment() -> Option<Store> {
             home.ok()?.path().to_owned()
         }
     };
-    Some(Store::new(directory.join(DIRECTORY), LIMIT))
+    Some(Store::new(directory.join("programs"), LIMIT))
 }
 
 fn file_name(key: &Key) -> String {

@@ -77,10 +77,7 @@ impl Term {
         }
         let (kind, pick) = match parts[..] {
             [] | ["*"] => (None, "*"),
-            [name] => match kind(name) {
-                Some(kind) => (Some(kind), "*"),
-                None => (None, name),
-            },
+            [name] => kind(name).map_or((None, name), |kind| (Some(kind), "*")),
             ["*", pick] => (None, pick),
             [name, pick] => {
                 let kind = kind(name).ok_or_else(|| {

@@ -25,10 +25,7 @@ impl Code {
     pub(crate) fn kernels(&self) -> Vec<&str> {
         match self {
             Self::SpirV(module) => module.kernels().collect(),
-            Self::Ptx(module) => {
-                let kernels = module.kernels.iter();
-                kernels.map(|kernel| kernel.name.as_str()).collect()
-            }
+            Self::Ptx(module) => module.kernels.iter().map(|kernel| &*kernel.name).collect(),
         }
     }
 

@@ -125,8 +125,7 @@ impl Module {
         let module = |index| LoadedModule::new(&builder, index);
         let modules = (0..builder.files.loaded().len()).map(module).collect();
         let module = Self(Arc::new(Inner { builder, modules }));
-        module.check_fit()?;
-        Ok(module)
+        module.check_fit().map(|()| module)
     }
 
     /// Checks, without calling the driver, whether the device might be able to run any of the modules.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use syclbin::__private::spirv::portable::lift::Layout;
 use syclbin::metadata::{ModuleMetadata, SpecializationConstants};
-use syclbin::property::{PropertySets, Value, key, set};
+use syclbin::property::{PropertySets, key, set};
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 
 use crate::backend::facts::{DeviceKind, Facts};
@@ -171,8 +171,7 @@ fn without_modules<'a>(file: &Syclbin<'a>, state: State) -> Syclbin<'a> {
         global: file.global.clone(),
         ..Syclbin::default()
     };
-    let state = Value::U32(state.number());
-    empty.global.insert(set::GLOBAL, key::STATE, state);
+    empty.global.insert(set::GLOBAL, key::STATE, state.number());
     empty
 }
 
@@ -197,15 +196,12 @@ fn properties(builder: &Builder, built: &BuiltProgram) -> PropertySets<'static> 
     sets.remove_set(set::IMPORTED_SYMBOLS);
     sets.remove_set(set::HIDDEN_ARGUMENTS);
     if let Some(layout) = &built.hidden {
-        sets.insert(set::HIDDEN_ARGUMENTS, LAYOUT, Value::from(layout.to_text()));
+        sets.insert(set::HIDDEN_ARGUMENTS, LAYOUT, layout.to_text());
     }
     // The program contains the variables of all linked modules.
     for other in linked {
         for name in [set::DEVICE_GLOBALS, set::PROGRAM_METADATA, set::VARIABLES] {
-            let Some(theirs) = other.module.metadata.set(name) else {
-                continue;
-            };
-            for (name_in_set, value) in theirs.iter() {
+            for (name_in_set, value) in other.module.metadata.entries(name) {
                 let about_a_kernel =
                     name == set::PROGRAM_METADATA && !name_in_set.ends_with(key::GLOBAL_ID_MAPPING);
                 if !about_a_kernel && sets.get(name, name_in_set).is_none() {
