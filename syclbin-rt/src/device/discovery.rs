@@ -87,11 +87,9 @@ impl Discovery {
         let missing = self.tried.iter();
         let missing = missing.filter(|tried| tried.starts_with(driver_libraries::INSTALLED));
         let missing = missing.map(|tried| format!("{tried}; {GET_CPU_DRIVER}"));
-        Error::listing(
-            ErrorKind::NoDevice,
-            "no device on this machine can run anything in this SYCLBIN file",
-            reasons.chain(missing).collect(),
-        )
+        let reasons = reasons.chain(missing).collect();
+        let message = "no device on this machine can run anything in this SYCLBIN file";
+        Error::listing(ErrorKind::NoDevice, message, reasons)
     }
 
     /// Returns the device that the selector `text` selects. `terms` are the parsed alternatives of `text`.
