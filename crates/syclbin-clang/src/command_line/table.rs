@@ -3,6 +3,19 @@
 //!
 //! An option that is not listed is passed to clang without a separate value. Clang then accepts or rejects it.
 
+/// Where an option's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The option has no value.
+    Flag,
+    /// The value is in the same argument.
+    Joined,
+    /// The value is the next argument.
+    Separate,
+    /// The value is the rest of the same argument, or the next argument if nothing follows the name.
+    Either,
+}
+
 /// What this program does with an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
@@ -26,10 +39,8 @@ pub(crate) enum Treatment {
 /// The option table. Its first lines explain the format.
 const TABLE: &str = include_str!("options.txt");
 
-/// Returns the form, treatment and name of each option in the table. A `flag` has no value. A `joined` value is in the
-/// same argument, and a `separate` value is the next argument. The value of `either` is the rest of the same argument,
-/// or the next argument if nothing follows the name.
-fn rows() -> impl Iterator<Item = (&'static str, Treatment, &'static str)> {
+/// Returns the form and treatment of each option in the table.
+fn rows() -> impl Iterator<Item = (Form, Treatment, &'static str)> {
     let mut treatment = Treatment::Ours;
     let lines = TABLE
         .lines()
@@ -37,7 +48,10 @@ fn rows() -> impl Iterator<Item = (&'static str, Treatment, &'static str)> {
     let rows = lines.filter_map(move |line| {
         let (first, names) = line.split_once(' ').unwrap_or((line, ""));
         let form = match first {
-            "flag" | "joined" | "separate" | "either" => first,
+            "flag" => Form::Flag,
+            "joined" => Form::Joined,
+            "separate" => Form::Separate,
+            "either" => Form::Either,
             title => {
                 treatment = match title {
                     "join" => Treatment::Join,
@@ -69,8 +83,8 @@ pub(crate) fn find(argument: &str) -> Option<Known<'_>> {
     let matching = rows().filter_map(|(form, treatment, name)| {
         let rest = argument.strip_prefix(name)?;
         let value = match form {
-            "separate" | "either" if rest.is_empty() => None,
-            "flag" | "separate" if !rest.is_empty() => return None,
+            Form::Separate | Form::Either if rest.is_empty() => None,
+            Form::Flag | Form::Separate if !rest.is_empty() => return None,
             _ => Some(rest),
         };
         Some(Known {

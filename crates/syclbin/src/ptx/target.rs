@@ -2,7 +2,6 @@
 //! Target GPUs and PTX versions, and the GPUs and drivers that accept them.
 
 use core::fmt;
-use core::ops::RangeInclusive;
 
 use crate::text::decimal;
 
@@ -138,19 +137,40 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// The first CUDA release of a row, as `cuDriverGetVersion` reports it, and the PTX versions that this release and the
-/// following minor releases introduced, one each. The source is the PTX ISA, chapter "PTX Release History". The version
-/// for 13.5 comes from the assembler in that release.
-const RELEASES: [(u32, u32, RangeInclusive<u32>); 9] = [
-    (7000, 4, 2..=2),
-    (7050, 4, 3..=3),
-    (8000, 5, 0..=0),
-    (9000, 6, 0..=2),
-    (10000, 6, 3..=5),
-    (11000, 7, 0..=8),
-    (12000, 8, 0..=5),
-    (12070, 8, 6..=8),
-    (13000, 9, 0..=5),
+/// CUDA releases, as `cuDriverGetVersion` reports them, and the PTX version that each introduced. The source is
+/// the PTX ISA, chapter "PTX Release History". The version for 13.5 comes from the assembler in that release.
+const RELEASES: [(u32, u32, u32); 31] = [
+    (7000, 4, 2),
+    (7050, 4, 3),
+    (8000, 5, 0),
+    (9000, 6, 0),
+    (9010, 6, 1),
+    (9020, 6, 2),
+    (10000, 6, 3),
+    (10010, 6, 4),
+    (10020, 6, 5),
+    (11000, 7, 0),
+    (11010, 7, 1),
+    (11020, 7, 2),
+    (11030, 7, 3),
+    (11040, 7, 4),
+    (11050, 7, 5),
+    (11060, 7, 6),
+    (11070, 7, 7),
+    (11080, 7, 8),
+    (12000, 8, 0),
+    (12010, 8, 1),
+    (12020, 8, 2),
+    (12030, 8, 3),
+    (12040, 8, 4),
+    (12050, 8, 5),
+    (12070, 8, 6),
+    (12080, 8, 7),
+    (12090, 8, 8),
+    (13000, 9, 0),
+    (13010, 9, 1),
+    (13020, 9, 2),
+    (13050, 9, 5),
 ];
 
 impl Version {
@@ -176,10 +196,8 @@ impl Version {
         if (13000..14000).contains(&cuda) {
             return Some(Self::new(9, cuda % 1000 / 10));
         }
-        let mut known = RELEASES.iter().rev();
-        let (first, major, minors) = known.find(|(first, ..)| *first <= cuda)?;
-        let minor = minors.start() + (cuda - first) / 10;
-        Some(Self::new(*major, minor.min(*minors.end())))
+        let known = RELEASES.iter().rev().find(|(first, ..)| *first <= cuda);
+        known.map(|(_, major, minor)| Self::new(*major, *minor))
     }
 
     /// Returns the first CUDA release whose driver accepts this version, as a number in the format of
@@ -190,10 +208,8 @@ impl Version {
             return Some(13000 + self.minor * 10);
         }
         let mut known = RELEASES.iter();
-        let (first, major, minors) =
-            known.find(|(_, major, minors)| Self::new(*major, *minors.end()) >= self)?;
-        let later = self.minor.saturating_sub(*minors.start());
-        Some(first + if *major == self.major { later * 10 } else { 0 })
+        let known = known.find(|(_, major, minor)| Self::new(*major, *minor) >= self);
+        known.map(|(first, ..)| *first)
     }
 
     pub(super) fn parse(word: &[u8]) -> Option<Self> {
