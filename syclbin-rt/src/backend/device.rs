@@ -246,15 +246,13 @@ impl<D: DriverDevice> Devices<D> {
             let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
             // Another thread may have cached the list while this one waited for the lock.
             if self.0.get().is_none() {
-                let (mut devices, mut failed) = (Vec::new(), Ok(Vec::new()));
-                for device in list()? {
-                    match device {
-                        Ok(device) => devices.push(device),
-                        Err(failure) => failed = failed.and(Err(failure)),
-                    }
-                }
+                let listed = list()?;
+                let failure = listed
+                    .iter()
+                    .find_map(|device| device.as_ref().err().copied());
+                let devices: Vec<D> = listed.into_iter().flatten().collect();
                 if devices.is_empty() {
-                    return failed;
+                    return failure.map_or(Ok(Vec::new()), Err);
                 }
                 let _ = self.0.set(devices);
             }
@@ -273,10 +271,8 @@ pub(crate) enum LibraryError {
     /// The library lacks an OpenCL function; the string is the loader's message.
     #[error("not an OpenCL library: {0}")]
     NotOpenCl(String),
-    #[cfg(feature = "cuda")]
     #[error("cannot load {name}: {reason}; NVIDIA's driver provides this library")]
     NoCudaDriver { name: &'static str, reason: String },
-    #[cfg(feature = "cuda")]
     #[error("the driver is too old: it lacks {0}; install a newer driver")]
     TooOld(&'static str),
     #[cfg(not(feature = "cuda"))]
@@ -326,8 +322,6 @@ pub(crate) fn loader_reason(name: &OsStr, error: &libloading::Error) -> String {
     let source = error.source();
     let reason = source.map_or(error.to_string(), ToString::to_string);
     let rest = reason.strip_prefix(&*name.to_string_lossy());
-    match rest.and_then(|rest| rest.strip_prefix(": ")) {
-        Some(rest) => rest.to_owned(),
-        None => reason,
-    }
+    let rest = rest.and_then(|rest| rest.strip_prefix(": "));
+    rest.unwrap_or(&reason).to_owned()
 }

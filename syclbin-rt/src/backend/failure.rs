@@ -26,10 +26,6 @@ pub(crate) enum Failure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "cuda"),
-    allow(dead_code, reason = "without CUDA, no CUDA call fails")
-)]
 pub(crate) enum Code {
     OpenCl(i32),
     Cuda(i32),
@@ -37,10 +33,6 @@ pub(crate) enum Code {
 
 /// Why an operation was rejected before any driver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[cfg_attr(
-    not(feature = "cuda"),
-    allow(dead_code, reason = "some variants describe CUDA limits")
-)]
 pub(crate) enum Rejection {
     /// A command mixes objects of two drivers or contexts, or an adopted handle belongs to a different one.
     #[error("an object belongs to another driver or context")]
@@ -122,7 +114,6 @@ impl Failure {
         Self::Driver { call, code }
     }
 
-    #[cfg(feature = "cuda")]
     pub(crate) const fn cuda(call: &'static str, code: i32) -> Self {
         let code = Code::Cuda(code);
         Self::Driver { call, code }

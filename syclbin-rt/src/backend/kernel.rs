@@ -184,10 +184,6 @@ impl KernelObject {
 
 /// What a file declares about a kernel. The OpenCL backend ignores this information, because OpenCL drivers read it
 /// from the code.
-#[cfg_attr(
-    not(feature = "cuda"),
-    allow(dead_code, reason = "only CUDA needs the declarations")
-)]
 pub(crate) struct Declared {
     /// The kernel's parameters, if known.
     pub(crate) slots: Option<Vec<Slot>>,
@@ -199,10 +195,6 @@ pub(crate) struct Declared {
 
 /// The offset and size of a parameter in the kernel's parameter block, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "cuda"),
-    allow(dead_code, reason = "OpenCL drivers lay out the parameters")
-)]
 pub(crate) struct Slot {
     pub(crate) offset: usize,
     pub(crate) size: usize,

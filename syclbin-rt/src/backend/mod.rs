@@ -8,6 +8,10 @@
     unsafe_code,
     reason = "drivers have C interfaces, and calling them is unsafe"
 )]
+#![cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "some items are only for CUDA")
+)]
 
 /// Declares an enum with a variant for each driver. The enum dereferences to the trait that both drivers' types
 /// implement.
@@ -153,7 +157,7 @@ pub(crate) use kernel::*;
 pub(crate) use memory::*;
 pub(crate) use native::*;
 #[cfg(test)]
-pub(crate) use opencl::UserEvent;
+pub(crate) use opencl::event::UserEvent;
 pub use opencl::image::{Addressing, Filtering};
 pub(crate) use opencl::image::{Image, Order, Sampler, Shape, Storage};
 pub(crate) use program::*;

@@ -71,7 +71,6 @@ impl Extent {
     }
 
     /// Returns all three sizes in the driver's order. Ranges and work-groups are padded with 1.
-    #[cfg(feature = "cuda")]
     pub(crate) fn padded(&self) -> [usize; 3] {
         self.sizes
     }

@@ -45,22 +45,17 @@ mod sys;
 mod tests;
 
 pub(crate) use copy::*;
-pub(crate) use device::*;
-pub(crate) use event::*;
-pub(crate) use kernel::*;
-pub(crate) use kernel_object::*;
-pub(crate) use program::*;
 pub(crate) use stream::*;
 pub(crate) use sys::*;
 
 // Imports shared by the files in this directory. Plain names are CUDA types; `Any...` names cover both drivers.
 pub(crate) use context::Context;
-pub(crate) use device::DriverDevice;
-pub(crate) use event::Event;
-pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::KernelObject;
+pub(crate) use device::{DriverDevice, WARP, error_name};
+pub(crate) use event::{Event, Timed};
+pub(crate) use kernel::{Bounds, Kernel, blocks};
+pub(crate) use kernel_object::{Handles, KernelObject};
 pub(crate) use memory::Memory;
-pub(crate) use program::Program;
+pub(crate) use program::{OFFSET_VARIANT, Program};
 pub(crate) use queue::Queue;
 
 use std::ffi::c_int;

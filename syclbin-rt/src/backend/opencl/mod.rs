@@ -26,26 +26,20 @@ pub(crate) mod queue;
 mod quirks;
 mod variable;
 
-pub(crate) use device::*;
-pub(crate) use event::*;
 pub(crate) use functions::*;
-pub(crate) use kernel_object::*;
-pub(crate) use memory::*;
 pub(crate) use partition::*;
-pub(crate) use program::*;
-pub(crate) use queue::*;
 pub(crate) use quirks::*;
 pub(crate) use variable::*;
 
 // Imports shared by the files in this directory. Plain names are OpenCL types; `Any...` names cover both drivers.
 pub(crate) use context::Context;
-pub(crate) use device::DriverDevice;
-pub(crate) use event::Event;
+pub(crate) use device::{DriverDevice, version_at_least};
+pub(crate) use event::{Event, Handles};
 pub(crate) use kernel::Kernel;
-pub(crate) use kernel_object::KernelObject;
-pub(crate) use memory::Memory;
-pub(crate) use program::Program;
-pub(crate) use queue::Queue;
+pub(crate) use kernel_object::{GuardedObject, KernelObject, bytes_of};
+pub(crate) use memory::{Handle, Memory};
+pub(crate) use program::{BINDLESS_IMAGES, Program};
+pub(crate) use queue::{OwnedQueue, Queue};
 
 use opencl3::types::cl_int;
 
