@@ -92,8 +92,7 @@ pub struct NativeEvent {
 }
 
 impl NativeEvent {
-    pub(crate) fn new(handle: EventHandle, keeps: Arc<dyn Send + Sync>) -> Self {
-        let _keeps = keeps;
+    pub(crate) fn new(handle: EventHandle, _keeps: Arc<dyn Send + Sync>) -> Self {
         Self { handle, _keeps }
     }
 

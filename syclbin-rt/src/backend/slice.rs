@@ -169,7 +169,7 @@ impl<T> fmt::Debug for DevicePointer<T> {
 }
 
 /// The largest pattern, in bytes, that every device can fill memory with (OpenCL 3.0, clEnqueueFillBuffer).
-const LARGEST_PATTERN: usize = 128;
+pub(crate) const LARGEST_PATTERN: usize = 128;
 
 /// Returns the pattern that fills memory with copies of `element`, or `None` if OpenCL does not allow such a pattern.
 /// If all bytes of the element are equal, the pattern is a single byte.

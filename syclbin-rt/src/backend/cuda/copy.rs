@@ -234,9 +234,6 @@ unsafe fn set(context: &Context, step: &Step, stream: CUstream) -> Result<()> {
     }
 }
 
-/// The maximum length of a pattern in bytes, as in OpenCL.
-const LARGEST: usize = 128;
-
 /// A single driver call that writes copies of a word: either a row of contiguous words, or rows of one word.
 type Step = CUDA_MEMSET_NODE_PARAMS;
 
@@ -247,7 +244,7 @@ pub(crate) fn steps(
     size: usize,
     pattern: &[u8],
 ) -> Option<impl Iterator<Item = Step>> {
-    if pattern.is_empty() || pattern.len() > LARGEST || !size.is_multiple_of(pattern.len()) {
+    if !(1..=LARGEST_PATTERN).contains(&pattern.len()) || !size.is_multiple_of(pattern.len()) {
         return None;
     }
     let pattern = shortest(pattern);
@@ -312,7 +309,7 @@ mod tests {
 
     #[test]
     fn every_pattern_fills_memory_at_every_address() {
-        for len in 1..=LARGEST {
+        for len in 1..=LARGEST_PATTERN {
             let bytes = 0..u8::try_from(len).unwrap();
             let pattern: Vec<u8> = bytes.map(|byte| byte.wrapping_mul(37) ^ 0x5A).collect();
             for address in 4096..4104 {

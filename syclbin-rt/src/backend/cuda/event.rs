@@ -107,25 +107,19 @@ impl DriverEvent for Event {
 
     fn native(&self) -> Result<Option<NativeEvent>> {
         let mark = self.mark()?;
-        Ok(mark.map(|mark| {
-            let handle = EventHandle::Cuda(mark.handle.cast());
-            NativeEvent::new(handle, mark)
-        }))
+        Ok(mark.map(|mark| NativeEvent::new(EventHandle::Cuda(mark.handle.cast()), mark)))
     }
 
     /// Does not use `cuLaunchHostFunc`: it never calls back after an error, so the task would sleep forever. Instead,
     /// each queue whose events are polled starts a thread that waits for them.
     fn notify(&self, _queue: &AnyQueue, completion: &Completion) -> Result<bool> {
-        match self.mark().map_err(|failure| failure.of_call(self.call))? {
-            // A stream reaches its marks in order, so a single thread can wait for them one by one.
-            Some(mark) => {
-                let wait = |mark: &Arc<Mark>| mark.sleep();
-                Ok((self.stream.waiter).notify(mark, completion.clone(), wait))
-            }
-            None => {
-                completion.end(Ok(()));
-                Ok(true)
-            }
-        }
+        let mark = self.mark().map_err(|failure| failure.of_call(self.call))?;
+        let Some(mark) = mark else {
+            completion.end(Ok(()));
+            return Ok(true);
+        };
+        // A stream reaches its marks in order, so a single thread can wait for them one by one.
+        let wait = |mark: &Arc<Mark>| mark.sleep();
+        Ok((self.stream.waiter).notify(mark, completion.clone(), wait))
     }
 }

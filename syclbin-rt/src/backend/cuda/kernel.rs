@@ -86,11 +86,7 @@ impl DriverKernel for Kernel {
 
     fn object(&self) -> Result<AnyKernelObject> {
         let parameters = self.parameters.clone();
-        Ok(AnyKernelObject::Cuda(KernelObject::new(
-            &self.program,
-            self.handles,
-            parameters,
-        )))
+        Ok(KernelObject::new(&self.program, self.handles, parameters).into())
     }
 
     fn bounds(&self) -> KernelBounds {

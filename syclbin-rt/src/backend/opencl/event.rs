@@ -229,10 +229,8 @@ impl Handles {
             _ => self.many.as_ptr(),
         };
         // The conversion never fails: that many events would not fit into memory.
-        (
-            cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX),
-            pointer,
-        )
+        let count = cl_uint::try_from(self.count).unwrap_or(cl_uint::MAX);
+        (count, pointer)
     }
 }
 

@@ -51,11 +51,7 @@ pub(crate) struct KernelObject {
     parts: Vec<(usize, Memory)>,
     /// The current value of each argument. Empty if each launch must set all arguments.
     current: Vec<Current>,
-    #[cfg_attr(
-        not(target_os = "linux"),
-        allow(dead_code, reason = "keeps the program alive")
-    )]
-    program: Arc<Program>,
+    pub(crate) program: Arc<Program>,
     /// What the arguments refer to. Used only by launches that look for races.
     #[cfg(target_os = "linux")]
     pub(crate) reach: order::Reach,
@@ -101,7 +97,7 @@ impl KernelObject {
                 check("clSetKernelExecInfo", status)?;
             }
         }
-        object.set_hidden_arguments(program)?;
+        object.set_hidden_arguments()?;
         Ok(object)
     }
 

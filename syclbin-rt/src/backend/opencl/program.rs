@@ -143,7 +143,7 @@ impl Program {
                 context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
             ))
         }?;
-        let program = Self::own(context, handle);
+        let program = Self::own(context, handle, false);
         check("clCreateProgramWithBinary", status)?;
         let built = program.build_with(c"", Stage::FirstProgram);
         program.or_log(built)
@@ -162,8 +162,7 @@ impl Program {
         refuse_abort(facts, &words)?;
         let rewritten = (module.options.reversible).then(|| reversible(&words));
         let rewritten = rewritten.flatten();
-        let is_reversible = rewritten.is_some();
-        let words = rewritten.unwrap_or(words);
+        let words = rewritten.as_ref().unwrap_or(&words);
         let (start, size) = (words.as_ptr().cast(), size_of_val(words.as_slice()));
         // PoCL (6.0) calls `strtok`, whose state all threads share, so only one thread at a time may create a program.
         // Compilation happens later, without this lock.
@@ -172,18 +171,16 @@ impl Program {
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
         let handle =
             unsafe { create!(with create => clCreateProgramWithIL(context.handle, start, size)) }?;
-        let mut program = Self::own(context, handle);
-        program.reversible = is_reversible;
-        Ok(program)
+        Ok(Self::own(context, handle, rewritten.is_some()))
     }
 
-    fn own(context: &Arc<Context>, handle: cl_program) -> Self {
+    fn own(context: &Arc<Context>, handle: cl_program, reversible: bool) -> Self {
         Self {
             context: Arc::clone(context),
             handle,
             memory: Mutex::default(),
             hidden: OnceLock::new(),
-            reversible: false,
+            reversible,
         }
     }
 
@@ -236,24 +233,19 @@ impl Program {
             check_handle(call, handle, status)?;
         }
         // If linking fails, the driver may still return a program, which holds the log.
-        let mut program = Self::own(context, handle);
-        program.reversible = objects.iter().all(|object| object.reversible);
-        program.or_log(check(call, status))
+        let reversible = objects.iter().all(|object| object.reversible);
+        Self::own(context, handle, reversible).or_log(check(call, status))
     }
 
     /// Returns the program, or a build error with the driver's log if `done` is an error. On success, logs the driver's
     /// warnings.
     fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
         let log = || self.build_log().unwrap_or_default();
-        match done {
-            Ok(()) => log_warnings(&self.context.device.facts, log),
-            Err(failure) => {
-                return Err(BuildError {
-                    log: log(),
-                    ..failure.into()
-                });
-            }
-        }
+        done.map_err(|failure| BuildError {
+            log: log(),
+            ..failure.into()
+        })?;
+        log_warnings(&self.context.device.facts, log);
         Ok(self)
     }
 

@@ -158,8 +158,8 @@ impl AnyQueue {
 
 impl KernelObject {
     /// Sets the program's hidden arguments, if any. They come last and stay set for all launches.
-    pub(crate) fn set_hidden_arguments(&mut self, program: &Program) -> Result<()> {
-        let Some(hidden) = program.hidden.get() else {
+    pub(crate) fn set_hidden_arguments(&mut self) -> Result<()> {
+        let Some(hidden) = self.program.hidden.get() else {
             return Ok(());
         };
         let first = self.count()?.checked_sub(hidden.layout.arguments());
