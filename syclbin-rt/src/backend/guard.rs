@@ -8,9 +8,10 @@
 //! side may be up to a page away from its zone.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::backend::Result;
+use crate::backend::{Failure, Rejection, Result};
 
 const VARIABLE: &str = "SYCLBIN_GUARD";
 
@@ -28,10 +29,8 @@ pub(crate) enum Mode {
 /// A kernel's access outside a guarded buffer, or a byte inside it that depends on the order of work-groups.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StrayAccess {
-    /// The host address of the buffer's first byte.
-    pub(crate) buffer: u64,
-    /// The size of the buffer in bytes.
-    pub(crate) size: usize,
+    /// The host addresses of the buffer's bytes.
+    pub(crate) buffer: Range<usize>,
     /// The accessed byte, relative to the buffer's first byte.
     pub(crate) byte: isize,
     /// `None` if it is unknown whether the kernel read or wrote.
@@ -40,15 +39,12 @@ pub(crate) struct StrayAccess {
 
 impl StrayAccess {
     pub(crate) fn depends_on_order(&self) -> bool {
-        self.byte.cast_unsigned() < self.size
+        self.byte.cast_unsigned() < self.buffer.len()
     }
 
-    #[cfg(target_os = "linux")]
-    pub(crate) fn failure(self) -> crate::backend::Failure {
+    fn failure(self) -> Failure {
         // A failure is `Copy`, so it cannot own the details. They are leaked, but only for a faulty kernel.
-        crate::backend::Failure::Rejected(crate::backend::Rejection::Strayed(Box::leak(Box::new(
-            self,
-        ))))
+        Failure::Rejected(Rejection::Strayed(Box::leak(Box::new(self))))
     }
 
     pub(crate) fn verb(&self) -> &'static str {
@@ -63,8 +59,7 @@ impl StrayAccess {
 
 impl fmt::Display for StrayAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { size, byte, .. } = self;
-        let verb = self.verb();
+        let (verb, byte, size) = (self.verb(), self.byte, self.buffer.len());
         write!(
             f,
             "the kernel {verb} byte {byte} of a buffer that is {size} bytes long"
@@ -104,7 +99,7 @@ pub(crate) use pages::{Pages, buffer_at, watch};
 mod pages {
     use std::ffi::{c_int, c_void};
     use std::ops::Range;
-    use std::ptr::{NonNull, null_mut};
+    use std::ptr::{NonNull, null_mut, with_exposed_provenance_mut};
     use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
     use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::sync::{Mutex, OnceLock, PoisonError};
@@ -142,6 +137,12 @@ mod pages {
             }
         }
 
+        /// Returns the addresses of the buffer.
+        fn buffer(&self) -> Range<usize> {
+            let start = self.buffer.load(Acquire);
+            start..start.wrapping_add(self.size.load(Acquire))
+        }
+
         /// Returns whether the address is in one of the zones.
         fn guards(&self, address: usize) -> bool {
             let start = self.start.load(Acquire);
@@ -157,7 +158,7 @@ mod pages {
                 return; // the buffer was dropped meanwhile
             }
             for zone in [start, start.wrapping_add(len).wrapping_sub(ZONE)] {
-                let zone = std::ptr::with_exposed_provenance_mut(zone);
+                let zone = with_exposed_provenance_mut(zone);
                 // SAFETY: the zone belongs to a live mapping, and no data is stored in it. If a call fails, a later
                 // access may go unnoticed.
                 unsafe {
@@ -179,12 +180,9 @@ mod pages {
         let address = usize::try_from(address)
             .ok()
             .filter(|at| range.contains(at))?;
-        let mapping = MAPPINGS.iter().find(|mapping| {
-            let offset = address.wrapping_sub(mapping.buffer.load(Acquire));
-            mapping.start.load(Acquire) != 0 && offset < mapping.size.load(Acquire)
-        })?;
-        let buffer = mapping.buffer.load(Acquire);
-        Some(buffer..buffer + mapping.size.load(Acquire))
+        let is_used = |mapping: &&Mapping| mapping.start.load(Acquire) != 0;
+        let mut buffers = MAPPINGS.iter().filter(is_used).map(Mapping::buffer);
+        buffers.find(|buffer| buffer.contains(&address))
     }
 
     /// The index plus 1 of the mapping that the launch's first stray access hit, or 0 if there was none.
@@ -210,16 +208,7 @@ mod pages {
     }
 
     /// The pages of a guarded buffer, unmapped on drop.
-    pub(crate) struct Pages {
-        mapping: &'static Mapping,
-        /// The first byte of the buffer.
-        pub(crate) buffer: NonNull<c_void>,
-    }
-
-    // SAFETY: any thread may unmap the pages, and the struct itself never accesses them.
-    unsafe impl Send for Pages {}
-    // SAFETY: as for `Send`.
-    unsafe impl Sync for Pages {}
+    pub(crate) struct Pages(&'static Mapping);
 
     impl Pages {
         /// Maps a zeroed buffer of `size` bytes, of which the side that `mode` determines borders on an inaccessible page.
@@ -235,28 +224,31 @@ mod pages {
             // SAFETY: a new anonymous mapping aliases nothing.
             let start = unsafe { libc::mmap(null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
             let start = NonNull::new(start).filter(|start| start.as_ptr() != libc::MAP_FAILED);
-            let start = start.ok_or(too_large)?;
+            let start = start.ok_or(too_large)?.as_ptr();
             let gap = if mode == Mode::End { data - size } else { 0 };
-            // SAFETY: the data lies inside the new mapping.
-            let (first, buffer) = unsafe { (start.byte_add(ZONE), start.byte_add(ZONE + gap)) };
-            // SAFETY: as above; nothing else uses the mapping yet.
-            let opened =
-                unsafe { libc::mprotect(first.as_ptr(), data, libc::PROT_READ | libc::PROT_WRITE) };
-            let address = start.as_ptr().expose_provenance();
+            let first = start.wrapping_byte_add(ZONE);
+            // SAFETY: the data lies inside the new mapping, which nothing else uses yet.
+            let opened = unsafe { libc::mprotect(first, data, libc::PROT_READ | libc::PROT_WRITE) };
+            let address = start.expose_provenance();
             let free = |mapping: &&Mapping| {
                 let taken = mapping.len.compare_exchange(0, len, AcqRel, Relaxed);
                 taken.is_ok()
             };
             let Some(mapping) = MAPPINGS.iter().find(free).filter(|_| opened == 0) else {
                 // SAFETY: the mapping is owned, and nothing uses it.
-                unsafe { libc::munmap(start.as_ptr(), len) };
+                unsafe { libc::munmap(start, len) };
                 return Err(too_large);
             };
-            mapping.buffer.store(buffer.as_ptr().addr(), Relaxed);
+            mapping.buffer.store(address + ZONE + gap, Relaxed);
             mapping.size.store(size, Relaxed);
             LOWEST.fetch_min(address, Relaxed);
             mapping.start.store(address, Release);
-            Ok(Self { mapping, buffer })
+            Ok(Self(mapping))
+        }
+
+        /// Returns the address of the first byte of the buffer.
+        pub(crate) fn buffer(&self) -> *mut c_void {
+            with_exposed_provenance_mut(self.0.buffer.load(Relaxed))
         }
     }
 
@@ -264,39 +256,39 @@ mod pages {
         fn drop(&mut self) {
             // Wait for a running launch to end: it may still close the zones of this mapping.
             let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
-            let start = self.mapping.start.swap(0, AcqRel);
-            self.mapping.is_open.store(false, Relaxed);
-            let len = self.mapping.len.swap(0, AcqRel);
+            let start = self.0.start.swap(0, AcqRel);
+            self.0.is_open.store(false, Relaxed);
+            let len = self.0.len.swap(0, AcqRel);
             // SAFETY: the mapping is owned. The owner of the buffer has waited for all commands that use it.
-            unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(start), len) };
+            unsafe { libc::munmap(with_exposed_provenance_mut(start), len) };
         }
     }
 
-    /// Calls `launch`, which must enqueue a kernel and wait for it. Guarded launches run one at a time, so that each
-    /// stray access can be attributed to one of them.
+    /// Calls `launch`, which must enqueue a kernel and wait for it. It may return a byte that depends on the order of
+    /// work-groups. Guarded launches run one at a time, so that each stray access can be attributed to one of them.
     ///
     /// # Errors
     ///
-    /// Returns the failure of `launch`, or [`Rejection::Strayed`] if the kernel accessed memory outside its buffers.
+    /// Returns the failure of `launch`, or [`Rejection::Strayed`] if the kernel accessed memory outside its buffers or
+    /// `launch` returned a byte.
     #[cold]
     #[inline(never)]
-    pub(crate) fn watch<T>(launch: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn watch(launch: impl FnOnce() -> Result<Option<StrayAccess>>) -> Result<()> {
         let _alone = LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner);
         STRAYED.store(0, Relaxed);
         WATCHING.store(true, Release);
         let watch = Watch;
-        let launched = launch()?;
+        let race = launch()?;
         drop(watch);
         let strayed = STRAYED.load(Acquire);
         let Some(mapping) = MAPPINGS.get(strayed.wrapping_sub(1)) else {
-            return Ok(launched);
+            return race.map_or(Ok(()), |access| Err(access.failure()));
         };
-        let buffer = mapping.buffer.load(Relaxed);
-        let code = CODE.load(Relaxed);
+        let (buffer, code) = (mapping.buffer(), CODE.load(Relaxed));
+        let offset = ADDRESS.load(Relaxed).wrapping_sub(buffer.start);
         let access = StrayAccess {
-            buffer: buffer as u64,
-            size: mapping.size.load(Relaxed),
-            byte: ADDRESS.load(Relaxed).wrapping_sub(buffer).cast_signed(),
+            buffer,
+            byte: offset.cast_signed(),
             is_write: (code != UNKNOWN).then_some(code & 2 != 0),
         };
         for mapping in &MAPPINGS {
@@ -324,7 +316,7 @@ mod pages {
             return false;
         };
         mapping.is_open.store(true, Release);
-        let first = std::ptr::with_exposed_provenance_mut(address - address % page_size());
+        let first = with_exposed_provenance_mut(address - address % page_size());
         // SAFETY: the page belongs to a live mapping of this module.
         if unsafe { libc::mprotect(first, page_size(), libc::PROT_READ | libc::PROT_WRITE) } != 0 {
             return false;
@@ -432,28 +424,26 @@ mod tests {
     fn accesses_beside_a_buffer_are_recorded() {
         for (mode, byte) in [(Mode::End, 12), (Mode::Start, -1)] {
             let pages = Pages::new(12, mode).unwrap();
-            let buffer: *mut u8 = pages.buffer.as_ptr().cast();
-            // SAFETY: the handler makes the page accessible, and nothing else uses it.
-            let touch = || unsafe { buffer.offset(byte).write_volatile(7) };
+            let buffer: *mut u8 = pages.buffer().cast();
+            let touch = || {
+                // SAFETY: the handler makes the page accessible, and nothing else uses it.
+                unsafe { buffer.offset(byte).write_volatile(7) };
+                Ok(None)
+            };
             for _ in 0..2 {
-                let failure = watch(|| {
-                    touch();
-                    Ok(())
-                })
-                .unwrap_err();
+                let failure = watch(touch).unwrap_err();
                 let knows_writes = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
                 let verb = if knows_writes { "writes" } else { "accesses" };
                 let expected =
                     format!("the kernel {verb} byte {byte} of a buffer that is 12 bytes long");
                 assert_eq!(failure.to_string(), expected);
             }
-            // SAFETY: the byte is inside the buffer.
-            let inside = || unsafe { buffer.add(11).write_volatile(7) };
-            let watched = watch(|| {
-                inside();
-                Ok(())
-            });
-            assert_eq!(watched, Ok(()));
+            let inside = || {
+                // SAFETY: the byte is inside the buffer.
+                unsafe { buffer.add(11).write_volatile(7) };
+                Ok(None)
+            };
+            assert_eq!(watch(inside), Ok(()));
         }
     }
 }

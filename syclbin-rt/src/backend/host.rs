@@ -102,6 +102,11 @@ impl View {
         Ok(view)
     }
 
+    /// Returns the elements. `T` must be the type for which the view was created.
+    fn elements<T>(&self) -> *mut [T] {
+        std::ptr::slice_from_raw_parts_mut(self.elements.cast().as_ptr(), self.region.len)
+    }
+
     /// Ends the view and writes changes back. Later calls do nothing.
     fn end(&mut self) -> Result<()> {
         match self.host.take() {
@@ -175,9 +180,7 @@ impl<T> Deref for Mapped<'_, T> {
         // was created when no command was pending on any queue. While it lives, the slice stays borrowed, so no
         // safe launch or copy writes it. A prepared launch that writes the slice would have made the mapping fail,
         // or is rejected now.
-        unsafe {
-            std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.region.len)
-        }
+        unsafe { &*self.view.elements() }
     }
 }
 
@@ -186,18 +189,14 @@ impl<T> Deref for MappedMut<'_, T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: as for `Mapped`.
-        unsafe {
-            std::slice::from_raw_parts(self.view.elements.cast().as_ptr(), self.view.region.len)
-        }
+        unsafe { &*self.view.elements() }
     }
 }
 
 impl<T> DerefMut for MappedMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `Mapped`; the slice is also borrowed mutably, so no launch or copy reads it either.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.view.elements.cast().as_ptr(), self.view.region.len)
-        }
+        unsafe { &mut *self.view.elements() }
     }
 }
 

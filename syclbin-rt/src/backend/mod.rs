@@ -9,8 +9,8 @@
     reason = "drivers have C interfaces, and calling them is unsafe"
 )]
 #![cfg_attr(
-    not(feature = "cuda"),
-    allow(dead_code, reason = "some items are only for CUDA")
+    not(all(feature = "cuda", target_os = "linux")),
+    allow(dead_code, reason = "some items are only for CUDA or for Linux")
 )]
 
 /// Declares an enum with a variant for each driver. The enum dereferences to the trait that both drivers' types

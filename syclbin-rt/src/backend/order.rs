@@ -2,6 +2,7 @@
 //! Finds kernels whose results depend on the order of their work-groups. With `SYCLBIN_GUARD=races`, each launch runs
 //! twice, the second time with reversed work-groups, and the contents of all buffers that it can reach are compared.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::ptr::with_exposed_provenance_mut;
 use std::slice::from_raw_parts_mut;
@@ -17,28 +18,26 @@ use crate::backend::range::{AnyRange, Extent};
 
 /// The buffers that each argument refers to, or `None` for memory that is not guarded.
 #[derive(Default)]
-pub(crate) struct Reach(Vec<(usize, Option<Range<usize>>)>);
+pub(crate) struct Reach(BTreeMap<usize, Vec<Option<Range<usize>>>>);
 
 impl<'a> Arguments<'a> for Reach {
     unsafe fn set(&mut self, position: usize, value: Argument<'a>) -> Result<()> {
-        self.0.retain(|(known, _)| *known != position);
-        let mut add = |buffer| self.0.push((position, buffer));
-        match value {
-            Argument::Memory(region, _) => add(buffer_of(&region.memory)),
-            Argument::Pointer(address) if address != 0 => add(buffer_at(address)),
-            Argument::Bytes(bytes) => pointed_to(bytes).for_each(|buffer| add(Some(buffer))),
-            _ => {}
-        }
+        let buffers = match value {
+            Argument::Memory(region, _) => vec![buffer_of(&region.memory)],
+            Argument::Pointer(address) if address != 0 => vec![buffer_at(address)],
+            Argument::Bytes(bytes) => pointed_to(bytes).map(Some).collect(),
+            _ => Vec::new(),
+        };
+        self.0.insert(position, buffers);
         Ok(())
     }
 }
 
 /// Returns the range with reversed work-groups, for a program that supports that.
 pub(crate) fn reversed(mut range: AnyRange) -> AnyRange {
-    let mut first = [1 << REVERSING_BIT; 3];
-    let offset = range.offset().unwrap_or_default();
-    (first.iter_mut().zip(offset)).for_each(|(first, id)| *first |= id);
-    range.offset = Some(Extent::from_driver(first, 3));
+    let first = range.offset.map_or([0; 3], |offset| offset.padded());
+    let reversing = first.map(|id| id | 1 << REVERSING_BIT);
+    range.offset = Some(Extent::from_driver(reversing, 3));
     range
 }
 
@@ -60,7 +59,7 @@ impl Contents {
     /// Returns `None` if some memory is not guarded. No command may be using the buffers.
     pub(crate) fn new(reach: &Reach, variables: &[Arc<Memory>]) -> Option<Self> {
         let variables = variables.iter().map(|memory| buffer_of(memory));
-        let buffers = reach.0.iter().map(|(_, buffer)| buffer.clone());
+        let buffers = reach.0.values().flatten().cloned();
         let mut buffers: Vec<_> = buffers.chain(variables).collect::<Option<_>>()?;
         let mut contents: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
         while let Some(buffer) = buffers.pop() {
@@ -88,8 +87,7 @@ impl Contents {
                 if now != before {
                     std::mem::swap(now, before);
                     difference.get_or_insert(StrayAccess {
-                        buffer: buffer.start as u64,
-                        size: buffer.len(),
+                        buffer: buffer.clone(),
                         byte: byte.cast_signed(),
                         is_write: None,
                     });

@@ -220,8 +220,9 @@ impl<'l> Invocation<'l> {
             self.args.iter().enumerate().flat_map(|(index, arg)| {
                 (0..arg.lowered()).map(move |part| (index, arg.raw(part)))
             });
+        let buffer = Some(access.buffer.start as u64);
         let found = parts.filter_map(|(index, value)| match value {
-            Argument::Memory(region, _) if region.memory.known_address() == Some(access.buffer) => {
+            Argument::Memory(region, _) if region.memory.known_address() == buffer => {
                 let byte = access.byte - region.offset.cast_signed();
                 let past = byte - region.bytes().cast_signed();
                 let element = region.element_bytes;

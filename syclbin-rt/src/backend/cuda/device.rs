@@ -283,7 +283,7 @@ impl Abilities {
         // Since compute capability 6.0, atomic operations are atomic with respect to the host and other devices, too.
         let atomics = self.sm >= 60;
         let (host, managed) = (self.host_memory, self.managed);
-        let held = [
+        held_aspects([
             (Aspect::GPU, true),
             (Aspect::FP16, self.sm >= 53),
             (Aspect::FP64, true),
@@ -306,8 +306,7 @@ impl Abilities {
             (Aspect::EXT_ONEAPI_TANGLE, true),
             (Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER, self.sm >= 80),
             (Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP, self.sm >= 90),
-        ];
-        held_aspects(held)
+        ])
     }
 }
 

@@ -59,12 +59,10 @@ impl Event {
         handle: cl_event,
     ) -> Result<Self> {
         // SAFETY: the event is alive, and the new reference is owned by the returned value.
-        unsafe { call!(functions => clRetainEvent(handle)) }?;
-        Ok(Self {
-            functions,
-            call,
-            handle,
-        })
+        unsafe {
+            call!(functions => clRetainEvent(handle))?;
+            Self::enqueued(functions, call, handle, opencl3::error_codes::CL_SUCCESS)
+        }
     }
 
     /// Blocks until the command has ended, and returns 0 or the command's error code.

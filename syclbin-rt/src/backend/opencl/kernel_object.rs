@@ -10,7 +10,7 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
 use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
-use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_int, cl_kernel, cl_mem, cl_uint};
+use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
 #[cfg(target_os = "linux")]
@@ -389,7 +389,7 @@ impl KernelObject {
         queue: &Queue,
         grid: &AnyRange,
         event: *mut cl_event,
-        enqueue: impl Fn(&AnyRange, *mut cl_event) -> cl_int,
+        enqueue: impl Fn(&AnyRange, *mut cl_event) -> i32,
     ) -> Result<()> {
         let watched = guard::watch(|| {
             let contents = self.program.reversible.then(|| {
@@ -408,7 +408,6 @@ impl KernelObject {
             let _ = queue.finish();
             Ok(contents.exchange())
         });
-        let watched = watched.and_then(|race| race.map_or(Ok(()), |access| Err(access.failure())));
         // SAFETY: the caller guarantees this.
         if let (Err(_), Some(event)) = (&watched, unsafe { event.as_mut() }) {
             // SAFETY: the event is null or a reference that the driver returned; the caller ignores it after a failure.

@@ -96,7 +96,7 @@ impl Memory {
         let contents = contents.and_then(|contents| contents.get(..size));
         #[cfg(target_os = "linux")]
         if let Some(pages) = context.guarded_pages(size)? {
-            let buffer = pages.buffer.as_ptr();
+            let buffer = pages.buffer();
             if let Some(contents) = contents {
                 // SAFETY: the new pages and the contents are `size` bytes long.
                 unsafe { buffer.copy_from_nonoverlapping(contents.as_ptr().cast(), size) };
@@ -131,7 +131,7 @@ impl Memory {
         let object = unsafe {
             create!(context.functions => clCreateBuffer(context.handle, flags, size, host))
         }?;
-        Ok(Self::new(context, Handle::Object(object), size))
+        Ok(Self::new(context, Handle::Object(object), size, None))
     }
 
     /// Allocates `size` bytes of unified shared memory, or one byte if `size` is 0.
@@ -146,10 +146,9 @@ impl Memory {
         let host = kind != UsmKind::Device;
         #[cfg(target_os = "linux")]
         if let Some(pages) = context.guarded_pages(size)? {
-            let pointer = pages.buffer.as_ptr();
-            let mut memory = Self::new(context, Handle::Address { pointer, host }, size);
-            memory.owner = Some(Box::new(pages));
-            return Ok(memory);
+            let pointer = pages.buffer();
+            let handle = Handle::Address { pointer, host };
+            return Ok(Self::new(context, handle, size, Some(Box::new(pages))));
         }
         let unlimited = context.unlimited(size);
         let properties = [CL_MEM_FLAGS_INTEL, unlimited, 0];
@@ -171,17 +170,18 @@ impl Memory {
                 }
             }
         }?;
-        Ok(Self::new(context, Handle::Address { pointer, host }, size))
+        let handle = Handle::Address { pointer, host };
+        Ok(Self::new(context, handle, size, None))
     }
 
-    fn new(context: &Arc<Context>, handle: Handle, size: usize) -> Self {
+    fn new(context: &Arc<Context>, handle: Handle, size: usize, owner: Option<Owner>) -> Self {
         Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             context: Arc::clone(context),
             handle,
             size,
             guarded: None,
-            owner: None,
+            owner,
         }
     }
 
@@ -225,9 +225,7 @@ impl Memory {
                 Handle::Object(memory)
             }
         };
-        let mut memory = Self::new(&context, handle, size);
-        memory.owner = Some(owner);
-        Ok(memory)
+        Ok(Self::new(&context, handle, size, Some(owner)))
     }
 
     /// Creates a sub-buffer of `size` bytes that starts at byte `offset` and keeps the whole buffer alive.
@@ -250,10 +248,8 @@ impl Memory {
         let object = unsafe {
             create!(self.context.functions => clCreateSubBuffer(whole, flags, kind, pointer))
         }?;
-        Ok((
-            Self::new(&self.context, Handle::Object(object), size),
-            object,
-        ))
+        let part = Self::new(&self.context, Handle::Object(object), size, None);
+        Ok((part, object))
     }
 }
 

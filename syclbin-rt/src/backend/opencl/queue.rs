@@ -148,6 +148,7 @@ impl Queue {
             handle,
             out_of_order,
             stays_failed: is_rusticl(facts),
+            empties: is_intel_cpu(facts),
         });
         context.queues.register(&owned);
         Self {
@@ -161,10 +162,7 @@ impl Queue {
             waits_with_lock: is_intel_gpu_driver(facts),
             failure_waiter: skips_failure_callbacks(facts).then(Waiter::new),
             guarded: context.guard.is_some(),
-            pace: Pace {
-                empties: is_intel_cpu(facts),
-                ..Pace::default()
-            },
+            pace: Pace::default(),
             context,
         }
     }
@@ -276,6 +274,11 @@ pub(crate) struct OwnedQueue {
     out_of_order: bool,
     /// Whether `clFinish` keeps failing after a command has failed.
     stays_failed: bool,
+    /// Whether [`Pace`] waits until the queue is empty, rather than until half of its commands have ended.
+    ///
+    /// A thread that waits for an event in Intel's CPU driver (2026.2) helps to execute commands, and returns only
+    /// when the queue is empty. While another thread launches endlessly, that may never happen.
+    empties: bool,
 }
 
 // SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
@@ -328,11 +331,6 @@ pub(crate) struct Pace {
     /// The number of commands since the last mark or wait. Concurrent threads may lose some counts: the limit need not
     /// be exact, and an exact count would cost every launch an atomic instruction.
     queued: AtomicUsize,
-    /// Whether to wait until the queue is empty, rather than until half of its commands have ended.
-    ///
-    /// A thread that waits for an event in Intel's CPU driver (2026.2) helps to execute commands, and returns only
-    /// when the queue is empty. While another thread launches endlessly, that may never happen.
-    empties: bool,
     /// Marks the last command that was in the queue at the previous wait.
     mark: Mutex<Option<Event>>,
 }
@@ -363,7 +361,7 @@ impl Pace {
             return Ok(()); // another thread has waited
         }
         let mark = queue.barrier(WaitList::NOTHING)?;
-        let waited_for = if self.empties {
+        let waited_for = if queue.empties {
             Some(mark)
         } else {
             last.replace(mark)

@@ -185,10 +185,9 @@ fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
     if uses.all_devices_scope {
         return Some("atomic operations or fences with memory_scope::system");
     }
-    let mut unknown = UNKNOWN_CAPABILITIES.iter();
-    unknown
-        .find(|(capability, _)| uses.capabilities.contains(capability))
-        .map(|(_, feature)| *feature)
+    let is_used = |(capability, _): &&(u32, &str)| uses.capabilities.contains(capability);
+    let unknown = UNKNOWN_CAPABILITIES.iter().find(is_used);
+    unknown.map(|(_, feature)| *feature)
 }
 
 #[cfg(test)]
