@@ -43,11 +43,9 @@ fn threads() -> Option<&'static Sender<Waker>> {
 fn call_wakers(receiver: &'static Mutex<Receiver<Waker>>) {
     IDLE.fetch_add(1, Ordering::Relaxed);
     loop {
-        let waker = receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(waker) = waker else { return };
+        let waiting = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(waker) = waiting.recv() else { return };
+        drop(waiting);
         if IDLE.fetch_sub(1, Ordering::Relaxed) == 1 {
             // If no thread can be started, the next waker waits for this one.
             start(move || call_wakers(receiver));

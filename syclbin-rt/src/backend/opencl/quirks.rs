@@ -168,10 +168,10 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
 
 /// Rejects the module in `words` if compiling it would make the driver abort the process.
 pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
-    let feature = aborts_on(facts, words);
-    feature.map_or(Ok(()), |feature| {
-        Err(Failure::Rejected(Rejection::EndsProcess(feature)))
-    })
+    match aborts_on(facts, words) {
+        Some(feature) => Err(Failure::Rejected(Rejection::EndsProcess(feature))),
+        None => Ok(()),
+    }
 }
 
 fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
