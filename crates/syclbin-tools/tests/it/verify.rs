@@ -181,7 +181,11 @@ fn states_and_images_must_fit() {
     ));
     let mut file = Syclbin::new(State::Input);
     file.modules.push(module);
-    must_say(&file, Severity::Error, "it contains only native code");
+    must_say(
+        &file,
+        Severity::Error,
+        "the module contains only native code",
+    );
     must_say(
         &file,
         Severity::Warning,
@@ -372,7 +376,7 @@ fn all_overlapping_and_outside_tables_are_found() {
     bytes_must_say(
         &bytes,
         Severity::Note,
-        "the consistency of images, kernels and metadata was not checked",
+        "images, kernels and metadata were not checked for consistency",
     );
 }
 
