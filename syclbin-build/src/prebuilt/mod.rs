@@ -170,7 +170,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     text.replace(['\n', '\r'], " ")
 }
 
-/// Replaces `folder` with `name` in each path to `folder` or inside it. `/p` matches neither `/p2` nor `/home/p`.
+/// Replaces a directory with `name` in each path to it or inside it. `/p` matches neither `/p2` nor `/home/p`.
 fn replaced(text: &str, folder: &str, name: &str) -> String {
     let folder = folder.trim_end_matches(std::path::is_separator);
     if folder.is_empty() {

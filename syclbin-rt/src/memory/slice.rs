@@ -12,7 +12,7 @@ use bytemuck::Pod;
 
 use crate::backend::{DeviceSlice, Mapped, MappedMut, NoView, OwnedRegion};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
 use crate::queue::Queue;
 use crate::trace::{self, Class};
@@ -232,7 +232,8 @@ impl Queue {
     fn no_view(&self, problem: &NoView) -> Error {
         match *problem {
             NoView::InUse => Error::in_use(),
-            NoView::OutOfReach => Error::invalid(
+            NoView::OutOfReach => Error::new(
+                ErrorKind::InvalidArgument,
                 "the host cannot access a DeviceArray's memory; download the array, or use a SharedArray or HostArray \
                  instead",
             ),

@@ -60,7 +60,7 @@ pub(crate) fn make(options: &Options) -> Result<()> {
     built
 }
 
-/// Creates the requested files. Intermediate files go to `folder`.
+/// Creates the requested files, with intermediate files in a temporary directory.
 fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Path) -> Result<()> {
     let (mut parts, read) = parts::compile(options, inputs, folder)?;
     let mut warnings = native::discard_replaced(&mut parts, backends, options.state)?;

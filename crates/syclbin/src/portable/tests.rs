@@ -145,7 +145,7 @@ fn what_needs_a_later_version_is_named() {
 }
 
 #[test]
-fn without_listed_versions_the_lowest_suitable_one_is_shared() {
+fn without_versions_the_lowest_suitable_one_is_shared() {
     let old = module(Version::new(1, 0), &[]);
     let new = module(Version::new(1, 6), &[(op::CAPABILITY, &[65])]);
     let reader = DriverSupport {

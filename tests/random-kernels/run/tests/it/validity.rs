@@ -90,10 +90,10 @@ fn validate(spirv: &[u8], version: &str) -> Result<(), String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The SYCLBIN files below `folder` whose names start with `prefix`.
-fn files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+/// The SYCLBIN files below `directory` whose names start with `prefix`.
+fn files(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
+    for entry in std::fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
