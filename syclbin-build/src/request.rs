@@ -24,7 +24,7 @@ pub(crate) struct Request {
     pub(crate) links_at_load: bool,
     /// Whether the sources are linked with one another at build time.
     pub(crate) links: bool,
-    /// The target and host triples, if the request comes from a build script's note.
+    /// The target and host triples, if the request was read from a build script's record.
     pub(crate) triples: Option<Triples>,
 }
 

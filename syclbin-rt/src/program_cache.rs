@@ -113,7 +113,7 @@ fn find_or_build(
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     // A live program keeps its context alive, so no other context has the same address.
     if let Some(program) = kept.as_ref().and_then(WeakProgram::upgrade) {
-        log::debug("using a program that is already in use");
+        log::debug("sharing a program with another module in this process");
         return Ok((program, Origin::Process));
     }
     let (program, origin) = build(context, modules, &key, cache)?;

@@ -71,7 +71,7 @@ fn only_choices_and_compiles_are_logged() -> Result<()> {
     has(
         &loaded,
         Level::Debug,
-        "using a program that is already in use",
+        "sharing a program with another module in this process",
     );
     let compiled = |(level, message): &(Level, String)| match *level {
         Level::Info => message.contains(" compiled ") && message.contains("bytes of SPIR-V"),

@@ -16,7 +16,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The error of a `cargo syclbin` command. The first path of a variant is the affected file or directory.
-#[allow(missing_docs, reason = "the names of fields explain themselves")]
+#[allow(missing_docs, reason = "the field names are self-explanatory")]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The home directory is unknown.

@@ -119,8 +119,8 @@ impl Setting {
         hex(hash.finalize())
     }
 
-    /// Returns the [`candidates`] for a source whose compilation reads `read`. `asked` contains the file names whose
-    /// existence these files test.
+    /// Returns the [`candidates`] for a source. `read` lists the files that its compilation reads. `asked` lists the
+    /// file names whose existence these files test.
     pub(crate) fn candidates(
         &self,
         read: &[Dependency],

@@ -49,7 +49,7 @@ impl StrayAccess {
 
     pub(crate) fn verb(&self) -> &'static str {
         match self.is_write {
-            _ if self.depends_on_order() => "depends on the order of its work-groups in",
+            _ if self.depends_on_order() => "writes a value that depends on work-group order to",
             Some(true) => "writes",
             Some(false) => "reads",
             None => "accesses",

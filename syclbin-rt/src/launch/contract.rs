@@ -142,7 +142,7 @@ impl<'g> LaunchView<'g> {
             None => "",
             Some(Fault::Overflow) => "; the condition overflows or divides by zero",
             Some(Fault::UnknownSign) => {
-                "; a value would be negative if it is signed, and the file does not record whether it is"
+                "; a value would be negative if it were signed, and the file does not record whether it is"
             }
             Some(Fault::NoLocalSize) => "; the launch leaves the work-group size to the driver",
             Some(Fault::NegativeLength) => {
@@ -250,7 +250,7 @@ impl<'g> Memory<'g> {
 }
 
 impl<'g> Accessor<'g> {
-    /// Returns the size of a dimension, in SYCL's order; 0 beyond the accessor's dimensions.
+    /// Returns the size of a dimension, or 0 if the accessor has fewer dimensions. Dimension 0 is SYCL's first.
     #[must_use]
     pub fn size(self, dimension: impl Integer) -> Number<'g> {
         let dimension = usize::try_from(dimension.parts().0).ok();
@@ -497,7 +497,7 @@ mod tests {
         assert!(view.unsure::<i32>(1, 0) != 3);
         assert_eq!(
             view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
-            "the launch breaks the contract `m != 3`: m is -16; a value would be negative if it is signed, and the file does not record whether it is"
+            "the launch breaks the contract `m != 3`: m is -16; a value would be negative if it were signed, and the file does not record whether it is"
         );
     }
 }

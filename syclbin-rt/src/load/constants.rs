@@ -36,7 +36,7 @@ pub(crate) fn check_given<'m>(
             found = true;
             if !takes(place, value.len()) {
                 return Err(Error::invalid(format_args!(
-                    "specialization constant {name} is {} long, but the value is {}",
+                    "specialization constant {name} is {} long, but its value has length {}",
                     counted(place.size, "byte"),
                     value.len()
                 )));

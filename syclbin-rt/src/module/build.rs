@@ -411,7 +411,10 @@ mod tests {
         };
         assert!(divides("vector_ops.object.syclbin", &|_| {}));
         let with_debug_info = "described/described.syclbin";
-        assert!(!divides(with_debug_info, &|_| {}));
+        // PoCL (6.0) does not support half precision, which the file requires.
+        if queue.device().has(syclbin::Aspect::FP16) {
+            assert!(!divides(with_debug_info, &|_| {}));
+        }
         let with_import = "import_side.object.syclbin";
         assert!(!divides(with_import, &|module| module.add_kernel_name("another")));
         // All programs share `table`, but each has a `bias` of its own.

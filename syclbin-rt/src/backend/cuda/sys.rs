@@ -7,7 +7,7 @@
 #![allow(
     non_camel_case_types,
     non_snake_case,
-    reason = "types, fields and functions have the names of the C header"
+    reason = "types, fields and functions are named as in the C header"
 )]
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};

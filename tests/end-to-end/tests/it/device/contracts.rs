@@ -135,6 +135,6 @@ fn numbers_of_unknown_sign_are_not_negative() {
     assert_eq!(
         message(kernels.saxpy(1.0, &x, &mut y, -1).launch(16)),
         "kernel saxpy: argument 1 (arg1) breaks the contract `arg1.len() >= arg3`: arg1.len() is 4, \
-         arg3 is -1; a value would be negative if it is signed, and the file does not record whether it is"
+         arg3 is -1; a value would be negative if it were signed, and the file does not record whether it is"
     );
 }
