@@ -404,9 +404,14 @@ impl KernelObject {
             };
             // The second run starts from the same contents as the first.
             contents.exchange();
-            let _ = enqueue(&order::reversed(*grid), std::ptr::null_mut());
-            let _ = queue.finish();
-            Ok(contents.exchange())
+            let again = check(
+                ENQUEUE,
+                enqueue(&order::reversed(*grid), std::ptr::null_mut()),
+            );
+            let again = again.and_then(|()| queue.finish());
+            // Restores the results of the first run, even if the second run failed.
+            let race = contents.exchange();
+            again.map(|()| race)
         });
         // SAFETY: the caller guarantees this.
         if let (Err(_), Some(event)) = (&watched, unsafe { event.as_mut() }) {
