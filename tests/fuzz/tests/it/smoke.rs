@@ -40,6 +40,12 @@ fn every_target_takes_every_file() {
     }
 }
 
+/// A fuzzer found that linking panicked: one module has an `OpGroupDecorate` without operands.
+#[test]
+fn a_group_without_operands_is_left_alone() {
+    syclbin_fuzz::link(include_bytes!("found/group_without_operands.syclbin"));
+}
+
 #[test]
 fn every_target_has_a_binary_of_its_name() {
     for (name, _) in syclbin_fuzz::TARGETS {
