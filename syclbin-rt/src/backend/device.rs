@@ -209,13 +209,13 @@ impl<Q> LiveQueues<Q> {
         queues.push(Arc::downgrade(queue));
     }
 
-    /// Calls `finish` for every queue, even after an error.
-    pub(crate) fn finish(&self, finish: impl Fn(&Q) -> Result<()>) -> Result<()> {
+    /// Calls `each` for every queue, even after an error.
+    pub(crate) fn for_each(&self, each: impl Fn(&Q) -> Result<()>) -> Result<()> {
         let queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<Arc<Q>> = queues.iter().filter_map(Weak::upgrade).collect();
-        // The wait may take a long time and must not block threads that create queues.
+        // `each` may wait for a long time, and must not block threads that create queues.
         drop(queues);
-        let results = live.iter().map(|queue| finish(queue));
+        let results = live.iter().map(|queue| each(queue));
         results.fold(Ok(()), Result::and)
     }
 }

@@ -71,15 +71,9 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
 ///
 /// Every function fails if a region belongs to another context or extends beyond its memory.
 pub(crate) trait Copies {
-    /// Allocates `size` bytes of memory, but at least one byte, with undefined content. Without a `kind`, the address
-    /// is not exposed.
-    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<Memory>;
-
-    /// Allocates memory that holds a copy of `bytes`, without waiting for earlier commands. Allocates at least one
-    /// byte. Returns `None` if the driver has no such call.
-    fn allocate_with(&self, _bytes: &[u8]) -> Result<Option<Memory>> {
-        Ok(None)
-    }
+    /// Allocates memory with these contents, but at least one byte, and blocks until any queue may use it. Without a
+    /// `kind`, the address is not exposed. May wait for this queue's earlier commands.
+    fn allocate(&self, kind: Option<UsmKind>, contents: Contents<'_>) -> Result<Arc<Memory>>;
 
     /// Copies between `memory`, starting at byte `offset`, and `host`. Runs after all earlier commands, and blocks
     /// until the copy has finished.
@@ -294,17 +288,7 @@ impl Queue {
     }
 
     pub(crate) fn upload(&self, bytes: &[u8]) -> Result<Arc<Memory>> {
-        if bytes.is_empty() {
-            return self.zeroed(None, 0);
-        }
-        if bytes.len() <= ZEROS.len()
-            && let Some(memory) = self.allocate_with(bytes)?
-        {
-            return Ok(Arc::new(memory));
-        }
-        let memory = self.allocate(None, bytes.len())?;
-        self.write(&memory, 0, bytes)?;
-        Ok(Arc::new(memory))
+        self.allocate(None, Contents::Bytes(bytes))
     }
 
     /// Copies from `memory`, starting at byte `offset`, into `bytes`, after all earlier commands.
@@ -319,16 +303,7 @@ impl Queue {
 
     /// Allocates `size` bytes of zeroed memory. Without a `kind`, the address is not exposed.
     pub(crate) fn zeroed(&self, kind: Option<UsmKind>, size: usize) -> Result<Arc<Memory>> {
-        if let (None, Some(zeros)) = (kind, ZEROS.get(..size.max(1)))
-            && let Some(memory) = self.allocate_with(zeros)?
-        {
-            return Ok(Arc::new(memory));
-        }
-        let memory = Arc::new(self.allocate(kind, size)?);
-        let all = Region::new(Arc::clone(&memory), 0, memory.size(), 1);
-        // The next command on the memory may be on another queue, which would not wait for the fill.
-        self.start_fill(&all, &[0], WaitList::NOTHING)?.wait()?;
-        Ok(memory)
+        self.allocate(kind, Contents::Zeros(size))
     }
 
     /// Creates an empty graph for this queue, or returns `None` if the driver does not support graphs.
@@ -341,9 +316,22 @@ impl Queue {
     }
 }
 
-/// Zeros to copy into small allocations. Up to this size, a single call that allocates and copies is ten times as fast
-/// as two calls with Intel's CPU driver; from 8 kB on, it is slower.
-static ZEROS: [u8; 4096] = [0; 4096];
+/// What newly allocated memory holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Contents<'a> {
+    /// As many zeros as the number says.
+    Zeros(usize),
+    Bytes(&'a [u8]),
+}
+
+impl Contents<'_> {
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Zeros(size) => *size,
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+}
 
 /// Commands that are recorded once, run in order, and are enqueued with a single driver call.
 pub(crate) trait Graph: Send + Sync {

@@ -222,7 +222,11 @@ impl<'j> Merger<'j> {
                 if let Some((group, targets)) = instruction.operands.split_first() {
                     let targets = targets.chunks(stride(instruction.opcode));
                     let targets = targets.filter(|target| !is_replaced(&target[0]));
-                    new.operands = [group].into_iter().chain(targets.flatten()).copied().collect();
+                    new.operands = [group]
+                        .into_iter()
+                        .chain(targets.flatten())
+                        .copied()
+                        .collect();
                 }
             }
             opcode if (section(op::NAME)..=section(op::DECORATE)).contains(&section(opcode)) => {

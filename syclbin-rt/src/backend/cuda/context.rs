@@ -16,6 +16,10 @@ pub(crate) struct Context {
     /// The error that destroyed the context.
     lost: OnceLock<Failure>,
     pub(crate) queues: LiveQueues<Stream>,
+    /// Allocates and initializes memory. Holds no other commands, so waiting for it is short.
+    pub(crate) allocating: CUstream,
+    /// Frees memory. Waits for the queues that may use the memory.
+    pub(crate) freeing: CUstream,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,
 }
@@ -61,14 +65,48 @@ impl Context {
             ))
         }?;
         gate::close_at_exit(&raw const *device.functions, Stage::FirstContext);
-        Ok(Self {
+        let mut context = Self {
             device,
             handle,
             lost: OnceLock::new(),
             queues: LiveQueues::new(),
+            allocating: std::ptr::null_mut(),
+            freeing: std::ptr::null_mut(),
             pool: Pool::default(),
             clock: Clock::default(),
-        })
+        };
+        context.allocating = context.stream(0)?;
+        context.freeing = context.stream(0)?;
+        Ok(context)
+    }
+
+    /// Creates a stream that does not synchronize with the default stream.
+    pub(crate) fn stream(&self, priority: c_int) -> Result<CUstream> {
+        let mut handle = std::ptr::null_mut();
+        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+        // SAFETY: the context is current; the call writes one handle through a valid pointer.
+        unsafe { call!(self => cuStreamCreateWithPriority(&raw mut handle, flags, priority)) }?;
+        Ok(handle)
+    }
+
+    /// Lets `device` access memory from this device's pool. If the driver refuses, copies go through the host.
+    pub(crate) fn share_pool_with(&self, device: CUdevice) {
+        let mut pool = std::ptr::null_mut();
+        let access = CUmemAccessDesc {
+            location: CUmemLocation {
+                type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+                id: device,
+            },
+            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        let own = self.device.device;
+        // SAFETY: the driver reported both devices. The calls write one handle and read one structure through valid
+        // pointers.
+        let _ = unsafe {
+            call!(self, "a CUDA 11.2 driver" => cuDeviceGetDefaultMemPool(&raw mut pool, own)).and_then(|()| {
+                call!(self, "a CUDA 11.2 driver" => cuMemPoolSetAccess(pool, &raw const access, 1))
+            })
+        };
     }
 
     pub(crate) fn is_lost(&self) -> bool {
@@ -146,7 +184,7 @@ impl DriverContext for Context {
     }
 
     fn finish_all(&self) -> Result<()> {
-        self.queues.finish(Stream::finish)
+        self.queues.for_each(Stream::finish)
     }
 
     fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue> {
@@ -166,6 +204,7 @@ impl DriverContext for Context {
             context: self,
             pointer,
             kind: None,
+            pooled: false,
             size,
             owner: Some(owner),
         };
@@ -179,7 +218,12 @@ impl Drop for Context {
             return;
         };
         self.pool.clear(functions);
-        // SAFETY: the context was retained once. Objects created in it keep this value alive, so none are left.
-        unsafe { (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device) };
+        // SAFETY: the streams are owned. The context was retained once, and objects created in it keep this value alive,
+        // so none are left.
+        unsafe {
+            (functions.cuStreamDestroy_v2.pass())(self.allocating);
+            (functions.cuStreamDestroy_v2.pass())(self.freeing);
+            (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device);
+        }
     }
 }

@@ -14,8 +14,10 @@ pub(crate) const COPY: &str = "cuMemcpyAsync";
 pub(crate) const FILL: &str = "cuMemsetD32Async";
 
 impl Copies for Queue {
-    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
-        Memory::new(&self.stream.context, kind, size).map(AnyMemory::from)
+    fn allocate(&self, kind: Option<UsmKind>, contents: Contents<'_>) -> Result<Arc<AnyMemory>> {
+        let context = &self.stream.context;
+        let memory = Memory::new(context, kind, contents)?;
+        Ok(Arc::new(memory.into()))
     }
 
     fn transfer(&self, memory: &AnyMemory, offset: usize, host: HostSlice<'_>) -> Result<()> {
@@ -203,6 +205,7 @@ impl Queue {
         if asked.is_ok() && can != 0 {
             // SAFETY: both contexts are alive.
             let _ = unsafe { call!(context => cuCtxEnablePeerAccess(other.handle, 0)) };
+            other.share_pool_with(here);
         }
     }
 }

@@ -102,6 +102,8 @@ pub(crate) struct DriverDevice {
     pub(crate) functions: &'static Functions,
     pub(crate) device: CUdevice,
     pub(crate) facts: Facts,
+    /// Whether buffers come from the device's memory pool.
+    pub(crate) has_pool: bool,
     /// The maximum number of work-groups in each dimension of a launch, x first.
     pub(crate) max_grid: [usize; 3],
 }
@@ -157,6 +159,8 @@ impl Library {
                 library: self.name,
                 ..facts(functions, device, self.version)?
             },
+            has_pool: number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
+                .is_ok_and(|pools| pools != 0),
             max_grid: [
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,

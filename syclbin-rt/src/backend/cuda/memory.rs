@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Allocates and frees CUDA memory, which always has a device address.
+//!
+//! Buffers come from the device's default memory pool (CUDA driver API, "Stream Ordered Memory Allocator"), so neither
+//! allocating nor dropping one waits for a queue. Memory whose address the program knows does not: other libraries may
+//! export it to another process or to a network card, which memory of this pool does not allow.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -11,24 +15,56 @@ pub(crate) struct Memory {
     pub(crate) pointer: CUdeviceptr,
     /// `None` for plain buffers, whose address the public API does not expose.
     pub(crate) kind: Option<UsmKind>,
+    /// Whether the memory comes from the device's pool.
+    pub(crate) pooled: bool,
     pub(crate) size: usize,
     /// Keeps another library's memory alive.
     pub(crate) owner: Option<Owner>,
 }
 
 impl Memory {
-    /// Allocates `size` bytes that kernels may read and write, or one byte if `size` is 0, because a kernel argument
-    /// needs an address.
+    /// Allocates memory with these `contents` that kernels may read and write. Allocates at least one byte, because a
+    /// kernel argument needs an address.
     ///
     /// # Errors
     ///
     /// Fails if the device does not support this kind of memory, or if there is not enough memory.
-    pub(crate) fn new(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
-        let size = size.max(1);
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        kind: Option<UsmKind>,
+        contents: Contents<'_>,
+    ) -> Result<Self> {
+        let memory = Self::uninitialized(context, kind, contents.bytes().max(1))?;
+        let (stream, pointer) = (context.allocating, memory.pointer);
+        // SAFETY: the streams are alive and belong to the context. The addresses are valid for as many bytes, and
+        // outlive the commands, because this function waits for them.
+        let enqueued = unsafe {
+            match contents {
+                Contents::Bytes(bytes) if !bytes.is_empty() => {
+                    let from = bytes.as_ptr().expose_provenance() as CUdeviceptr;
+                    call!(context => cuMemcpyAsync(pointer, from, bytes.len(), stream))
+                }
+                _ => call!(context => cuMemsetD8Async(pointer, 0, memory.size, stream)),
+            }
+        };
+        // Wait even if the call failed: it may have enqueued the command. The first command on the memory may be on any
+        // queue, none of which would wait for this stream.
+        // SAFETY: the stream is alive.
+        let settled = unsafe { context.settle(stream) };
+        enqueued.and(settled).map(|()| memory)
+    }
+
+    fn uninitialized(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
+        let pooled = kind.is_none() && context.device.has_pool;
         let mut pointer: CUdeviceptr = 0;
         // SAFETY: the context is current; the call writes one address through a valid pointer.
         let call = unsafe {
             match kind {
+                None if pooled => {
+                    let stream = context.allocating;
+                    call!(context, "a CUDA 11.2 driver" => cuMemAllocAsync(&raw mut pointer, size, stream))?;
+                    "cuMemAllocAsync"
+                }
                 None | Some(UsmKind::Device) => {
                     call!(context => cuMemAlloc_v2(&raw mut pointer, size))?;
                     "cuMemAlloc"
@@ -56,6 +92,7 @@ impl Memory {
             context: Arc::clone(context),
             pointer,
             kind,
+            pooled,
             size,
             owner: None,
         })
@@ -96,10 +133,20 @@ impl DriverMemory for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // Wait here for the commands that use the memory: neither the driver nor the reference counts ensure that they
-        // have finished. If waiting fails, leak the memory, because a kernel may still write to it.
+        // Neither the driver nor the reference counts ensure that the commands that use the memory have finished. If
+        // waiting for them fails, leak the memory, because a kernel may still write to it.
         let owner = self.owner.take();
-        if self.context.finish_all().is_err() {
+        if self.pooled {
+            // The stream waits, this thread does not.
+            let all = |stream: &Stream| stream.make_wait(self.context.freeing);
+            if self.context.queues.for_each(all).is_ok() {
+                let (pointer, stream) = (self.pointer, self.context.freeing);
+                // SAFETY: the memory is owned, and the stream waits for all commands that use it.
+                let _ = unsafe {
+                    call!(self.context, "a CUDA 11.2 driver" => cuMemFreeAsync(pointer, stream))
+                };
+            }
+        } else if self.context.finish_all().is_err() {
             std::mem::forget(owner);
         } else if owner.is_none() {
             // SAFETY: the memory is owned, and all commands that use it have finished.

@@ -48,10 +48,7 @@ impl Stream {
             Priority::Normal => 0,
             Priority::High => greatest,
         };
-        let mut handle = std::ptr::null_mut();
-        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
-        // SAFETY: the context is current; the call writes one handle through a valid pointer.
-        unsafe { call!(context => cuStreamCreateWithPriority(&raw mut handle, flags, number)) }?;
+        let handle = context.stream(number)?;
         Ok(Self::with_handle(context, handle, false))
     }
 
@@ -137,6 +134,15 @@ impl Stream {
             self.ended.fetch_max(upto, Ordering::AcqRel);
         }
         Ok(reached)
+    }
+
+    /// Makes `other`, a live stream of the same context, wait for all commands on this stream.
+    pub(crate) fn make_wait(&self, other: CUstream) -> Result<()> {
+        match self.mark(self.last())? {
+            // SAFETY: the context owns both.
+            Some((_, mark)) => unsafe { mark.make_wait(other) },
+            None => Ok(()),
+        }
     }
 
     /// Blocks until command `number` has ended.

@@ -39,6 +39,7 @@ macro_rules! for_each_handle {
             CUgraphNode -> CUgraphNode_st;
             CUkernel -> CUkern_st;
             CUlinkState -> CUlinkState_st;
+            CUmemoryPool -> CUmemPoolHandle_st;
             CUmodule -> CUmod_st;
             CUstream -> CUstream_st;
         }
@@ -67,6 +68,7 @@ macro_rules! for_each_enumeration {
                 CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88;
                 CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
+                CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
             }
             CUevent_flags {
                 CU_EVENT_BLOCKING_SYNC = 1;
@@ -92,6 +94,12 @@ macro_rules! for_each_enumeration {
             }
             CUmemAttach_flags {
                 CU_MEM_ATTACH_GLOBAL = 1;
+            }
+            CUmemAccess_flags {
+                CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
+            }
+            CUmemLocationType {
+                CU_MEM_LOCATION_TYPE_DEVICE = 1;
             }
             CUmemorytype {
                 CU_MEMORYTYPE_DEVICE = 2;
@@ -148,6 +156,14 @@ macro_rules! for_each_structure {
                 WidthInBytes: usize,
                 Height: usize,
                 Depth: usize,
+            }
+            CUmemLocation {
+                type_: CUmemLocationType,
+                id: c_int,
+            }
+            CUmemAccessDesc {
+                location: CUmemLocation,
+                flags: CUmemAccess_flags,
             }
             CUuuid_st {
                 bytes: [c_char; 16],
@@ -287,6 +303,10 @@ macro_rules! for_each_function {
             }
             optional {
                 cuDeviceGetUuid_v2(*mut CUuuid_st, CUdevice);
+                cuDeviceGetDefaultMemPool(*mut CUmemoryPool, CUdevice);
+                cuMemPoolSetAccess(CUmemoryPool, *const CUmemAccessDesc, usize);
+                cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream);
+                cuMemFreeAsync(CUdeviceptr, CUstream);
                 cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong);
                 cuGraphAddKernelNode_v2(
                     *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_KERNEL_NODE_PARAMS,

@@ -111,7 +111,7 @@ impl DriverContext for Context {
     }
 
     fn finish_all(&self) -> Result<()> {
-        self.queues.finish(OwnedQueue::drain)
+        self.queues.for_each(OwnedQueue::drain)
     }
 
     fn new_queue(self: Arc<Self>, options: QueueOptions) -> Result<AnyQueue> {

@@ -2,24 +2,40 @@
 //! Commands that fill and copy memory: to and from the host, and on the device.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use opencl3::types::{CL_FALSE, CL_TRUE, cl_bool};
 
 use super::*;
 
+/// Zeros to copy into small allocations. Up to this size, a single call that allocates and copies is ten times as fast
+/// as two calls with Intel's CPU driver; from 8 kB on, it is slower.
+static ZEROS: [u8; 4096] = [0; 4096];
+
 impl Copies for Queue {
-    fn allocate(&self, kind: Option<UsmKind>, size: usize) -> Result<AnyMemory> {
+    fn allocate(&self, kind: Option<UsmKind>, contents: Contents<'_>) -> Result<Arc<AnyMemory>> {
+        let size = contents.bytes().max(1);
+        let bytes = match contents {
+            Contents::Bytes(bytes) if !bytes.is_empty() => Some(bytes),
+            _ => ZEROS.get(..size),
+        };
+        let at_once = bytes.filter(|_| kind.is_none() && size <= ZEROS.len());
         let memory = match kind {
-            None => Memory::object(&self.context, size, None),
+            None => Memory::object(&self.context, size, at_once),
             Some(kind) => Memory::addressed(&self.context, kind, size),
         };
-        memory.map(AnyMemory::from)
-    }
-
-    fn allocate_with(&self, bytes: &[u8]) -> Result<Option<AnyMemory>> {
-        let memory = Memory::object(&self.context, bytes.len(), Some(bytes))?;
-        Ok(Some(AnyMemory::from(memory)))
+        let memory = Arc::new(AnyMemory::from(memory?));
+        match (at_once, contents) {
+            (None, Contents::Bytes(bytes)) => self.transfer(&memory, 0, HostSlice::From(bytes))?,
+            (None, Contents::Zeros(_)) => {
+                let all = Region::new(Arc::clone(&memory), 0, size, 1);
+                // The next command on the memory may be on another queue, which would not wait for the fill.
+                self.start_fill(&all, &[0], WaitList::NOTHING)?.wait()?;
+            }
+            _ => {}
+        }
+        Ok(memory)
     }
 
     /// A blocking write only guarantees that the bytes have been copied out of the slice (OpenCL 3.0,

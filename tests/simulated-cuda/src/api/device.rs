@@ -180,7 +180,10 @@ fn attribute_value(attribute: u32, device: i32) -> Option<i32> {
             1
         }
         _ if is(A::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO) => 2,
-        // Textures, surfaces, pools, clusters, cooperative launches: none of these.
+        _ if is(A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) => {
+            i32::from(Settings::get().driver >= 11_020)
+        }
+        // Textures, surfaces, clusters, cooperative launches: none of these.
         1..=140 => 0,
         _ => return None,
     })

@@ -3,7 +3,9 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute_enum as Attribute, CUstream};
+use cudarc::driver::sys::{
+    CUmemAccessDesc, CUmemoryPool, CUmemorytype, CUpointer_attribute_enum as Attribute, CUstream,
+};
 
 use super::{handle, pointer};
 use crate::call::{Code, Outcome, functions, give, give_if};
@@ -32,7 +34,47 @@ functions! {
         if address == 0 {
             return Ok(());
         }
-        free(&context, address, &[Kind::Device, Kind::Managed])
+        free(&context, address, &[Kind::Device, Kind::Managed, Kind::Pooled])
+    }
+
+    // The memory is there at once. If there is not enough of it, the call waits for what is being freed.
+    fn cuMemAllocAsync(to: *mut u64, bytes: usize, stream: CUstream) {
+        let context = context::current()?;
+        let stream = context.stream(handle(stream))?;
+        let allocate = || Memory::get()?.on_device(Kind::Pooled, context.device, context.handle, bytes as u64, 512);
+        let new = allocate().or_else(|error| match error {
+            Code::CUDA_ERROR_OUT_OF_MEMORY => {
+                context.wait();
+                allocate()
+            }
+            other => Err(other),
+        })?;
+        stream.submit(&context, Work::Nothing)?;
+        give(to, new)
+    }
+
+    fn cuMemFreeAsync(address: u64, stream: CUstream) {
+        let context = context::current()?;
+        let found = Memory::get()?.find(address).filter(|found| found.begin == address);
+        if found.is_none_or(|found| found.kind != Kind::Pooled) {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        context.stream(handle(stream))?.submit(&context, Work::Free(address))
+    }
+
+    fn cuDeviceGetDefaultMemPool(to: *mut CUmemoryPool, device: c_int) {
+        context::device(device)?;
+        give(to, pointer(device as u64 + 1))
+    }
+
+    // Every device can touch the memory of the others here.
+    fn cuMemPoolSetAccess(pool: CUmemoryPool, access: *const CUmemAccessDesc, count: usize) {
+        let device = handle(pool).checked_sub(1).and_then(|device| c_int::try_from(device).ok());
+        context::device(device.ok_or(Code::CUDA_ERROR_INVALID_VALUE)?)?;
+        if access.is_null() || count == 0 {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok(())
     }
 
     fn cuMemAllocManaged(to: *mut u64, bytes: usize, flags: c_uint) {
@@ -121,7 +163,7 @@ functions! {
             } as u32),
             _ if is(Attribute::CU_POINTER_ATTRIBUTE_DEVICE_POINTER) => give(to.cast(), address),
             _ if is(Attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER) => {
-                if matches!(found.kind, Kind::Device | Kind::Variable) {
+                if matches!(found.kind, Kind::Device | Kind::Pooled | Kind::Variable) {
                     return Err(Code::CUDA_ERROR_INVALID_VALUE);
                 }
                 give(to.cast(), address)

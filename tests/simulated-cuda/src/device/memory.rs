@@ -16,6 +16,8 @@ use crate::settings::Settings;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Device,
+    /// On a device, and freed in a stream.
+    Pooled,
     /// A variable of a module.
     Variable,
     Managed,
@@ -233,7 +235,7 @@ impl Memory {
     fn release(&self, state: &mut State, allocation: Allocation) {
         let Allocation { begin, size, .. } = allocation;
         match allocation.kind {
-            Kind::Device | Kind::Variable => {
+            Kind::Device | Kind::Pooled | Kind::Variable => {
                 state.used[usize::from(allocation.device == 1)] -= size;
                 // Whole pages go back to the system.
                 let first = begin.next_multiple_of(PAGE);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
-use super::memory::Memory;
+use super::memory::{Kind, Memory};
 use super::module::Function;
 use super::stream::Shared;
 use crate::call::{Code, Outcome, callback};
@@ -19,6 +19,8 @@ pub(crate) enum Work {
     Copy(Copy),
     Fill(Fill),
     Host(Host),
+    /// Memory of the pool.
+    Free(u64),
     Nothing,
 }
 
@@ -93,6 +95,7 @@ impl Work {
                 callback(|| unsafe { function(data) });
                 Ok(())
             }
+            Self::Free(address) => Memory::get()?.free(*address, &[Kind::Pooled]),
             Self::Host(Host::Callback(..)) | Self::Nothing => Ok(()),
         }
     }

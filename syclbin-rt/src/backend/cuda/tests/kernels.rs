@@ -18,7 +18,7 @@ fn a_kernel_runs_and_its_result_is_read() -> Tested {
     let names = bench.program.kernel_names()?;
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
     names.sort_unstable();
-    assert_eq!(names, ["double", "fault", "iota", "reverse"]);
+    assert_eq!(names, ["double", "fault", "iota", "reverse", "until_set"]);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands on queues.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -169,4 +170,53 @@ fn polling_task_is_woken_at_the_end() -> Tested {
         assert!(event.is_complete()?);
     }
     Ok(())
+}
+
+#[test]
+fn buffers_come_and_go_while_a_queue_is_busy() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    if !queue.cuda()?.stream.context.device.has_pool {
+        say_skipped("the driver has no memory pool");
+        return Ok(());
+    }
+    let other = queue.context().new_queue(QueueOptions::new())?;
+    let out = Numbers::new(queue)?;
+    let flag = region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
+    let pointer = flag.memory.host_pointer().expect("host memory");
+    // SAFETY: the memory lives until the end of this function, and is otherwise read only by the kernel.
+    let set = unsafe { AtomicU32::from_ptr(pointer.cast()) };
+
+    let mut object = bench.kernel("until_set", &[8])?.object()?;
+    // SAFETY: the kernel takes a pointer to a number.
+    let running = unsafe {
+        object.set(0, Argument::Memory(&flag, false))?;
+        object.enqueue(queue, &grid(NdRange::new(1)), WaitList::NOTHING)
+    }?;
+    let filled = queue.start_fill(&out.0, &[7], WaitList::NOTHING)?;
+    let (found, zeros) = std::thread::scope(|scope| {
+        let (ended, waiting) = mpsc::channel::<()>();
+        // If something does wait for the queue, the test fails instead of hanging.
+        scope.spawn(move || {
+            let _ = waiting.recv_timeout(Duration::from_secs(20));
+            set.store(1, Ordering::Relaxed);
+        });
+        drop(out);
+        for size in [16, 1 << 20] {
+            let memory = other.upload(&vec![9; size])?;
+            let mut read = vec![0; size];
+            other.read(&memory, 0, &mut read)?;
+            assert_eq!(read, vec![9; size]);
+        }
+        let (zeroed, mut zeros) = (queue.zeroed(None, LEN * 4)?, [1; LEN * 4]);
+        other.read(&zeroed, 0, &mut zeros)?;
+        let found = [running.is_complete()?, filled.is_complete()?];
+        drop(ended);
+        Ok::<_, Failure>((found, zeros))
+    })?;
+    assert_eq!(found, [false; 2], "something waited for the queue");
+    assert_eq!(zeros, [0; LEN * 4]);
+    filled.wait()
 }
