@@ -165,6 +165,8 @@ impl Kernel {
         let mut end = Some(0);
         while let Some(token) = tokens.peek() {
             match token {
+                // The end of a `.pragma`, whose operands are strings.
+                b";" if words.last() == Some(&&b"\""[..]) => {}
                 b"{" | b";" | b".entry" => break,
                 b"(" => in_list = true,
                 b"," | b")" if in_list => {

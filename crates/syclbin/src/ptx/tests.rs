@@ -93,7 +93,8 @@ fn unknown_parameters_keep_their_position() {
 fn kernel_directives_and_real_names_are_read() {
     let text = b".version 6.3\n\
         .visible .entry k(.param .u32 k_param_0, .param .u32 count)\n.maxntid 64\n.minnctapersm 2\n\
-        .maxnreg 32\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n.reqntid 8, 4\n{ }\n\
+        .maxnreg 32\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n.pragma \"a\", \"b\";\n.reqntid 8, 4\n{ }\n\
+        .visible .entry declared(); .reqntid 8\n\
         .entry cut(.param .u32 a, .param";
     let module = Module::read(text).0;
     let kernel = module.kernel("k").unwrap();
@@ -104,6 +105,7 @@ fn kernel_directives_and_real_names_are_read() {
     assert!(names.eq([None, Some("count")]));
     assert_eq!(kernel.required_local_size, Some([8, 4, 1]));
     assert_eq!(kernel.max_local_size, Some([64, 1, 1]));
+    assert_eq!(module.kernel("declared").unwrap().required_local_size, None);
     assert_eq!(module.kernel("cut").unwrap().parameters.len(), 1);
 }
 
