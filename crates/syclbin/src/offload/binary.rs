@@ -38,8 +38,9 @@ impl<'a> Binary<'a> {
         let count = match header.version {
             1 if header.entry_size_or_count == raw::Entry::SIZE as u64 => 1,
             1 => {
-                let range = (header.entry_offset, header.entry_size_or_count);
-                return Err(beyond(RECORD.into(), 24, range, "entry", raw::Entry::SIZE));
+                let (found, size) = (header.entry_size_or_count, raw::Entry::SIZE);
+                let problem = format!("the entry size is {found}; expected {size}");
+                return Err(Error::inconsistent(RECORD, 24, problem));
             }
             _ => header.entry_size_or_count,
         };

@@ -614,6 +614,11 @@ fn entries_that_start_in_the_header_are_refused() {
     let error = offload::read(&bytes).unwrap_err().to_string();
     let expected = "OffloadBinary header: the entries start at 0x18, inside the header";
     assert!(error.starts_with(expected), "{error}");
+    let mut bytes = write::to_vec(&everything(), Container::OffloadBinary1).unwrap();
+    put(&mut bytes, 24, 48u64.to_le_bytes());
+    let error = offload::read(&bytes).unwrap_err().to_string();
+    let expected = "OffloadBinary header: the entry size is 48; expected 40 (at offset 0x18)";
+    assert_eq!(error, expected);
 }
 
 #[test]
