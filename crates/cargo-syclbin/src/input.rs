@@ -109,11 +109,10 @@ impl Input {
             Content::Syclbin | Content::OffloadBinary => {
                 format!("run `cargo syclbin verify {path}` to list all of its errors")
             }
-            Content::Empty => "the file is empty".to_owned(),
             Content::Unknown if self.bytes.starts_with(b"MZ") => {
                 format!("it looks like a Windows executable; {extract}")
             }
-            Content::Unknown => {
+            Content::Empty | Content::Unknown => {
                 let [bare, wrapped] = [SYCLBIN_MAGIC, OFFLOAD_BINARY_MAGIC].map(hex);
                 format!("a SYCLBIN file begins with the bytes {wrapped} or {bare}")
             }
@@ -181,6 +180,6 @@ mod tests {
         assert!(elf.contains("cargo syclbin extract a.o"), "{elf}");
         let cut = remedy(&SYCLBIN_MAGIC);
         assert!(cut.contains("cargo syclbin verify a.o"), "{cut}");
-        assert!(remedy(b"").contains("the file is empty"), "{}", remedy(b""));
+        assert!(remedy(b"").contains("it is empty"), "{}", remedy(b""));
     }
 }

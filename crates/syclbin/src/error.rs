@@ -21,11 +21,11 @@ struct Fault {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The file does not start with the expected magic number.
-    #[error("not {expected}: it begins with {found}")]
+    #[error("not {expected}: it {}", begins(found))]
     Magic {
         /// The expected format, such as `an OffloadBinary`.
         expected: &'static str,
-        /// The first bytes, in hexadecimal.
+        /// The first bytes, in hexadecimal; empty if the input is empty.
         found: String,
     },
     /// A version that this crate does not support.
@@ -52,7 +52,7 @@ pub enum ErrorKind {
         available: u64,
     },
     /// Records outside their array.
-    #[error("{what} {start} to {end} are out of range: there are {available}", end = start.saturating_add(*count))]
+    #[error("{what} {start}..{end} are out of range: there are {available}", end = start.saturating_add(*count))]
     Records {
         /// The zero-based index of the first record.
         start: u64,
@@ -100,11 +100,11 @@ pub enum ErrorKind {
     Unsupported(&'static str),
     /// The input is neither a container of device images nor a device image.
     #[error(
-        "no device images: it begins with {found}, so it is not an object, archive, offload bundle, \
-         OffloadBinary or device image"
+        "no device images: it {}, so it is not an object, archive, offload bundle, OffloadBinary or device image",
+        begins(found)
     )]
     NoImages {
-        /// The first bytes, in hexadecimal.
+        /// The first bytes, in hexadecimal; empty if the input is empty.
         found: String,
     },
     /// A malformed object file, executable, archive or bitcode file, or an archive member that cannot be read.
@@ -145,10 +145,13 @@ impl ErrorKind {
 /// Returns the first four bytes in hexadecimal.
 fn beginning(bytes: &[u8]) -> String {
     let digits = bytes.iter().take(4).map(|byte| format!("{byte:02x}"));
-    let digits: Vec<String> = digits.collect();
-    match &digits[..] {
-        [] => "nothing".into(),
-        digits => digits.join(" "),
+    digits.collect::<Vec<_>>().join(" ")
+}
+
+fn begins(found: &str) -> String {
+    match found {
+        "" => "is empty".into(),
+        _ => format!("begins with {found}"),
     }
 }
 

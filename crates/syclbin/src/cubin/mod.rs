@@ -254,7 +254,7 @@ mod tests {
         };
         for (bytes, expected) in [
             (good[..20].to_vec(), "its header is truncated"),
-            (Vec::new(), "not ELF: it begins with nothing"),
+            (Vec::new(), "not ELF: it is empty"),
             (changed(18, 62), "for a different machine"),
             (changed(4, 1), "not a 64-bit"),
             (changed(49, 0), "do not specify a target"),

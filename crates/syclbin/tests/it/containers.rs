@@ -585,8 +585,8 @@ fn image_range_beyond_the_table_is_refused() {
     file.modules.truncate(1);
     let good = write::to_vec(&file, Container::Bare).unwrap();
     for (at, expected) in [
-        (20, "IR modules 1 to 3 are out of range: there are 2"),
-        (28, "native images 1 to 2 are out of range: there are 1"),
+        (20, "IR modules 1..3 are out of range: there are 2"),
+        (28, "native images 1..2 are out of range: there are 1"),
     ] {
         let mut bytes = good.clone();
         put(&mut bytes, 56 + at, 1u32.to_le_bytes());

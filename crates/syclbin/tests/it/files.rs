@@ -218,7 +218,7 @@ fn exported_function_is_not_a_kernel() {
 #[test]
 fn something_else_is_named_as_such() {
     let cases: [(&[u8], &str); 4] = [
-        (b"", "file: not a SYCLBIN file: it begins with nothing"),
+        (b"", "file: not a SYCLBIN file: it is empty"),
         (b"\x7fELF\x02\x01", "it begins with 7f 45 4c 46"),
         (
             b"\x10\xff\x10\xad",

@@ -300,7 +300,7 @@ fn other_file_formats_are_recognized() {
     );
     let output = run_with(&["inspect", "-"], b"");
     assert!(
-        stderr(&output).contains("the file is empty"),
+        stderr(&output).contains("it is empty"),
         "{}",
         stderr(&output)
     );

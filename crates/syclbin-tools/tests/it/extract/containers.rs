@@ -209,7 +209,7 @@ fn unsupported_containers_are_refused_with_a_remedy() {
             b"int main;".to_vec(),
             "file: no device images: it begins with 69 6e 74 20",
         ),
-        (Vec::new(), "it begins with nothing"),
+        (Vec::new(), "no device images: it is empty, so"),
         (
             offload(4, 0, &[]),
             "version 4 is not supported, only 1, 2 and 3",
