@@ -7,6 +7,7 @@ use core::fmt::Write as _;
 use crate::Aspect;
 use crate::prelude::*;
 use crate::property::{PropertySets, Value};
+use crate::text::counted;
 
 /// A type that a property value can be converted to and from.
 ///
@@ -226,7 +227,7 @@ pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::U32(number) => format!("the number {number}"),
         Value::Bytes { bits, data } if whole(*bits, data) => {
-            let mut text = format!("{} bytes", data.len());
+            let mut text = counted(data.len(), "byte");
             // A few bytes are helpful, but many would clutter the message.
             if (1..=12).contains(&data.len()) {
                 text.push(':');
@@ -236,7 +237,7 @@ pub(super) fn describe(value: &Value) -> String {
             }
             text
         }
-        Value::Bytes { bits, .. } => format!("{bits} bits"),
+        Value::Bytes { bits, .. } => counted(*bits, "bit"),
         Value::Other { ty, .. } => format!("a value of type {ty}"),
     }
 }
@@ -284,8 +285,9 @@ mod tests {
         sets.insert("s", "flag", 2);
         sets.insert("s", "text", vec![0xff, b'a']);
         sets.insert("s", "words", vec![0; 13]);
+        sets.insert("s", "word", vec![9]);
         let odd = Value::Bytes {
-            bits: 3,
+            bits: 1,
             data: vec![5],
         };
         sets.insert("s", "odd", odd);
@@ -298,6 +300,7 @@ mod tests {
             sets.read::<bool>("s", "flag").unwrap_err(),
             sets.read::<String>("s", "text").unwrap_err(),
             sets.read::<Vec<u32>>("s", "words").unwrap_err(),
+            sets.read::<Vec<u32>>("s", "word").unwrap_err(),
             sets.read::<Vec<u8>>("s", "odd").unwrap_err(),
             sets.read::<crate::State>("s", "other").unwrap_err(),
         ];
@@ -307,7 +310,8 @@ mod tests {
                 "set `s`, key `flag`: expected 0 or 1, found the number 2",
                 "set `s`, key `text`: expected UTF-8 text, found 2 bytes: ff 61",
                 "set `s`, key `words`: expected 32-bit numbers, found 13 bytes",
-                "set `s`, key `odd`: expected bytes, found 3 bits",
+                "set `s`, key `word`: expected 32-bit numbers, found 1 byte: 09",
+                "set `s`, key `odd`: expected bytes, found 1 bit",
                 "set `s`, key `other`: expected a 32-bit number, found a value of type 9",
             ]
         );
