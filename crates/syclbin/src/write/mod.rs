@@ -41,7 +41,7 @@ pub fn to_vec(file: &Syclbin<'_>, container: Container) -> Result<Vec<u8>, Error
         })
     };
     if container == Container::Images {
-        return refuse("file".into(), "SYCLBIN".into());
+        return Err(Error::ReadOnly(container));
     }
     for (index, module) in file.modules.iter().enumerate() {
         let images = module.images.iter().map(|image| &image.strings);
@@ -201,6 +201,13 @@ pub enum Error {
         /// The container that cannot hold the content.
         container: Container,
     },
+    /// A container that this crate can only read.
+    #[error(
+        "container {} can only be read; use another container, such as {}",
+        .0.name(),
+        Container::default().name()
+    )]
+    ReadOnly(Container),
     /// Strings that readers of version 2 would confuse with SYCLBIN's own strings.
     #[error(
         "{record}: {what} has a special meaning in container v2; remove it, or use another container"
