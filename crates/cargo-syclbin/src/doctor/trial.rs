@@ -2,12 +2,12 @@
 //! Compiles and runs a small kernel, because components may fail to work together even if each is installed.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use syclbin_build::default_targets;
 use syclbin_build::search::Detected;
+use syclbin_build::{default_targets, process};
 
 use super::child;
 use super::facts::variable_os;
@@ -24,8 +24,8 @@ pub const KERNEL: &str = "trial";
 /// The value that the trial kernel writes.
 pub const VALUE: i32 = 42;
 
-/// The time limit for a run. It is generous, because a driver's first compilation can take seconds.
-const LIMIT: Duration = Duration::from_secs(60);
+/// The time limit for the compiler, and for a run. It is generous, because each can take many seconds on a busy machine.
+const LIMIT: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(super) struct Compiled {
@@ -51,8 +51,12 @@ pub struct Ran {
 ///
 /// # Errors
 ///
-/// Fails if the compiler cannot be run, reports an error, or does not write a valid file with a kernel.
+/// Fails if the compiler cannot be run, hangs, reports an error, or does not write a valid file with a kernel.
 pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
+    compile_within(LIMIT, compiler)
+}
+
+fn compile_within(limit: Duration, compiler: &Detected) -> Result<Compiled, String> {
     let start = Instant::now();
     let folder = tempfile::tempdir()
         .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
@@ -63,11 +67,11 @@ pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
     command.args(["-fsycl", "--offload-new-driver", "-O2"]);
     command.args(default_targets::arguments(compiler, &variable_os));
     command.args(["-fsyclbin=executable", "-o"]);
-    command.arg(&output).arg(&source).stdin(Stdio::null());
+    command.arg(&output).arg(&source);
     let program = compiler.candidate.program.display();
-    let result = command
-        .output()
-        .map_err(|error| format!("{program}: {error}"))?;
+    let result = process::output(command, limit).map_err(|error| format!("{program}: {error}"))?;
+    let late = || format!("{program} did not finish within {} s", limit.as_secs());
+    let result = result.ok_or_else(late)?;
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr);
         return Err(format!("{}\n{}", result.status, said.trim_end()));
@@ -116,8 +120,8 @@ mod tests {
 
     use super::*;
 
-    fn compile(program: &str) -> Result<Compiled, String> {
-        super::compile(&Detected {
+    fn detected(program: &str) -> Detected {
+        Detected {
             candidate: Candidate {
                 origin: Origin::Path,
                 program: PathBuf::from(program),
@@ -125,18 +129,27 @@ mod tests {
                 wrapped: None,
             },
             version: String::new(),
-        })
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_compiler_that_hangs_fails_the_trial() {
+        let mut compiler = detected("/bin/sh");
+        compiler.candidate.leading = ["-c", "exec sleep 60"].map(Into::into).to_vec();
+        let problem = compile_within(Duration::from_millis(200), &compiler).unwrap_err();
+        assert_eq!(problem, "/bin/sh did not finish within 0 s");
     }
 
     #[test]
     fn a_compiler_that_makes_nothing_fails_the_trial() {
         if cfg!(unix) {
-            let problem = compile("/bin/true").unwrap_err();
+            let problem = compile(&detected("/bin/true")).unwrap_err();
             assert!(problem.contains("the compiler wrote no file"), "{problem}");
-            let problem = compile("/bin/false").unwrap_err();
+            let problem = compile(&detected("/bin/false")).unwrap_err();
             assert!(problem.contains("exit status: 1"), "{problem}");
         }
-        assert!(compile("no-such-compiler").is_err());
+        assert!(compile(&detected("no-such-compiler")).is_err());
     }
 
     #[cfg(unix)]

@@ -12,7 +12,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use syclbin_build::process;
 use syclbin_toolchain::file::find_program;
 
 use super::pins::{WheelPin, listing};
@@ -31,6 +33,9 @@ const CANDIDATES: [&str; 5] = [
 
 /// The arguments with which uv runs pip, because uv itself has no `pip download` command.
 const UV: [&str; 3] = ["tool", "run", "pip"];
+
+/// The time limit for a program to report its version.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip does
 /// not matter. pip 23.2 accepts only wheels for the listed platforms, so older platforms are listed too.
@@ -114,7 +119,9 @@ impl Pip {
         // Ask uv for its own version: to report pip's version, uv would have to fetch pip, but the doctor must not
         // fetch anything.
         let asked = if leading == UV { 0 } else { leading.len() };
-        let version = version(Command::new(&program).args(&leading[..asked]))?;
+        let mut command = Command::new(&program);
+        command.args(&leading[..asked]);
+        let version = version(command, LIMIT)?;
         Ok(Self {
             program,
             leading,
@@ -165,9 +172,11 @@ impl Pip {
 }
 
 /// Returns the first line of a program's `--version` output, or the reason why there is none.
-fn version(command: &mut Command) -> std::result::Result<String, String> {
-    let output = command.arg("--version").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| error.to_string())?;
+fn version(mut command: Command, limit: Duration) -> std::result::Result<String, String> {
+    command.arg("--version");
+    let output = process::output(command, limit).map_err(|error| error.to_string())?;
+    let late = || format!("it printed no version within {} s", limit.as_secs());
+    let output = output.ok_or_else(late)?;
     let (out, err) = (lines(&output.stdout), lines(&output.stderr));
     if !output.status.success() {
         return Err(match err.as_slice() {
@@ -245,9 +254,15 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_failing_program_answers_with_its_own_words() {
-        let answer = |script| version(Command::new("/bin/sh").args(["-c", script]));
+        let answer = |script| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            version(command, Duration::from_secs(1))
+        };
         let failing = answer("echo 'No module named pip' >&2; exit 1");
         assert_eq!(failing.unwrap_err(), "No module named pip");
         assert_eq!(answer("echo; echo pip 23; exit 0").unwrap(), "pip 23");
+        let hanging = answer("exec sleep 60").unwrap_err();
+        assert_eq!(hanging, "it printed no version within 1 s");
     }
 }
