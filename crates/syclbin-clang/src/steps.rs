@@ -90,8 +90,8 @@ impl Step {
         }
     }
 
-    /// Warns that this step produced no output, and states the reason. Prints nothing if `like` failed too, because the
-    /// error is then in the source, and `like` reports it.
+    /// Warns that this step failed. Prints nothing if `like` failed too, because the error is then in the source, and
+    /// `like` reports it.
     fn warn(&self, output: &Output, like: Option<&Output>, consequence: &str) {
         if like.is_some_and(|like| !like.status.success()) {
             return;
@@ -105,6 +105,11 @@ impl Step {
             None => "the compiler crashed",
         };
         let reason = reason.trim().trim_start_matches("syclbin-clang: error: ");
+        self.warn_that(reason, consequence);
+    }
+
+    /// Warns that this step produced no output.
+    fn warn_that(&self, reason: &str, consequence: &str) {
         let _ = writeln!(
             std::io::stderr().lock(),
             "syclbin-clang: warning: cannot compile {}: {reason}; {consequence}",
@@ -215,15 +220,17 @@ pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
         let like = step.like.and_then(|index| outputs[index].as_ref().ok());
-        let finished = match output {
-            Ok(output) => match step.if_it_fails {
-                Some(consequence) if !output.status.success() => {
-                    step.warn(output, like, consequence);
-                    Ok(())
-                }
-                _ => step.finish(output, like, &mut std::io::stderr().lock()),
-            },
-            Err(failure) => Err(failure.clone()),
+        let finished = match (output, step.if_it_fails) {
+            (Ok(output), Some(consequence)) if !output.status.success() => {
+                step.warn(output, like, consequence);
+                Ok(())
+            }
+            (Ok(output), _) => step.finish(output, like, &mut std::io::stderr().lock()),
+            (Err(Failure::Own(reason)), Some(consequence)) => {
+                step.warn_that(reason, consequence);
+                Ok(())
+            }
+            (Err(failure), _) => Err(failure.clone()),
         };
         outcome = outcome.and(finished);
     }
@@ -282,9 +289,12 @@ mod tests {
         assert_eq!(run_all(&[], Show::Nothing), Ok(()));
         let mut none = shell("");
         none.program = "/no/such/program".into();
+        let mut optional = none.clone();
+        optional.if_it_fails = Some("other targets are not affected");
         assert!(matches!(
             run_all(&[none], Show::Nothing),
             Err(Failure::Own(_))
         ));
+        assert_eq!(run_all(&[optional], Show::Nothing), Ok(()));
     }
 }
