@@ -74,7 +74,7 @@ enum Failure {
     Diagnostics(String),
     /// A message from this program.
     Own(String),
-    /// A child process has already reported the error, and exited with this code.
+    /// The error has already been reported. Contains the exit code.
     Reported(u8),
 }
 

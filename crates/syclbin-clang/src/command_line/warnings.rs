@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reports command-line warnings with clang's wording, controlled by clang's options.
 
-use std::io::Write as _;
-
-use crate::{Result, own};
+use crate::{Failure, Result};
 
 /// The warnings so far, and how to report them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,15 +57,25 @@ impl Warnings {
     ///
     /// Fails if there are warnings and `-Werror` turns them into errors.
     pub(crate) fn show(&self) -> Result<()> {
+        self.write(&mut std::io::stderr().lock())
+    }
+
+    fn write(&self, stderr: &mut impl std::io::Write) -> Result<()> {
         let texts = self.texts();
-        if let Some(first) = texts.first().filter(|_| self.are_errors) {
-            return own(format!("{first} [-Werror]"));
-        }
-        let mut stderr = std::io::stderr().lock();
+        let is_error = self.are_errors && !texts.is_empty();
+        let (kind, option) = if is_error {
+            ("error", " [-Werror]")
+        } else {
+            ("warning", "")
+        };
         for text in texts {
-            let _ = writeln!(stderr, "syclbin-clang: warning: {text}");
+            let _ = writeln!(stderr, "syclbin-clang: {kind}: {text}{option}");
         }
-        Ok(())
+        if is_error {
+            Err(Failure::Reported(1))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -96,7 +104,13 @@ mod tests {
         warnings.look_at("-Werror");
         assert_eq!(warnings.show(), Ok(()));
         warnings.unused("-lm");
-        assert!(warnings.show().is_err());
+        warnings.add("other");
+        let mut said = Vec::new();
+        assert_eq!(warnings.write(&mut said), Err(Failure::Reported(1)));
+        let expected = "syclbin-clang: error: other [-Werror]\n\
+            syclbin-clang: error: argument unused during compilation: '-lm' [-Werror]\n";
+        assert_eq!(String::from_utf8(said).unwrap(), expected);
+        warnings.texts.clear();
         warnings.look_at("-Qunused-arguments");
         assert_eq!(warnings.show(), Ok(()));
     }
