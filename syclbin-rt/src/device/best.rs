@@ -36,7 +36,7 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
         match (of_kind.next(), ordinary) {
             (None, _) => format!("no {kind} was found"),
             (Some(_), false) => format!("no {kind} can run SYCLBIN kernels"),
-            (Some(_), true) => format!("the file has no code for the {kind}"),
+            (Some(_), true) => format!("the {kind} cannot run all kernels of the file"),
         }
     };
     let kind = chosen.kind;

@@ -128,7 +128,7 @@ fn skipped_devices_come_before_the_chosen_one() {
     assert_eq!(skipped(&fits, 1), [0]);
     assert_eq!(
         super::reason(&fits, 1),
-        "the file has no code for the gpu; no accelerator was found; it is the first cpu that can run SYCLBIN kernels"
+        "the gpu cannot run all kernels of the file; no accelerator was found; it is the first cpu that can run SYCLBIN kernels"
     );
     let reason = fits[0].1.reason().unwrap();
     let begin =

@@ -41,7 +41,7 @@ pub struct Ran {
     pub device: String,
     /// Why this device was chosen.
     pub reason: String,
-    /// Preferred devices that were skipped because the file contains no code for them, each with the reason.
+    /// Preferred devices that were skipped because they cannot run all kernels of the file, each with the reason.
     pub skipped: Vec<String>,
     /// Whether the result was correct.
     pub is_right: bool,
