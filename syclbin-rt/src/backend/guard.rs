@@ -234,7 +234,8 @@ mod pages {
                 let taken = mapping.len.compare_exchange(0, len, AcqRel, Relaxed);
                 taken.is_ok()
             };
-            let Some(mapping) = MAPPINGS.iter().find(free).filter(|_| opened == 0) else {
+            let mut unused = MAPPINGS.iter().filter(|_| opened == 0);
+            let Some(mapping) = unused.find(free) else {
                 // SAFETY: the mapping is owned, and nothing uses it.
                 unsafe { libc::munmap(start, len) };
                 return Err(too_large);
