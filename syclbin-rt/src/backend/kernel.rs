@@ -105,7 +105,7 @@ impl<'a> Arguments<'a> for KernelObject {
             Self::OpenCl(object) => {
                 let guard = &CallGuard::new();
                 #[cfg(target_os = "linux")]
-                if object.context.guard.is_some() {
+                if object.program.reversible {
                     // SAFETY: the value is only noted.
                     unsafe { object.reach.set(position, value) }?;
                 }

@@ -74,7 +74,7 @@ impl Kernel {
         let mut locked = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         let object = &mut *locked;
         #[cfg(target_os = "linux")]
-        if queue.guarded {
+        if object.program.reversible {
             // SAFETY: the values are only noted.
             unsafe { values.give(&mut object.reach) }?;
         }
