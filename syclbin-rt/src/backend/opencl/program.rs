@@ -2,8 +2,9 @@
 //! Programs: code that the driver has built for one device, from SPIR-V or from its own native code.
 
 use std::ffi::{CStr, CString};
+use std::io::{self, Write as _};
 use std::ptr::{null, null_mut};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, RwLock};
 
 use opencl_sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
@@ -38,6 +39,9 @@ static NATIVE: RwLock<Seen> = RwLock::new(Seen {
 pub(crate) const BINDLESS_IMAGES: u32 = 6528;
 const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
     support; use `sycl::accessor` with `sycl::target::image` in its kernels";
+
+const UNCHECKED: &str = "warning: SYCLBIN_GUARD=races does not check all kernels: the work-groups of native code and of \
+    some modules cannot run in reverse order";
 
 // SAFETY: programs may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}
@@ -175,6 +179,10 @@ impl Program {
     }
 
     fn own(context: &Arc<Context>, handle: cl_program, reversible: bool) -> Self {
+        static WARNING: Once = Once::new();
+        if !reversible && context.guard == Some(Mode::Races) {
+            WARNING.call_once(|| _ = writeln!(io::stderr(), "{UNCHECKED}"));
+        }
         Self {
             context: Arc::clone(context),
             handle,

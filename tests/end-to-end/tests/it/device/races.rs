@@ -28,6 +28,7 @@ fn order_of_work_groups_is_checked() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{text}{errors}");
         assert!(text.contains("1 passed"), "{text}");
+        assert!(!errors.contains("does not check"), "{errors}");
     }
 }
 
