@@ -115,7 +115,7 @@ enum CompletionState {
 }
 
 impl Completion {
-    fn new(waker: Waker) -> Self {
+    pub(super) fn new(waker: Waker) -> Self {
         Self(Arc::new(Mutex::new(CompletionState::Waiting(waker))))
     }
 

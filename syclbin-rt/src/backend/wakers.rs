@@ -131,6 +131,15 @@ mod tests {
     }
 
     #[test]
+    fn waiter_reports_when_its_event_ends() {
+        let (sender, receiver) = mpsc::channel();
+        let completion = Completion::new(Waker::from(Arc::new(Bell(sender))));
+        let waiter = Waiter::new();
+        assert!(ensure_started() && waiter.notify((), completion, |()| Ok(())));
+        assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
+    }
+
+    #[test]
     fn blocked_wakers_do_not_stop_others() {
         assert!(ensure_started());
         let mut release = Vec::new();

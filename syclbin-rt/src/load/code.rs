@@ -158,9 +158,8 @@ pub(crate) fn code(image: &Image<'_>, facts: &Facts) -> Result<Code, String> {
 
 /// Reads `image` if it is SPIR-V, whether or not the device accepts it.
 pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
-    let is_spirv = !image.native && image.bytes.starts_with(&spirv::MAGIC_BYTES);
-    let module = is_spirv.then(|| spirv::Module::parse(&image.bytes).ok());
-    module.flatten().map(Box::new).map(Code::SpirV)
+    let module = spirv::Module::parse(&image.bytes).ok()?;
+    Some(Code::SpirV(Box::new(module)))
 }
 
 /// Returns whether `image` is PTX, even if it is labeled as another kind.
@@ -351,6 +350,16 @@ mod tests {
         let mut image = Image::ir(IrType::SpirV, "spir64-unknown-unknown", Vec::new());
         image.native = true;
         assert!(refusal(&image).starts_with("it is native code"));
+    }
+
+    #[test]
+    fn only_spirv_describes_kernels() {
+        let file = test_files::read("vector_ops.object.syclbin");
+        let file = syclbin::read::parse(&file).unwrap();
+        let spirv = &file.modules[0].images[0];
+        assert!(matches!(described(spirv), Some(Code::SpirV(_))));
+        let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", b".version 6.3".to_vec());
+        assert!(described(&ptx).is_none());
     }
 
     #[test]

@@ -247,6 +247,19 @@ mod tests {
     }
 
     #[test]
+    fn native_code_needs_the_names_of_its_kernels() {
+        let elf = test_files::read("extract/mixed.offload");
+        let mut image = images_with(&elf, &mut |_| Err(String::new()))
+            .unwrap()
+            .remove(0);
+        image.offload_kind = OffloadKind::Sycl;
+        image.content = Content::Elf { machine: 62 };
+        image.triple = "spir64_x86_64-unknown-unknown".into();
+        assert!(image.kernel_names().is_none());
+        assert!(objection(&image).is_some());
+    }
+
+    #[test]
     fn images_of_an_object_become_modules() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("old.o");

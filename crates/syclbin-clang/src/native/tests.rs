@@ -122,6 +122,32 @@ fn ptx_may_have_constants_but_no_imports() {
 }
 
 #[test]
+fn doubles_are_refused_for_gpus_without_them() {
+    let mut module = module("k");
+    let fp64 = syclbin::Aspect::FP64.0.to_le_bytes().to_vec();
+    let header = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes);
+    module.images[0].bytes = header.concat().into();
+    let metadata = &mut module.metadata;
+    metadata.insert(set::DEVICE_REQUIREMENTS, key::ASPECTS, fp64);
+    for (name, refused) in [
+        ("skl", false),
+        ("tgllp", true),
+        ("acm_g10", true),
+        ("pvc", false),
+    ] {
+        let gpu = backend(Target::Gpu(Some(name)), name);
+        let why = gpu.objection(&module).unwrap().unwrap_or_default();
+        assert_eq!(why.contains("double precision"), refused, "{name}: {why}");
+        assert_eq!(
+            gpu.step("k", Path::new("in"), Path::new("out"))
+                .gpu
+                .as_deref(),
+            Some(name)
+        );
+    }
+}
+
+#[test]
 fn cpu_options_are_translated_for_its_compiler() {
     let cpu = |options: &[&str]| {
         let options = options.iter().map(|&option| option.to_owned());

@@ -153,6 +153,12 @@ mod tests {
         let metadata = &mut ptx.modules[0].metadata;
         metadata.insert(set::DEVICE_REQUIREMENTS, "reqd_sub_group_size", 32u32);
         assert_eq!(images(&merge(spirv(), ptx)), [1, 1, 1]);
+        let mut ptx = file(IrType::Ptx, &[&["a"]]);
+        let metadata = &mut ptx.modules[0].metadata;
+        let constant = [0u32, 0, 4].map(u32::to_le_bytes).concat();
+        metadata.insert(set::SPECIALIZATION_CONSTANTS, "c", constant);
+        metadata.insert(set::SPECIALIZATION_DEFAULTS, "all", vec![0u8; 4]);
+        assert_eq!(images(&merge(spirv(), ptx)), [1, 1, 1]);
     }
 
     #[test]

@@ -66,10 +66,12 @@ fn inputs_keep_order_also_after_double_dash() {
 
 #[test]
 fn preprocessor_options_are_read_like_any_other() {
-    let options = options("-fsyclbin -Wp,-MMD,k.d,-DX=1 -Xsycl-target-frontend -DY k.cpp");
+    let options = options(
+        "-fsyclbin -Wp,-MMD,k.d,-DX=1 -Xsycl-target-frontend -DY -Xsycl-target-frontend=spir64 -DZ -undef k.cpp",
+    );
     let depfile = options.depfile.unwrap();
     assert_eq!((depfile.option, depfile.path), ("-MMD", "k.d".into()));
-    assert_eq!(options.clang, ["-DX=1", "-DY"]);
+    assert_eq!(options.clang, ["-DX=1", "-DY", "-DZ", "-undef"]);
 }
 
 #[test]

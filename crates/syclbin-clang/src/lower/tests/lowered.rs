@@ -244,3 +244,13 @@ fn decorations_stand_before_types_and_constants_before_functions() {
     let expected = constants.filter_map(Instruction::result).zip(0..);
     assert!(decorated.eq(expected));
 }
+
+#[test]
+fn lifetime_of_a_local_variable_is_no_access() {
+    let mut builder = through_a_local(false, 1);
+    let mut body = builder.body.iter();
+    let local = body.find(|i| i.opcode == op::VARIABLE).unwrap().operands[1];
+    let stop = Instruction::new(op::LIFETIME_STOP, [local, 8]);
+    builder.body.push(stop);
+    assert!(builder.lower().is_ok());
+}
