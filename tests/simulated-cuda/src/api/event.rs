@@ -50,8 +50,8 @@ functions! {
     fn cuEventSynchronize(event: CUevent) {
         let context = context::current()?;
         let event: Arc<Event> = table::find(handle(event))?;
-        if event.capture().is_some() {
-            return Err(Code::CUDA_ERROR_CAPTURED_EVENT);
+        if let Some(capture) = event.capture() {
+            return Err(capture.refuse(Code::CUDA_ERROR_CAPTURED_EVENT));
         }
         event.wait_for(event.expected());
         context.shared.check()

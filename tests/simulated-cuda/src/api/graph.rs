@@ -159,6 +159,16 @@ functions! {
         add(to, graph, after, count, Work::Host(Host::Plain(function, data)))
     }
 
+    // A copy of the other graph, as it is now.
+    fn cuGraphAddChildGraphNode(to: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, child: CUgraph) {
+        if graph == child {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        let child: Arc<Template> = table::find(handle(child))?;
+        let copy = child.graph().clone();
+        add(to, graph, after, count, Work::Child(copy))
+    }
+
     // Without an array it only counts.
     fn cuGraphGetNodes(graph: CUgraph, nodes: *mut CUgraphNode, count: *mut usize) {
         let graph: Arc<Template> = table::find(handle(graph))?;

@@ -32,11 +32,11 @@ fn create(flags: u32, priority: i32) -> Outcome<u64> {
     Ok(new)
 }
 
-/// The stream with a handle, in the current context, outside of a capture.
+/// The stream with a handle, in the current context, outside of a capture; otherwise the capture becomes invalid.
 fn idle(context: &Context, stream: CUstream) -> Outcome<Arc<Stream>> {
     let stream = context.stream(handle(stream))?;
-    if stream.capture().is_some() {
-        return Err(Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    if let Some(capture) = &*stream.capture() {
+        return Err(capture.refuse(Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
     }
     Ok(stream)
 }
@@ -150,8 +150,9 @@ functions! {
     fn cuStreamIsCapturing(which: CUstream, status: *mut c_uint) {
         let context = context::current()?;
         let stream = context.stream(handle(which))?;
-        let capturing = stream.capture().is_some();
-        give(status, c_uint::from(capturing))
+        let capture = stream.capture();
+        let status_now = capture.as_ref().map_or(0, |capture| if capture.check().is_ok() { 1 } else { 2 });
+        give(status, status_now)
     }
 }
 

@@ -8,9 +8,17 @@ use super::table;
 use super::work::Work;
 use crate::call::{Code, Outcome};
 
+/// What the streams of a capture have in common.
+#[derive(Default)]
+struct State {
+    graph: Graph,
+    /// Whether a call that cannot be captured ended it: all that is left to do is to end it.
+    invalid: bool,
+}
+
 /// What a stream has captured.
 pub(crate) struct Capture {
-    graph: Arc<Mutex<Graph>>,
+    state: Arc<Mutex<State>>,
     /// Whether it began here, and so has to end here.
     pub(crate) origin: bool,
     /// The nodes that the next one waits for.
@@ -20,20 +28,36 @@ pub(crate) struct Capture {
 impl Capture {
     pub(crate) fn begin() -> Self {
         Self {
-            graph: Arc::default(),
+            state: Arc::default(),
             origin: true,
             last: Vec::new(),
         }
     }
 
-    fn graph(&self) -> MutexGuard<'_, Graph> {
-        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn check(&self) -> Outcome<()> {
+        if self.state().invalid {
+            return Err(Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        }
+        Ok(())
+    }
+
+    /// The error of a call that cannot be captured. It invalidates the capture.
+    pub(crate) fn refuse(&self, code: Code) -> Code {
+        if std::mem::replace(&mut self.state().invalid, true) {
+            Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+        } else {
+            code
+        }
     }
 
     /// The same capture in another stream, behind what is in this one.
     pub(crate) fn follow(&self) -> Self {
         Self {
-            graph: Arc::clone(&self.graph),
+            state: Arc::clone(&self.state),
             origin: false,
             last: self.last.clone(),
         }
@@ -41,7 +65,8 @@ impl Capture {
 
     /// Waits for another stream of the same capture.
     pub(crate) fn join(&mut self, other: &Self) -> Outcome<()> {
-        if !Arc::ptr_eq(&self.graph, &other.graph) {
+        self.check()?;
+        if !self.is_of(other) {
             return Err(Code::CUDA_ERROR_STREAM_CAPTURE_MERGE);
         }
         self.last.extend(&other.last);
@@ -52,23 +77,25 @@ impl Capture {
 
     /// Adds a node behind all before it.
     pub(crate) fn add(&mut self, work: Work) -> Outcome<()> {
+        self.check()?;
         let handle = table::reserve();
         let node = Node {
             handle,
             work,
             after: std::mem::replace(&mut self.last, vec![handle]),
         };
-        self.graph().nodes.push(node);
+        self.state().graph.nodes.push(node);
         Ok(())
     }
 
     pub(crate) fn is_of(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.graph, &other.graph)
+        Arc::ptr_eq(&self.state, &other.state)
     }
 
-    /// The graph. It is an error if a node is left that this stream does not wait for.
+    /// The graph. It is an error if the capture is invalid, or if a node is left that this stream does not wait for.
     pub(crate) fn end(self) -> Outcome<Graph> {
-        let graph = std::mem::take(&mut *self.graph());
+        self.check()?;
+        let graph = std::mem::take(&mut self.state().graph);
         let mut reached = self.last.clone();
         let mut at = 0;
         while let Some(handle) = reached.get(at).copied() {

@@ -73,8 +73,8 @@ impl Event {
     /// An error as long as the last record has not happened.
     pub(crate) fn query(&self) -> Outcome<()> {
         let state = self.state();
-        if state.capture.is_some() {
-            return Err(Code::CUDA_ERROR_CAPTURED_EVENT);
+        if let Some(capture) = &state.capture {
+            return Err(capture.refuse(Code::CUDA_ERROR_CAPTURED_EVENT));
         }
         if state.happened < state.expected {
             return Err(Code::CUDA_ERROR_NOT_READY);

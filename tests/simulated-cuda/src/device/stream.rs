@@ -124,6 +124,7 @@ impl Stream {
     /// Records an event behind all that is in it.
     pub(crate) fn record(&self, context: &Context, event: &Arc<Event>) -> Outcome<()> {
         if let Some(capture) = &*self.capture() {
+            capture.check()?;
             event.captured(capture);
             return Ok(());
         }

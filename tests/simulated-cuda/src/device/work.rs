@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{CUresult, CUstream};
 
+use super::graph::Graph;
 use super::memory::{Kind, Memory};
 use super::module::Function;
 use super::stream::Shared;
@@ -21,6 +22,8 @@ pub(crate) enum Work {
     Host(Host),
     /// Memory of the pool.
     Free(u64),
+    /// The nodes of another graph, one after another.
+    Child(Graph),
     Nothing,
 }
 
@@ -96,6 +99,7 @@ impl Work {
                 Ok(())
             }
             Self::Free(address) => Memory::get()?.free(*address, &[Kind::Pooled]),
+            Self::Child(graph) => graph.nodes.iter().try_for_each(|node| node.work.run()),
             Self::Host(Host::Callback(..)) | Self::Nothing => Ok(()),
         }
     }

@@ -190,10 +190,6 @@ fn captured_graph_runs_at_each_launch() {
         ok(stream::cuStreamIsCapturing(first, &mut status));
         assert_eq!(status, 1);
         fails(
-            stream::cuStreamSynchronize(first),
-            Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-        );
-        fails(
             stream::cuStreamEndCapture(second, &mut captured),
             Code::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
         );
@@ -215,6 +211,83 @@ fn captured_graph_runs_at_each_launch() {
         );
     }
     assert_eq!(download::<u32>(address, 2), [512, 5]);
+}
+
+#[test]
+fn waiting_for_a_stream_invalidates_its_capture() {
+    context();
+    let address = upload(&[7u32]);
+    let (first, mut captured, mut status) = (stream(1), null_mut(), 7);
+    // SAFETY: all handles are there, and what is written to can be.
+    unsafe {
+        ok(stream::cuStreamBeginCapture_v2(first, 1));
+        fails(
+            stream::cuStreamSynchronize(first),
+            Code::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+        );
+        ok(stream::cuStreamIsCapturing(first, &mut status));
+        assert_eq!(status, 2);
+        let invalidated = Code::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        fails(fill::cuMemsetD32Async(address, 5, 1, first), invalidated);
+        fails(stream::cuStreamQuery(first), invalidated);
+        fails(
+            stream::cuStreamEndCapture(first, &mut captured),
+            invalidated,
+        );
+        assert!(captured.is_null());
+        ok(stream::cuStreamSynchronize(first));
+    }
+    assert_eq!(download::<u32>(address, 1), [7]);
+}
+
+#[test]
+fn captured_graph_is_a_node_of_another() {
+    let own = context();
+    let address = upload(&[0u32; 2]);
+    let first = stream(1);
+    let (mut captured, mut made, mut executable) = (null_mut(), null_mut(), null_mut());
+    let (mut before, mut child, mut count) = (null_mut(), null_mut(), 0);
+    let fill = CUDA_MEMSET_NODE_PARAMS {
+        dst: address,
+        pitch: 0,
+        value: 2,
+        elementSize: 4,
+        width: 1,
+        height: 1,
+    };
+    // SAFETY: all handles are there, and what is written to can be.
+    unsafe {
+        ok(stream::cuStreamBeginCapture_v2(first, 1));
+        ok(copy::cuMemcpyDtoDAsync_v2(address + 4, address, 4, first));
+        ok(fill::cuMemsetD32Async(address, 9, 1, first));
+        ok(stream::cuStreamEndCapture(first, &mut captured));
+        ok(graph::cuGraphCreate(&mut made, 0));
+        ok(graph::cuGraphAddMemsetNode(
+            &mut before,
+            made,
+            null(),
+            0,
+            &fill,
+            own,
+        ));
+        ok(graph::cuGraphAddChildGraphNode(
+            &mut child, made, &before, 1, captured,
+        ));
+        fails(
+            graph::cuGraphAddChildGraphNode(&mut child, made, &before, 1, made),
+            Code::CUDA_ERROR_INVALID_VALUE,
+        );
+        ok(graph::cuGraphGetNodes(made, null_mut(), &mut count));
+        assert_eq!(count, 2);
+        // The node is a copy.
+        ok(graph::cuGraphDestroy(captured));
+        ok(graph::cuGraphInstantiateWithFlags(&mut executable, made, 0));
+        ok(graph::cuGraphLaunch(executable, first));
+        ok(stream::cuStreamSynchronize(first));
+        ok(graph::cuGraphExecDestroy(executable));
+        ok(graph::cuGraphDestroy(made));
+    }
+    assert_eq!(download::<u32>(address, 2), [9, 2]);
 }
 
 #[test]
