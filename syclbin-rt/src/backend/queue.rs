@@ -333,6 +333,9 @@ impl Contents<'_> {
     }
 }
 
+/// Code that enqueues work on a stream, and returns whether that succeeded.
+pub(crate) type Enqueue<'e> = Box<dyn FnOnce(QueueHandle) -> bool + 'e>;
+
 /// Commands that are recorded once, run in order, and are enqueued with a single driver call.
 pub(crate) trait Graph: Send + Sync {
     /// Records a kernel with its current arguments.
@@ -347,6 +350,15 @@ pub(crate) trait Graph: Send + Sync {
 
     /// Records a fill, like [`Copies::start_fill`].
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
+
+    /// Records the work that `enqueue` enqueues on the stream that it receives, as a single command. Returns whether
+    /// there is any. If `enqueue` returns `false` or panics, nothing is recorded.
+    ///
+    /// # Safety
+    ///
+    /// `enqueue` must use the stream only to enqueue work. Running that work must be sound each time the graph is
+    /// enqueued.
+    unsafe fn capture(&mut self, enqueue: Enqueue<'_>) -> Result<bool>;
 
     /// Ends the recording, so that the graph can be enqueued. Must be called only once.
     fn finish(&mut self) -> Result<()>;

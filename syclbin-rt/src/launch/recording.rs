@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Recordings: launches and copies that are enqueued together and can be replayed.
+//! Recordings: launches, copies and other libraries' work that are enqueued together and can be replayed.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 
 use crate::backend::{
-    self, AnyRange, CallGuard, DeviceSlice, Failure, Graph, MemoryUse, OwnedRegion, WaitList,
-    pattern,
+    self, AnyRange, CallGuard, DeviceSlice, Failure, Graph, MemoryUse, OwnedRegion, QueueHandle,
+    WaitList, pattern,
 };
 use crate::error::{Error, Result};
 use crate::launch::invocation::Invocation;
@@ -25,17 +25,22 @@ use crate::trace::Class;
 /// dropped.
 #[must_use = "nothing runs until the recording is replayed"]
 pub struct Recorder {
-    queue: Queue,
-    steps: Vec<Step>,
+    /// The steps so far. The graph contains the first `added` of them, and is created when it is first needed.
+    recording: Recording,
+    added: usize,
 }
 
 impl Queue {
     /// Starts a recording of launches and copies for this queue.
     pub fn record(&self) -> Recorder {
-        Recorder {
-            queue: self.clone(),
+        let recording = Recording {
+            graph: None,
             steps: Vec::new(),
-        }
+            queue: self.clone(),
+            replaying: Mutex::new(()),
+        };
+        let added = 0;
+        Recorder { recording, added }
     }
 }
 
@@ -70,12 +75,12 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R, Checked> {
 impl Recorder {
     fn add(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
         let fixed = BoundKernel::new(call, range)?;
-        if !fixed.kernel.queue().is(&self.queue) {
+        if !fixed.kernel.queue().is(&self.recording.queue) {
             let problem =
                 "its module was loaded on another queue; record it with that queue's `record`";
             return Err(fixed.kernel.refused(problem));
         }
-        self.steps.push(Step::Launch(Box::new(fixed)));
+        self.recording.steps.push(Step::Launch(Box::new(fixed)));
         Ok(())
     }
 
@@ -86,8 +91,8 @@ impl Recorder {
     /// Fails if the lengths differ, or if one of the slices is on another device. Also fails if one slice belongs to a
     /// [`Buffer`](crate::Buffer) and the other to an array, because such a copy needs two commands.
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
-        self.queue.same_device(from)?;
-        self.queue.same_device(to)?;
+        self.recording.queue.same_device(from)?;
+        self.recording.queue.same_device(to)?;
         same_elements(from.len(), to.len())?;
         let (from, to) = (from.region(), to.region());
         if from.memory.address().is_some() != to.memory.address().is_some() {
@@ -96,7 +101,7 @@ impl Recorder {
         }
         // Drivers reject empty copies.
         if from.bytes() > 0 {
-            self.steps.push(Step::Copy {
+            self.recording.steps.push(Step::Copy {
                 from: from.part(0, from.len),
                 to: to.part(0, to.len),
                 _uses: [
@@ -115,7 +120,7 @@ impl Recorder {
     /// Fails if the slice is on another device, or if the element size exceeds 128 bytes or is not a power of two.
     /// Devices cannot fill memory with such elements.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
-        self.queue.same_device(slice)?;
+        self.recording.queue.same_device(slice)?;
         let region = slice.region();
         if region.bytes() == 0 {
             return Ok(());
@@ -125,11 +130,88 @@ impl Recorder {
                 "a fill with elements that are larger than 128 bytes or whose size is not a power of two",
             ));
         };
-        self.steps.push(Step::Fill {
+        self.recording.steps.push(Step::Fill {
             region: region.part(0, region.len),
             pattern: pattern.to_vec(),
             _use: MemoryUse::new(&region.memory, true),
         });
+        Ok(())
+    }
+
+    /// Records the work that another CUDA library, such as cuBLAS or cuDNN, enqueues on the stream that `enqueue`
+    /// receives. In each replay, this work runs after the commands recorded earlier and before those recorded later. It
+    /// counts as one command. If `enqueue` enqueues nothing on the stream, nothing is recorded.
+    ///
+    /// Nothing runs on the stream, which exists only during this call: the driver *captures* the work as a graph (CUDA
+    /// driver API, cuStreamBeginCapture). While `enqueue` runs, the device's primary context is current.
+    ///
+    /// A library that waits for the stream or allocates device memory makes the capture fail. So call it once before
+    /// you record it, because many libraries allocate memory when they are first used. cuBLAS also needs a workspace of
+    /// yours (`cublasSetWorkspace`).
+    ///
+    /// ```no_run
+    /// # #![allow(unsafe_code)]
+    /// use syclbin_rt::native::QueueHandle;
+    /// # use syclbin_rt::{Error, Queue, Result};
+    /// # struct Blas;
+    /// # impl Blas {
+    /// #     fn set_stream(&self, stream: *mut std::ffi::c_void) -> Result<()> { Ok(()) }
+    /// #     fn multiply(&self) -> Result<()> { Ok(()) }
+    /// # }
+    /// # fn run(queue: &Queue, blas: &Blas) -> Result<()> {
+    /// let mut recorder = queue.record();
+    /// // SAFETY: the matrices and the workspace outlive the recording, and only commands on `queue` use them.
+    /// unsafe {
+    ///     recorder.capture::<Error>(|handle| {
+    ///         let QueueHandle::Cuda { stream, .. } = handle else { unreachable!() };
+    ///         blas.set_stream(stream)?;
+    ///         blas.multiply()
+    ///     })?;
+    /// }
+    /// let recording = recorder.finish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `enqueue`. Also fails if the device is not a CUDA device, if its driver is older than CUDA
+    /// 12, or if the driver cannot capture the work. After an error or a panic of `enqueue`, nothing has been recorded,
+    /// and the recorder remains usable.
+    ///
+    /// # Safety
+    ///
+    /// - `enqueue` must use the stream only to enqueue work. It must neither end the capture nor destroy the stream. If
+    ///   it makes other streams wait for this work, the stream must wait for them before `enqueue` returns.
+    /// - The work must be sound each time it runs.
+    /// - Everything that the work uses, such as memory, kernels and workspaces, must stay alive until the [`Recording`]
+    ///   is dropped. The recording does not keep it alive, even if it belongs to this crate.
+    /// - While a replay runs, nothing else may write the memory that the work uses, or read the memory that the work
+    ///   writes. Commands on an in-order queue do not run during a replay on that queue. [`Queue::map`] does not check
+    ///   this.
+    #[allow(unsafe_code, reason = "another library's work cannot be checked")]
+    pub unsafe fn capture<E: From<Error>>(
+        &mut self,
+        enqueue: impl FnOnce(QueueHandle) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let device = self.recording.queue.device().clone();
+        let action = "recording another library's work (which must neither wait nor allocate)";
+        let failed = |failure| Error::driver(failure, action, &device);
+        let Some(graph) = self.graph().map_err(failed)? else {
+            let what = "recordings of another library's work (enqueue it between two recordings)";
+            return Err(Error::unsupported(what, "CUDA 12 or later", &device).into());
+        };
+        let mut enqueued = Ok(());
+        let enqueue = Box::new(|stream| {
+            enqueued = enqueue(stream);
+            enqueued.is_ok()
+        });
+        // SAFETY: the caller guarantees this.
+        let captured = unsafe { graph.capture(enqueue) };
+        enqueued?;
+        if captured.map_err(failed)? {
+            self.recording.steps.push(Step::Captured);
+        }
         Ok(())
     }
 
@@ -138,16 +220,41 @@ impl Recorder {
     /// # Errors
     ///
     /// Fails if the driver rejects the request.
-    pub fn finish(self) -> Result<Recording> {
-        let Self { queue, steps } = self;
-        let graph = graph(&queue, &steps)
-            .map_err(queue.device().failed("recording launches and copies"))?;
-        Ok(Recording {
-            graph,
-            steps,
-            queue,
-            replaying: Mutex::new(()),
-        })
+    pub fn finish(mut self) -> Result<Recording> {
+        let device = self.recording.queue.device().clone();
+        let failed = |failure| Error::driver(failure, "recording launches and copies", &device);
+        if self.recording.is_empty() {
+            self.recording.graph = None; // a capture may have created it
+        } else if let Some(graph) = self.graph().map_err(failed)? {
+            graph.finish().map_err(failed)?;
+        }
+        Ok(self.recording)
+    }
+
+    /// Returns the graph, which then contains all steps. Returns `None` if the driver does not support graphs.
+    #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+    fn graph(&mut self) -> Result<Option<&mut Box<dyn Graph>>, Failure> {
+        let recording = &mut self.recording;
+        if recording.graph.is_none() {
+            recording.graph = recording.queue.raw().graph()?;
+        }
+        let Some(graph) = &mut recording.graph else {
+            return Ok(None);
+        };
+        for step in recording.steps.iter().skip(self.added) {
+            match step {
+                // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch guarantees
+                // the rest.
+                Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.range)? },
+                Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
+                Step::Fill {
+                    region, pattern, ..
+                } => graph.add_fill(region, pattern)?,
+                Step::Captured => {} // added when it was captured
+            }
+            self.added += 1;
+        }
+        Ok(Some(graph))
     }
 }
 
@@ -158,33 +265,9 @@ fn unrecordable(what: &str) -> Error {
     ))
 }
 
-/// Records the steps as a graph. Returns `None` if there are no steps, or if the driver does not support graphs.
-#[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-fn graph(queue: &Queue, steps: &[Step]) -> Result<Option<Box<dyn Graph>>, Failure> {
-    if steps.is_empty() {
-        return Ok(None);
-    }
-    let Some(mut graph) = queue.raw().graph()? else {
-        return Ok(None);
-    };
-    for step in steps {
-        match step {
-            // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch guarantees the
-            // rest.
-            Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.range)? },
-            Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
-            Step::Fill {
-                region, pattern, ..
-            } => graph.add_fill(region, pattern)?,
-        }
-    }
-    graph.finish()?;
-    Ok(Some(graph))
-}
-
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { queue, steps } = self;
+        let Recording { queue, steps, .. } = &self.recording;
         write!(f, "Recorder({} steps for {queue:?})", steps.len())
     }
 }
@@ -239,6 +322,8 @@ enum Step {
         pattern: Vec<u8>,
         _use: MemoryUse,
     },
+    /// Another library's work, which only the graph contains.
+    Captured,
 }
 
 impl Recording {
@@ -329,6 +414,8 @@ impl Recording {
             Step::Fill {
                 region, pattern, ..
             } => raw.start_fill(region, pattern, after),
+            // Not reached: there is a graph.
+            Step::Captured => raw.barrier(after),
         };
         started.map_err(self.failed())
     }

@@ -113,6 +113,14 @@ impl Context {
         self.lost.get().is_some()
     }
 
+    /// Returns the native handles of `stream`, which belongs to this context.
+    pub(crate) fn native(&self, stream: CUstream) -> QueueHandle {
+        QueueHandle::Cuda {
+            stream: stream.cast(),
+            context: self.handle.cast(),
+        }
+    }
+
     /// Makes this the thread's current context, and returns the driver functions. Does not restore the previous
     /// context; nor does NVIDIA's runtime library.
     ///

@@ -109,6 +109,30 @@ impl AnyGraph for Graph {
         })
     }
 
+    unsafe fn capture(&mut self, enqueue: Enqueue<'_>) -> Result<bool> {
+        // A stream of its own: other threads may enqueue commands on the queue's stream.
+        let stream = Stream::new(Arc::clone(self.context()), Priority::Normal)?;
+        let (graph, nodes, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+        let mut capture = Capture { stream, graph };
+        let stream = capture.stream.handle;
+        // The restrictions during a capture do not apply to other threads.
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is alive and belongs to the context.
+        unsafe { call!(self.context() => cuStreamBeginCapture_v2(stream, mode)) }?;
+        if !enqueue(self.context().native(stream)) {
+            return Ok(false);
+        }
+        capture.end()?;
+        // SAFETY: the captured graph is alive. Without an array, the call writes only the number of nodes.
+        unsafe { call!(self.context() => cuGraphGetNodes(capture.graph, nodes, &raw mut count)) }?;
+        if count > 0 {
+            // SAFETY: both graphs are alive, and the node is a copy of the captured graph (CUDA driver API,
+            // cuGraphAddChildGraphNode). The caller guarantees that the captured work is sound.
+            unsafe { add!(self => cuGraphAddChildGraphNode(capture.graph)) }?;
+        }
+        Ok(count > 0)
+    }
+
     fn finish(&mut self) -> Result<()> {
         let mut ready = std::ptr::null_mut();
         // SAFETY: the graph is alive; the call writes one handle through a valid pointer.
@@ -136,15 +160,40 @@ impl AnyGraph for Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
+        let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let ready = ready.take();
         // Wait, because the objects that the graph uses may be dropped next. If the wait fails, leak the graph.
-        if self.queue.finish().is_ok() {
-            let ready = self.ready.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let ready = ready.take();
+        if ready.is_none() || self.queue.finish().is_ok() {
             // SAFETY: both handles are owned, and the runs have finished.
             unsafe {
                 let _ = ready.map(|ready| call!(self.context() => cuGraphExecDestroy(ready)));
                 let _ = call!(self.context() => cuGraphDestroy(self.graph));
             }
+        }
+    }
+}
+
+/// A stream that captures commands in a graph. The capture ends on drop at the latest, on the thread that began it.
+struct Capture {
+    stream: Arc<Stream>,
+    /// The captured graph; null unless the capture has succeeded.
+    graph: CUgraph,
+}
+
+impl Capture {
+    fn end(&mut self) -> Result<()> {
+        let (stream, graph) = (self.stream.handle, &raw mut self.graph);
+        // SAFETY: the stream is alive; the call writes one handle through a valid pointer.
+        unsafe { call!(self.stream.context => cuStreamEndCapture(stream, graph)) }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        // If the capture has ended, the driver rejects this call.
+        if !self.graph.is_null() || self.end().is_ok() {
+            // SAFETY: the graph is owned, and nothing uses it.
+            let _ = unsafe { call!(self.stream.context => cuGraphDestroy(self.graph)) };
         }
     }
 }

@@ -33,7 +33,13 @@ impl Queue {
             // SAFETY: the stream is alive and belongs to the context.
             unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
         }
-        Ok(Self { stream, options })
+        Ok(Self::over(stream, options))
+    }
+
+    /// Creates a queue over `stream`, for which the context waits from now on.
+    fn over(stream: Arc<Stream>, options: QueueOptions) -> Self {
+        stream.context.queues.register(&stream);
+        Self { stream, options }
     }
 
     /// Adopts a stream of `device` without taking ownership.
@@ -54,10 +60,8 @@ impl Queue {
         if !std::ptr::eq(own.handle.cast(), context) {
             return Err(Failure::FOREIGN);
         }
-        Ok(Self {
-            stream: Stream::with_handle(own, stream.cast(), true),
-            options: QueueOptions::new(),
-        })
+        let stream = Stream::with_handle(own, stream.cast(), true);
+        Ok(Self::over(stream, QueueOptions::new()))
     }
 
     /// Enqueues the driver calls that `commands` makes, as a single command. It starts when all commands in `after`,
@@ -152,10 +156,7 @@ impl DriverQueue for Queue {
     }
 
     fn native(&self) -> QueueHandle {
-        QueueHandle::Cuda {
-            stream: self.stream.handle.cast(),
-            context: self.stream.context.handle.cast(),
-        }
+        self.stream.context.native(self.stream.handle)
     }
 
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {

@@ -15,8 +15,8 @@ use super::*;
 /// The maximum number of marks that a stream stores. A command whose mark was dropped uses the next later mark.
 const MAX_MARKS: usize = 8;
 
-/// A stream, which is destroyed on drop unless it is foreign. The context holds a weak reference, to wait for the
-/// stream's commands.
+/// A stream, which is destroyed on drop unless it is foreign. For a queue's stream, the context holds a weak reference,
+/// to wait for the stream's commands.
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
     pub(crate) handle: CUstream,
@@ -54,7 +54,7 @@ impl Stream {
 
     /// Wraps a stream of `context`. The stream is destroyed on drop unless it is `foreign`.
     pub(crate) fn with_handle(context: Arc<Context>, handle: CUstream, foreign: bool) -> Arc<Self> {
-        let stream = Arc::new(Self {
+        Arc::new(Self {
             context,
             handle,
             foreign,
@@ -62,9 +62,7 @@ impl Stream {
             ended: AtomicU64::new(0),
             marks: Mutex::default(),
             waiter: Waiter::new(),
-        });
-        stream.context.queues.register(&stream);
-        stream
+        })
     }
 
     /// Counts an enqueued command, and returns its number.

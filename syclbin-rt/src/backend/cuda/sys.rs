@@ -105,6 +105,9 @@ macro_rules! for_each_enumeration {
                 CU_MEMORYTYPE_DEVICE = 2;
                 CU_MEMORYTYPE_UNIFIED = 4;
             }
+            CUstreamCaptureMode {
+                CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
+            }
             CUstream_flags {
                 CU_STREAM_NON_BLOCKING = 1;
             }
@@ -266,6 +269,8 @@ macro_rules! for_each_function {
                 cuStreamDestroy_v2(CUstream);
                 cuStreamSynchronize(CUstream);
                 cuStreamWaitEvent(CUstream, CUevent, c_uint);
+                cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode);
+                cuStreamEndCapture(CUstream, *mut CUgraph);
                 cuEventCreate(*mut CUevent, c_uint);
                 cuEventDestroy_v2(CUevent);
                 cuEventRecord(CUevent, CUstream);
@@ -297,6 +302,8 @@ macro_rules! for_each_function {
                     *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMSET_NODE_PARAMS,
                     CUcontext,
                 );
+                cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph);
+                cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize);
                 cuGraphLaunch(CUgraphExec, CUstream);
                 cuGraphDestroy(CUgraph);
                 cuGraphExecDestroy(CUgraphExec);

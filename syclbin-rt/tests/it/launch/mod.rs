@@ -2,6 +2,7 @@
 //! Launches: arguments reach the kernel, and mistakes are errors.
 
 mod bad_input;
+mod capture;
 mod guard;
 mod parameters;
 mod prepared;

@@ -18,7 +18,7 @@ use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::kernel::{Argument, Slot};
 use crate::backend::{
     BuildOptions, Context, Device, Event, HostBytes, HostSlice, Kernel, KernelObject, Library,
-    Memory, Priority, Program, Queue, QueueOptions, Result, Source, UsmKind, WaitList,
+    Memory, Priority, Program, Queue, QueueHandle, QueueOptions, Result, Source, UsmKind, WaitList,
     device::downcast, slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};

@@ -110,6 +110,46 @@ fn recorded_commands_replay_in_order() -> Tested {
 }
 
 #[test]
+fn captured_commands_replay_in_order() -> Tested {
+    use cudarc::driver::sys::cuMemsetD32Async;
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let Some(mut graph) = queue.graph()? else {
+        say_skipped("the driver does not support these graphs");
+        return Ok(());
+    };
+    let (out, copy) = (Numbers::new(queue)?, Numbers::new(queue)?);
+    let (address, object) = (out.memory().pointer, bench.doubling(&out)?);
+    let fill = |value, wanted| {
+        move |handle| {
+            let QueueHandle::Cuda { stream, .. } = handle else {
+                panic!("{handle:?}");
+            };
+            // SAFETY: the memory holds as many numbers, and lives as long as the graph.
+            let status = unsafe { cuMemsetD32Async(address, value, LEN, stream.cast()) };
+            status == cudarc::driver::sys::CUresult::CUDA_SUCCESS && wanted
+        }
+    };
+    // SAFETY: as above.
+    unsafe {
+        assert!(graph.capture(Box::new(fill(5, true)))?);
+        assert!(!graph.capture(Box::new(fill(6, false)))?);
+        assert!(!graph.capture(Box::new(|_| true))?);
+        graph.add_kernel(&object, &grid(NdRange::new(LEN)))?;
+    }
+    graph.add_copy(&out.0, &copy.0)?;
+    graph.finish()?;
+    for _ in 0..2 {
+        // SAFETY: as above.
+        unsafe { graph.enqueue(WaitList::NOTHING) }?.wait()?;
+        assert_eq!(copy.read(queue)?, [13; LEN]);
+    }
+    Ok(())
+}
+
+#[test]
 fn profiles_order_commands_across_queues() -> Tested {
     let Some(bench) = bench_with(QueueOptions::new().profiling())? else {
         return Ok(());
