@@ -157,11 +157,8 @@ impl Context {
     #[cold]
     fn failed(&self, call: &'static str, code: c_int) -> Failure {
         let failure = failure_of(call, code);
-        if is_sticky(code) {
-            *self.lost.get_or_init(|| failure)
-        } else {
-            failure
-        }
+        let lost = is_sticky(code).then(|| *self.lost.get_or_init(|| failure));
+        lost.unwrap_or(failure)
     }
 
     /// Waits for all commands in `stream`, the last of which copies from or to borrowed memory.
