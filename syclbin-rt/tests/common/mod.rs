@@ -55,7 +55,7 @@ pub(crate) fn on_cuda() -> bool {
 /// How the message begins of memory that there is not.
 pub(crate) fn allocation_failed() -> &'static str {
     match on_cuda() {
-        true => "cuMemAllocAsync failed with CUDA_ERROR_OUT_OF_MEMORY (2)",
+        true => "cuMemAlloc",
         false => "clCreateBuffer failed with CL_",
     }
 }

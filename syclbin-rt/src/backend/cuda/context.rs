@@ -89,26 +89,6 @@ impl Context {
         Ok(handle)
     }
 
-    /// Lets `device` access memory from this device's pool. If the driver refuses, copies go through the host.
-    pub(crate) fn share_pool_with(&self, device: CUdevice) {
-        let mut pool = std::ptr::null_mut();
-        let access = CUmemAccessDesc {
-            location: CUmemLocation {
-                type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-                id: device,
-            },
-            flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        };
-        let own = self.device.device;
-        // SAFETY: the driver reported both devices. The calls write one handle and read one structure through valid
-        // pointers.
-        let _ = unsafe {
-            call!(self, "a CUDA 11.2 driver" => cuDeviceGetDefaultMemPool(&raw mut pool, own)).and_then(|()| {
-                call!(self, "a CUDA 11.2 driver" => cuMemPoolSetAccess(pool, &raw const access, 1))
-            })
-        };
-    }
-
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
@@ -157,8 +137,11 @@ impl Context {
     #[cold]
     fn failed(&self, call: &'static str, code: c_int) -> Failure {
         let failure = failure_of(call, code);
-        let lost = is_sticky(code).then(|| *self.lost.get_or_init(|| failure));
-        lost.unwrap_or(failure)
+        if is_sticky(code) {
+            *self.lost.get_or_init(|| failure)
+        } else {
+            failure
+        }
     }
 
     /// Waits for all commands in `stream`, the last of which copies from or to borrowed memory.

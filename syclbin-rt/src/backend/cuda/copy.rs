@@ -205,7 +205,6 @@ impl Queue {
         if asked.is_ok() && can != 0 {
             // SAFETY: both contexts are alive.
             let _ = unsafe { call!(context => cuCtxEnablePeerAccess(other.handle, 0)) };
-            other.share_pool_with(here);
         }
     }
 }

@@ -106,8 +106,6 @@ pub(crate) struct DriverDevice {
     pub(crate) has_pool: bool,
     /// The maximum number of work-groups in each dimension of a launch, x first.
     pub(crate) max_grid: [usize; 3],
-    /// The number of multiprocessors on which work-groups can wait for each other.
-    pub(crate) cooperative_units: usize,
 }
 
 impl crate::backend::device::DriverDevice for DriverDevice {
@@ -144,11 +142,13 @@ impl Library {
                     call!(in any context, self.functions => cuDeviceGetCount(&raw mut count))
                 }?;
             }
-            Ok((0..count).map(|number| self.device(number)).collect())
+            Ok((0..count)
+                .map(|number| self.device(number, count == 1))
+                .collect())
         })
     }
 
-    fn device(&'static self, number: c_int) -> Result<DriverDevice> {
+    fn device(&'static self, number: c_int, only: bool) -> Result<DriverDevice> {
         let functions = &self.functions;
         let mut device = 0;
         // SAFETY: the call writes one handle through a valid pointer.
@@ -161,15 +161,15 @@ impl Library {
                 library: self.name,
                 ..facts(functions, device, self.version)?
             },
-            has_pool: number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
-                .is_ok_and(|pools| pools != 0),
+            // Other devices cannot access memory of the pool.
+            has_pool: only
+                && number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
+                    .is_ok_and(|pools| pools != 0),
             max_grid: [
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
-            cooperative_units: number(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)?
-                * number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         })
     }
 }

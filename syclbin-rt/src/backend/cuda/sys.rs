@@ -39,7 +39,6 @@ macro_rules! for_each_handle {
             CUgraphNode -> CUgraphNode_st;
             CUkernel -> CUkern_st;
             CUlinkState -> CUlinkState_st;
-            CUmemoryPool -> CUmemPoolHandle_st;
             CUmodule -> CUmod_st;
             CUstream -> CUstream_st;
         }
@@ -67,7 +66,6 @@ macro_rules! for_each_enumeration {
                 CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83;
                 CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88;
                 CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
-                CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95;
                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
                 CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
             }
@@ -93,17 +91,8 @@ macro_rules! for_each_enumeration {
                 CU_JIT_ERROR_LOG_BUFFER = 5;
                 CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
             }
-            CUlaunchAttributeID {
-                CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2;
-            }
             CUmemAttach_flags {
                 CU_MEM_ATTACH_GLOBAL = 1;
-            }
-            CUmemAccess_flags {
-                CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
-            }
-            CUmemLocationType {
-                CU_MEM_LOCATION_TYPE_DEVICE = 1;
             }
             CUmemorytype {
                 CU_MEMORYTYPE_DEVICE = 2;
@@ -163,14 +152,6 @@ macro_rules! for_each_structure {
                 WidthInBytes: usize,
                 Height: usize,
                 Depth: usize,
-            }
-            CUmemLocation {
-                type_: CUmemLocationType,
-                id: c_int,
-            }
-            CUmemAccessDesc {
-                location: CUmemLocation,
-                flags: CUmemAccess_flags,
             }
             CUuuid_st {
                 bytes: [c_char; 16],
@@ -232,16 +213,6 @@ macro_rules! declare_structures {
 for_each_handle!(declare_handles);
 for_each_enumeration!(declare_enumerations);
 for_each_structure!(declare_structures);
-
-/// The value of a launch attribute: in the C header, a union of 64 bytes.
-#[repr(C, align(8))]
-pub(crate) struct CUlaunchAttributeValue([c_int; 16]);
-
-/// The attribute of a cooperative launch, and its value: an integer at the start of the union.
-pub(crate) const COOPERATIVE: (CUlaunchAttributeID, *const CUlaunchAttributeValue) = (
-    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-    &CUlaunchAttributeValue([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-);
 
 /// Invokes the macro `$with` with all functions and their argument types. Every function returns an error code.
 ///
@@ -305,31 +276,25 @@ macro_rules! for_each_function {
                 cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction);
                 cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int);
                 cuLaunchKernel(
-                    CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
-                    *mut *mut c_void,
+                    CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
+                    *mut *mut c_void, *mut *mut c_void,
                 );
-                cuLaunchCooperativeKernel(
-                    CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
-                );
-                cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
                 cuGraphCreate(*mut CUgraph, c_uint);
                 cuGraphAddMemcpyNode(
                     *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMCPY3D, CUcontext,
                 );
                 cuGraphAddMemsetNode(
-                    *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMSET_NODE_PARAMS, CUcontext,
+                    *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMSET_NODE_PARAMS,
+                    CUcontext,
                 );
                 cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph);
                 cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize);
-                cuGraphKernelNodeSetAttribute(CUgraphNode, CUlaunchAttributeID, *const CUlaunchAttributeValue);
                 cuGraphLaunch(CUgraphExec, CUstream);
                 cuGraphDestroy(CUgraph);
                 cuGraphExecDestroy(CUgraphExec);
             }
             optional {
                 cuDeviceGetUuid_v2(*mut CUuuid_st, CUdevice);
-                cuDeviceGetDefaultMemPool(*mut CUmemoryPool, CUdevice);
-                cuMemPoolSetAccess(CUmemoryPool, *const CUmemAccessDesc, usize);
                 cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream);
                 cuMemFreeAsync(CUdeviceptr, CUstream);
                 cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong);

@@ -3,9 +3,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use cudarc::driver::sys::{
-    CUmemAccessDesc, CUmemoryPool, CUmemorytype, CUpointer_attribute_enum as Attribute, CUstream,
-};
+use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute_enum as Attribute, CUstream};
 
 use super::{handle, pointer};
 use crate::call::{Code, Outcome, functions, give, give_if};
@@ -60,21 +58,6 @@ functions! {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
         }
         context.stream(handle(stream))?.submit(&context, Work::Free(address))
-    }
-
-    fn cuDeviceGetDefaultMemPool(to: *mut CUmemoryPool, device: c_int) {
-        context::device(device)?;
-        give(to, pointer(device as u64 + 1))
-    }
-
-    // Every device can touch the memory of the others here.
-    fn cuMemPoolSetAccess(pool: CUmemoryPool, access: *const CUmemAccessDesc, count: usize) {
-        let device = handle(pool).checked_sub(1).and_then(|device| c_int::try_from(device).ok());
-        context::device(device.ok_or(Code::CUDA_ERROR_INVALID_VALUE)?)?;
-        if access.is_null() || count == 0 {
-            return Err(Code::CUDA_ERROR_INVALID_VALUE);
-        }
-        Ok(())
     }
 
     fn cuMemAllocManaged(to: *mut u64, bytes: usize, flags: c_uint) {
