@@ -126,11 +126,19 @@ fn tests(device: &OsStr) -> Result<()> {
     let mut others = cargo_test(&["--no-fail-fast", "--"]);
     others.args(LONG.iter().flat_map(|name| ["--skip", name]));
     both(long, || step("tests", &mut others))?;
-    // `gpu check` runs the other device tests on simulated CUDA.
-    let random = ["stubs_pass_every_byte", "devices_compute_what_rust_does"];
-    let mut random = simulated_cuda::with(cargo_test(&["--test", "it", "--"]).args(random))?;
-    random.env("SYCLBIN_DEVICE", "cuda:gpu:0");
-    step("random kernels on simulated CUDA", &mut random)
+    // `gpu check` runs the other device tests on two simulated devices. Buffers come from a pool only where there is one.
+    let names = [
+        "stubs_pass_every_byte",
+        "devices_compute_what_rust_does",
+        "backend::cuda::",
+    ];
+    let tests = ["--lib", "--test", "it", "--"];
+    let mut simulated = simulated_cuda::with(cargo_test(&tests).args(names))?;
+    simulated.env("SYCLBIN_DEVICE", "cuda:gpu:0");
+    step(
+        "the CUDA backend and random kernels on simulated CUDA",
+        &mut simulated,
+    )
 }
 
 /// Stresses the CPU device, or a better one, until data is lost or memory leaks.

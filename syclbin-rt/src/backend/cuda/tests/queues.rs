@@ -213,7 +213,7 @@ fn polling_task_is_woken_at_the_end() -> Tested {
 }
 
 #[test]
-fn buffers_come_and_go_while_a_queue_is_busy() -> Tested {
+fn buffers_do_not_wait_for_a_queue() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
