@@ -52,11 +52,14 @@ pub(crate) fn on_cuda() -> bool {
     std::env::var("SYCLBIN_DEVICE").is_ok_and(|selector| selector.starts_with("cuda"))
 }
 
-/// How the message begins of memory that there is not.
-pub(crate) fn allocation_failed() -> &'static str {
+/// Whether the message says that the driver could not allocate a buffer.
+pub(crate) fn says_allocation_failed(message: &str) -> bool {
+    let cuda = ["cuMemAlloc", "cuMemAllocAsync"];
     match on_cuda() {
-        true => "cuMemAlloc",
-        false => "clCreateBuffer failed with CL_",
+        true => cuda.iter().any(|call| {
+            message.starts_with(&format!("{call} failed with CUDA_ERROR_OUT_OF_MEMORY (2)"))
+        }),
+        false => message.starts_with("clCreateBuffer failed with CL_"),
     }
 }
 

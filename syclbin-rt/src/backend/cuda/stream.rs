@@ -134,13 +134,11 @@ impl Stream {
         Ok(reached)
     }
 
-    /// Makes `other`, a live stream of the same context, wait for all commands on this stream.
+    /// Makes `other`, a live stream of the same context, wait for all commands on this stream, even those that another
+    /// library enqueued, which [`Stream::count`] does not count.
     pub(crate) fn make_wait(&self, other: CUstream) -> Result<()> {
-        match self.mark(self.last())? {
-            // SAFETY: the context owns both.
-            Some((_, mark)) => unsafe { mark.make_wait(other) },
-            None => Ok(()),
-        }
+        // SAFETY: both streams are alive and belong to the context.
+        unsafe { Mark::record(&self.context, self.handle, false)?.make_wait(other) }
     }
 
     /// Blocks until command `number` has ended.

@@ -270,7 +270,7 @@ fn opencl_cannot_capture() -> Result<()> {
     };
     let mut recorder = queue.record();
     // SAFETY: nothing is enqueued.
-    let error = unsafe { recorder.capture::<Error>(|_| panic!("there is no stream")) };
+    let error = unsafe { recorder.capture::<Error>(|_| panic!("as a library might")) };
     let error = error.expect_err("it needs a graph");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let message = error.to_string();

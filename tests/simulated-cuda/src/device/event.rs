@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events: when a stream came to a point.
 
+use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -17,9 +18,10 @@ pub(crate) struct Event {
 
 #[derive(Default)]
 struct State {
-    /// How many times it was recorded, and how many of those have happened.
+    /// How many times it was recorded, and which of those have not happened yet. Records in several
+    /// streams happen in any order, and who waits for one of them does not notice the others.
     expected: u64,
-    happened: u64,
+    pending: BTreeSet<u64>,
     when: Option<Instant>,
     /// Where in a capture it was recorded.
     capture: Option<Capture>,
@@ -44,7 +46,9 @@ impl Event {
         let mut state = self.state();
         state.capture = None;
         state.expected += 1;
-        state.expected
+        let number = state.expected;
+        state.pending.insert(number);
+        number
     }
 
     /// The last record; 0 if there is none.
@@ -54,7 +58,7 @@ impl Event {
 
     pub(crate) fn happened(&self, number: u64) {
         let mut state = self.state();
-        state.happened = state.happened.max(number);
+        state.pending.remove(&number);
         state.when = Some(Instant::now());
         drop(state);
         self.changed.notify_all();
@@ -62,7 +66,7 @@ impl Event {
 
     pub(crate) fn wait_for(&self, number: u64) {
         let mut state = self.state();
-        while state.happened < number {
+        while state.pending.contains(&number) {
             state = self
                 .changed
                 .wait(state)
@@ -76,7 +80,7 @@ impl Event {
         if let Some(capture) = &state.capture {
             return Err(capture.refuse(Code::CUDA_ERROR_CAPTURED_EVENT));
         }
-        if state.happened < state.expected {
+        if state.pending.contains(&state.expected) {
             return Err(Code::CUDA_ERROR_NOT_READY);
         }
         Ok(())

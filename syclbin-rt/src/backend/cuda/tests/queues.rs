@@ -260,3 +260,32 @@ fn buffers_do_not_wait_for_a_queue() -> Tested {
     assert_eq!(zeros, [0; LEN * 4]);
     filled.wait()
 }
+
+// The queue does not count what another library enqueues on its stream.
+#[test]
+fn dropped_buffer_outlives_foreign_commands() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = bench.queue.cuda()?;
+    let (stream, context) = (queue.stream.handle, &queue.stream.context);
+    let out = Numbers::new(&bench.queue)?;
+    let flag = region(bench.queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
+    let pointer = flag.memory.host_pointer().expect("host memory");
+    // SAFETY: the memory lives until the end of this function, and is otherwise read only by the kernel.
+    let set = unsafe { AtomicU32::from_ptr(pointer.cast()) };
+    let mut object = bench.kernel("until_set", &[8])?.object()?;
+    // SAFETY: the kernel takes a pointer to a number. The fill is inside the memory.
+    unsafe {
+        object.set(0, Argument::Memory(&flag, false))?;
+        let object = object.cuda()?;
+        object.prepare(queue, &grid(NdRange::new(1)), |launch| {
+            object.command(launch)(context.enter()?, stream)
+        })?;
+        call!(context => cuMemsetD8Async(out.memory().pointer, 7, LEN * 4, stream))?;
+    }
+    drop(out);
+    std::thread::sleep(Duration::from_millis(50)); // enough to free the memory too early
+    set.store(1, Ordering::Relaxed);
+    bench.queue.finish()
+}
