@@ -24,8 +24,10 @@ pub const KERNEL: &str = "trial";
 /// The value that the trial kernel writes.
 pub const VALUE: i32 = 42;
 
-/// The time limit for the compiler, and for a run. It is generous, because each can take many seconds on a busy machine.
-const LIMIT: Duration = Duration::from_secs(120);
+/// The time limit for the compiler. It is generous, because compiling takes many seconds on a busy machine.
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+/// The time limit for a run. It is generous, because a driver's first compilation can take seconds.
+const RUN_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Compiled {
@@ -53,7 +55,7 @@ pub struct Ran {
 ///
 /// Fails if the compiler cannot be run, hangs, reports an error, or does not write a valid file with a kernel.
 pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
-    compile_within(LIMIT, compiler)
+    compile_within(COMPILE_LIMIT, compiler)
 }
 
 fn compile_within(limit: Duration, compiler: &Detected) -> Result<Compiled, String> {
@@ -94,7 +96,7 @@ fn compile_within(limit: Duration, compiler: &Detected) -> Result<Compiled, Stri
 pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let file = compiled.map_or(SHIPPED, |compiled| &compiled.file);
-    run_by(&program, file, LIMIT)
+    run_by(&program, file, RUN_LIMIT)
 }
 
 fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {

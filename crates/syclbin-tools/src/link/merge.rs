@@ -219,15 +219,10 @@ impl<'j> Merger<'j> {
         match instruction.opcode {
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
                 // Damaged code may lack even the group.
-                if let Some((group, targets)) = instruction.operands.split_first() {
-                    let targets = targets.chunks(stride(instruction.opcode));
-                    let targets = targets.filter(|target| !is_replaced(&target[0]));
-                    new.operands = [group]
-                        .into_iter()
-                        .chain(targets.flatten())
-                        .copied()
-                        .collect();
-                }
+                let (group, targets) = instruction.operands.split_at_checked(1).unwrap_or_default();
+                let targets = targets.chunks(stride(instruction.opcode));
+                let targets = targets.filter(|target| !is_replaced(&target[0]));
+                new.operands = group.iter().chain(targets.flatten()).copied().collect();
             }
             opcode if (section(op::NAME)..=section(op::DECORATE)).contains(&section(opcode)) => {
                 if new.operands.first().is_some_and(is_replaced) {
