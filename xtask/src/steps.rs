@@ -126,7 +126,7 @@ fn tests(device: &OsStr) -> Result<()> {
     let mut others = cargo_test(&["--no-fail-fast", "--"]);
     others.args(LONG.iter().flat_map(|name| ["--skip", name]));
     both(long, || step("tests", &mut others))?;
-    // `gpu check` runs the other device tests on two simulated devices. Buffers come from a pool only where there is one.
+    // `gpu check` runs the other device tests on two simulated devices. Here there is one, so buffers come from a pool.
     let names = [
         "stubs_pass_every_byte",
         "devices_compute_what_rust_does",

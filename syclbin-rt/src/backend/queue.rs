@@ -316,10 +316,10 @@ impl Queue {
     }
 }
 
-/// What newly allocated memory holds.
+/// The initial contents of an allocation.
 #[derive(Clone, Copy)]
 pub(crate) enum Contents<'a> {
-    /// As many zeros as the number says.
+    /// This many zero bytes.
     Zeros(usize),
     Bytes(&'a [u8]),
 }
@@ -352,7 +352,7 @@ pub(crate) trait Graph: Send + Sync {
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()>;
 
     /// Records the work that `enqueue` enqueues on the stream that it receives, as a single command. Returns whether
-    /// there is any. If `enqueue` returns `false` or panics, nothing is recorded.
+    /// any work was recorded. If `enqueue` returns `false` or panics, nothing is recorded.
     ///
     /// # Safety
     ///

@@ -19,10 +19,10 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::Class;
 
-/// Collects launches and copies for a [`Recording`]. Created by [`Queue::record`].
+/// Collects launches, copies and the work of other libraries for a [`Recording`]. Created by [`Queue::record`].
 ///
 /// Recording a command does not run it. The recorder keeps the memory that its commands use alive, so buffers may be
-/// dropped.
+/// dropped, unless another library's work uses them ([`Recorder::capture`]).
 #[must_use = "nothing runs until the recording is replayed"]
 pub struct Recorder {
     /// The steps so far. The graph contains the first `added` of them, and is created when it is first needed.
@@ -146,8 +146,8 @@ impl Recorder {
     /// driver API, cuStreamBeginCapture). While `enqueue` runs, the device's primary context is current.
     ///
     /// A library that waits for the stream or allocates device memory makes the capture fail. So call it once before
-    /// you record it, because many libraries allocate memory when they are first used. cuBLAS also needs a workspace of
-    /// yours (`cublasSetWorkspace`).
+    /// you record it, because many libraries allocate memory when they are first used. cuBLAS also needs a
+    /// workspace that you allocate (`cublasSetWorkspace`).
     ///
     /// ```no_run
     /// # #![allow(unsafe_code)]
@@ -195,10 +195,8 @@ impl Recorder {
         enqueue: impl FnOnce(QueueHandle) -> Result<(), E>,
     ) -> Result<(), E> {
         let device = self.recording.queue.device().clone();
-        let action = "recording another library's work (which must neither wait nor allocate)";
-        let failed = |failure| Error::driver(failure, action, &device);
-        let Some(graph) = self.graph().map_err(failed)? else {
-            let what = "recordings of another library's work (enqueue it between two recordings)";
+        let Some(graph) = self.graph().map_err(device.failed(RECORD))? else {
+            let what = "recordings of another library's work (enqueue it between replays of two recordings)";
             return Err(Error::unsupported(what, "CUDA 12 or later", &device).into());
         };
         let mut enqueued = Ok(());
@@ -209,7 +207,9 @@ impl Recorder {
         // SAFETY: the caller guarantees this.
         let captured = unsafe { graph.capture(enqueue) };
         enqueued?;
-        if captured.map_err(failed)? {
+        let action =
+            "capturing another library's work (which must neither wait nor allocate device memory)";
+        if captured.map_err(device.failed(action))? {
             self.recording.steps.push(Step::Captured);
         }
         Ok(())
@@ -222,11 +222,10 @@ impl Recorder {
     /// Fails if the driver rejects the request.
     pub fn finish(mut self) -> Result<Recording> {
         let device = self.recording.queue.device().clone();
-        let failed = |failure| Error::driver(failure, "recording launches and copies", &device);
         if self.recording.is_empty() {
             self.recording.graph = None; // a capture may have created it
-        } else if let Some(graph) = self.graph().map_err(failed)? {
-            graph.finish().map_err(failed)?;
+        } else if let Some(graph) = self.graph().map_err(device.failed(RECORD))? {
+            graph.finish().map_err(device.failed(RECORD))?;
         }
         Ok(self.recording)
     }
@@ -261,7 +260,7 @@ impl Recorder {
 /// Returns the error for an operation that needs more than one command.
 fn unrecordable(what: &str) -> Error {
     Error::invalid(format_args!(
-        "{what} needs more than one command and cannot be recorded; enqueue it between two recordings"
+        "{what} needs more than one command and cannot be recorded; enqueue it between replays of two recordings"
     ))
 }
 
@@ -272,6 +271,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
+const RECORD: &str = "recording launches and copies";
 const REPLAY: &str = "replaying a recording";
 
 /// A sequence of launches and copies that was checked once and can be replayed repeatedly.
@@ -414,7 +414,7 @@ impl Recording {
             Step::Fill {
                 region, pattern, ..
             } => raw.start_fill(region, pattern, after),
-            // Not reached: there is a graph.
+            // Unreachable: a recording with captured work has a graph.
             Step::Captured => raw.barrier(after),
         };
         started.map_err(self.failed())

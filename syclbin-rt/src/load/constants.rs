@@ -36,9 +36,9 @@ pub(crate) fn check_given<'m>(
             found = true;
             if !takes(place, value.len()) {
                 return Err(Error::invalid(format_args!(
-                    "specialization constant {name} is {} long, but its value has length {}",
+                    "specialization constant {name} is {} long, but the given value is {} long; pass a value of its type",
                     counted(place.size, "byte"),
-                    value.len()
+                    counted(value.len(), "byte")
                 )));
             }
         }

@@ -52,7 +52,7 @@ pub(crate) fn on_cuda() -> bool {
     std::env::var("SYCLBIN_DEVICE").is_ok_and(|selector| selector.starts_with("cuda"))
 }
 
-/// Whether the message says that the driver could not allocate a buffer.
+/// Returns whether the message reports that the driver could not allocate a buffer.
 pub(crate) fn says_allocation_failed(message: &str) -> bool {
     let cuda = ["cuMemAlloc", "cuMemAllocAsync"];
     match on_cuda() {

@@ -218,7 +218,7 @@ impl<'j> Merger<'j> {
         let is_replaced = |id: &u32| self.replaced.contains_key(id);
         match instruction.opcode {
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
-                // Damaged code may lack even the group.
+                // In a damaged module, even the group may be missing.
                 let (group, targets) = instruction.operands.split_at_checked(1).unwrap_or_default();
                 let targets = targets.chunks(stride(instruction.opcode));
                 let targets = targets.filter(|target| !is_replaced(&target[0]));

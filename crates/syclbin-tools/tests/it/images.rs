@@ -94,7 +94,7 @@ fn upstream_files_become_syclbin_in_every_container() {
     let error = write::to_vec(&file, Container::Images)
         .unwrap_err()
         .to_string();
-    let expected = "container images can only be read; use another container, such as v1";
+    let expected = "container `images` is read-only; use another container, such as `v1`";
     assert_eq!(error, expected);
 }
 

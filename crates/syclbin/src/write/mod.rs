@@ -203,7 +203,7 @@ pub enum Error {
     },
     /// A container that this crate can only read.
     #[error(
-        "container {} can only be read; use another container, such as {}",
+        "container `{}` is read-only; use another container, such as `{}`",
         .0.name(),
         Container::default().name()
     )]

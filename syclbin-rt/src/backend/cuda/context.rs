@@ -16,9 +16,9 @@ pub(crate) struct Context {
     /// The error that destroyed the context.
     lost: OnceLock<Failure>,
     pub(crate) queues: LiveQueues<Stream>,
-    /// Allocates and initializes memory. Holds no other commands, so waiting for it is short.
+    /// A stream that only allocates and initializes memory, so waiting for it takes little time.
     pub(crate) allocating: CUstream,
-    /// Frees memory. Waits for the queues that may use the memory.
+    /// A stream that frees memory, after the queues that may use it.
     pub(crate) freeing: CUstream,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,

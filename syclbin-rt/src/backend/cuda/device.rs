@@ -161,7 +161,7 @@ impl Library {
                 library: self.name,
                 ..facts(functions, device, self.version)?
             },
-            // Other devices cannot access memory of the pool.
+            // By default, only its own device can access memory of a pool, so use one only if there is no other device.
             has_pool: only
                 && number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
                     .is_ok_and(|pools| pools != 0),

@@ -2,8 +2,8 @@
 //! Allocates and frees CUDA memory, which always has a device address.
 //!
 //! Buffers come from the device's default memory pool (CUDA driver API, "Stream Ordered Memory Allocator"), so neither
-//! allocating nor dropping one waits for a queue. Memory whose address the program knows does not: other libraries may
-//! export it to another process or to a network card, which memory of this pool does not allow.
+//! allocating nor dropping one waits for a queue. Arrays do not come from the pool, because other libraries may export them
+//! to another process or to a network card, which memory of this pool does not allow.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::*;
 pub(crate) struct Memory {
     pub(crate) context: Arc<Context>,
     pub(crate) pointer: CUdeviceptr,
-    /// `None` for plain buffers, whose address the public API does not expose.
+    /// `None` for plain buffers, whose address only native handles expose.
     pub(crate) kind: Option<UsmKind>,
     /// Whether the memory comes from the device's pool.
     pub(crate) pooled: bool,
@@ -36,7 +36,7 @@ impl Memory {
     ) -> Result<Self> {
         let memory = Self::uninitialized(context, kind, contents.bytes().max(1))?;
         let (stream, pointer) = (context.allocating, memory.pointer);
-        // SAFETY: the streams are alive and belong to the context. The addresses are valid for as many bytes, and
+        // SAFETY: the streams are alive and belong to the context. The addresses are valid for that many bytes, and
         // outlive the commands, because this function waits for them.
         let enqueued = unsafe {
             match contents {
@@ -137,7 +137,7 @@ impl Drop for Memory {
         // waiting for them fails, leak the memory, because a kernel may still write to it.
         let owner = self.owner.take();
         if self.pooled {
-            // The stream waits, this thread does not.
+            // The stream waits; this thread does not.
             let all = |stream: &Stream| stream.make_wait(self.context.freeing);
             if self.context.queues.for_each(all).is_ok() {
                 let (pointer, stream) = (self.pointer, self.context.freeing);

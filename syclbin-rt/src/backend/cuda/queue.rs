@@ -36,7 +36,7 @@ impl Queue {
         Ok(Self::over(stream, options))
     }
 
-    /// Creates a queue over `stream`, for which the context waits from now on.
+    /// Creates a queue on `stream`, and registers the stream with its context, which may wait for it.
     fn over(stream: Arc<Stream>, options: QueueOptions) -> Self {
         stream.context.queues.register(&stream);
         Self { stream, options }

@@ -242,7 +242,7 @@ fn other_threads_work_during_a_capture() -> Result<()> {
         recorder.capture(|handle| {
             let worked = std::thread::scope(|scope| {
                 let other = scope.spawn(|| {
-                    // Allocates, waits, and waits for all queues before it frees.
+                    // Allocates, waits and frees. Without a pool, freeing waits for all queues.
                     queue.download(&queue.upload(&[6u32])?)
                 });
                 other.join().expect("it does not panic")
@@ -274,7 +274,7 @@ fn opencl_cannot_capture() -> Result<()> {
     let error = error.expect_err("it needs a graph");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let message = error.to_string();
-    let expected = "recordings of another library's work (enqueue it between two recordings) require CUDA 12 or later";
+    let expected = "recordings of another library's work (enqueue it between replays of two recordings) require CUDA 12 or later";
     assert!(message.starts_with(expected), "{message}");
     assert!(recorder.finish()?.is_empty());
     Ok(())

@@ -100,7 +100,8 @@ fn wrong_names_and_sizes_never_reach_the_driver() -> Result<()> {
     let module = Module::builder(&queue).specialization_constant("pair", [3u16, 4]);
     assert_eq!(
         load(module, &constants()).unwrap_err().to_string(),
-        "specialization constant pair is 8 bytes long, but its value has length 4"
+        "specialization constant pair is 8 bytes long, but the given value is 4 bytes long; \
+         pass a value of its type"
     );
     Ok(())
 }

@@ -89,7 +89,9 @@ fn emulated_constants_have_defaults_and_set_values() -> Result<()> {
     let short = builder().specialization_constant("triple", [0u32; 2]);
     let message = load(short, &bytes).unwrap_err().to_string();
     assert!(
-        message.ends_with("triple is 12 bytes long, but its value has length 8"),
+        message.ends_with(
+            "triple is 12 bytes long, but the given value is 8 bytes long; pass a value of its type"
+        ),
         "{message}"
     );
     Ok(())

@@ -40,9 +40,9 @@ fn every_target_takes_every_file() {
     }
 }
 
-/// A fuzzer found that linking panicked: one module has an `OpGroupDecorate` without operands.
+/// Found by fuzzing: linking panicked on an `OpGroupDecorate` without operands.
 #[test]
-fn a_group_without_operands_is_left_alone() {
+fn group_without_operands_does_not_panic() {
     syclbin_fuzz::link(include_bytes!("found/group_without_operands.syclbin"));
 }
 
