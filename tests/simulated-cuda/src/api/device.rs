@@ -169,6 +169,7 @@ fn attribute_value(attribute: u32, device: i32) -> Option<i32> {
             || is(A::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)
             || is(A::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED)
             || is(A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
+            || is(A::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)
             || is(A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)
             || is(A::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED)
             || is(A::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED)
@@ -183,7 +184,7 @@ fn attribute_value(attribute: u32, device: i32) -> Option<i32> {
         _ if is(A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) => {
             i32::from(Settings::get().driver >= 11_020)
         }
-        // Textures, surfaces, clusters, cooperative launches: none of these.
+        // Textures, surfaces, clusters: none of these.
         1..=140 => 0,
         _ => return None,
     })

@@ -116,7 +116,7 @@ functions! {
 }
 
 /// Blocks that a device holds at a time.
-fn active(function: &Function, threads: i32, shared: usize) -> Outcome<i32> {
+pub(super) fn active(function: &Function, threads: i32, shared: usize) -> Outcome<i32> {
     let threads = u32::try_from(threads).unwrap_or(0);
     if threads == 0 {
         return Err(Code::CUDA_ERROR_INVALID_VALUE);

@@ -2,20 +2,24 @@
 //! Graphs.
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use cudarc::driver::sys::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2_st, CUDA_MEMCPY3D_st,
-    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstream,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUkernelNodeAttrID,
+    CUkernelNodeAttrValue, CUstream,
 };
 
 use super::copy::{end, is_memory_type};
-use super::launch::{Sizes, kernel};
+use super::launch::{Sizes, cooperative, kernel};
 use super::{handle, pointer};
 use crate::call::{Code, Outcome, functions, give, read, read_many};
 use crate::device::graph::{Executable, Graph, Node, Template};
-use crate::device::work::{Copy, Fill, Host, Work};
+use crate::device::work::{Copy, Fill, Host, Kernel, Work};
 use crate::device::{context, table};
+
+/// The graph that a node is in.
+struct Member(Weak<Template>);
 
 /// # Safety
 /// There are so many nodes to wait for, and room for the handle.
@@ -37,13 +41,14 @@ unsafe fn add(
     };
     let new = node.handle;
     graph.graph().add(node)?;
+    table::insert(new, Arc::new(Member(Arc::downgrade(&graph))));
     // SAFETY: by the contract.
     unsafe { give(to, pointer(new)) }
 }
 
 /// # Safety
 /// The pointers of the structure are as a launch needs them.
-unsafe fn launch(parameters: &CUDA_KERNEL_NODE_PARAMS_v2_st) -> Outcome<Work> {
+unsafe fn launch(parameters: &CUDA_KERNEL_NODE_PARAMS_v2_st) -> Outcome<Kernel> {
     let sizes = Sizes {
         grid: [
             parameters.gridDimX,
@@ -134,7 +139,25 @@ functions! {
     fn cuGraphAddKernelNode_v2(to: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, what: *const CUDA_KERNEL_NODE_PARAMS_v2_st) {
         context::current()?;
         let work = launch(&read(what)?)?;
-        add(to, graph, after, count, work)
+        add(to, graph, after, count, work.into())
+    }
+
+    // The only attribute is that of cooperative launches.
+    fn cuGraphKernelNodeSetAttribute(node: CUgraphNode, attribute: c_uint, value: *const CUkernelNodeAttrValue) {
+        let member: Arc<Member> = table::find(handle(node))?;
+        let graph = member.0.upgrade().ok_or(Code::CUDA_ERROR_INVALID_HANDLE)?;
+        let mut graph = graph.graph();
+        let node = graph.node(handle(node))?;
+        let Work::Kernel(kernel) = &node.work else {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        };
+        if attribute != CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE as u32 || value.is_null() {
+            return Err(Code::CUDA_ERROR_INVALID_VALUE);
+        }
+        let plain = Kernel::clone(kernel);
+        let is_cooperative = (*value).cooperative != 0;
+        node.work = if is_cooperative { cooperative(plain)? } else { plain }.into();
+        Ok(())
     }
 
     fn cuGraphAddMemcpyNode(to: *mut CUgraphNode, graph: CUgraph, after: *const CUgraphNode, count: usize, what: *const CUDA_MEMCPY3D_st, which: CUcontext) {
@@ -217,7 +240,7 @@ functions! {
         if !matches!(node.work, Work::Kernel(_)) {
             return Err(Code::CUDA_ERROR_INVALID_VALUE);
         }
-        node.work = work;
+        node.work = work.into();
         Ok(())
     }
 }

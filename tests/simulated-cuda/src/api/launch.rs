@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUfunction, CUlaunchConfig_st, CUstream};
 
+use super::function::active;
 use super::handle;
 use crate::call::{Code, Outcome, functions, read};
 use crate::device::module::Function;
-use crate::device::work::{Kernel, Work};
+use crate::device::work::Kernel;
 use crate::device::{context, table};
 
 functions! {
@@ -33,7 +34,30 @@ functions! {
             block: [block_x, block_y, block_z],
             shared: shared as usize,
         };
-        stream.submit(&context, kernel(handle(function), &sizes, parameters, extra)?)
+        stream.submit(&context, kernel(handle(function), &sizes, parameters, extra)?.into())
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: CUstream,
+        parameters: *mut *mut c_void,
+    ) {
+        let context = context::current()?;
+        let stream = context.stream(handle(stream))?;
+        let sizes = Sizes {
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            shared: shared as usize,
+        };
+        let kernel = kernel(handle(function), &sizes, parameters, std::ptr::null_mut())?;
+        stream.submit(&context, cooperative(kernel)?.into())
     }
 
     // None of the attributes is looked at.
@@ -46,7 +70,7 @@ functions! {
             block: [config.blockDimX, config.blockDimY, config.blockDimZ],
             shared: config.sharedMemBytes as usize,
         };
-        stream.submit(&context, kernel(handle(function), &sizes, parameters, extra)?)
+        stream.submit(&context, kernel(handle(function), &sizes, parameters, extra)?.into())
     }
 }
 
@@ -67,7 +91,7 @@ pub(super) unsafe fn kernel(
     sizes: &Sizes,
     parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
-) -> Outcome<Work> {
+) -> Outcome<Kernel> {
     let function: Arc<Function> = table::find(function)?;
     function.check(sizes.grid, sizes.block, sizes.shared)?;
     let routine = function.routine();
@@ -97,13 +121,31 @@ pub(super) unsafe fn kernel(
     } else if !bytes.is_empty() {
         return Err(Code::CUDA_ERROR_INVALID_VALUE);
     }
-    Ok(Work::Kernel(Arc::new(Kernel {
+    Ok(Kernel {
         grid: sizes.grid,
         block: sizes.block,
         shared: sizes.shared,
+        cooperative: false,
         parameters: bytes,
         function,
-    })))
+    })
+}
+
+/// The launch with all blocks at the same time. A device holds no more than its one multiprocessor.
+pub(super) fn cooperative(kernel: Kernel) -> Outcome<Kernel> {
+    let threads: u32 = kernel.block.iter().product();
+    let most = active(&kernel.function, threads.cast_signed(), kernel.shared)?;
+    let mut left = u64::try_from(most).unwrap_or(0);
+    for size in kernel.grid {
+        left /= u64::from(size);
+    }
+    if left == 0 {
+        return Err(Code::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    }
+    Ok(Kernel {
+        cooperative: true,
+        ..kernel
+    })
 }
 
 /// The buffer of all arguments, from a list of names and values that ends with 0.

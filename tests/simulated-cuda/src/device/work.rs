@@ -28,12 +28,21 @@ pub(crate) enum Work {
 }
 
 /// A launch.
+#[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: usize,
+    /// Whether all blocks run at the same time.
+    pub(crate) cooperative: bool,
     pub(crate) parameters: Vec<u8>,
+}
+
+impl From<Kernel> for Work {
+    fn from(kernel: Kernel) -> Self {
+        Self::Kernel(Arc::new(kernel))
+    }
 }
 
 /// One end of a copy.
@@ -80,6 +89,8 @@ pub(crate) enum Host {
         usize,
     ),
 }
+
+const WORKSPACE: u64 = 64;
 
 /// One kernel at a time: so atomic operations of one are atomic for all.
 static DEVICE: Mutex<()> = Mutex::new(());
@@ -128,7 +139,13 @@ impl Work {
 impl Kernel {
     fn run(&self) -> Outcome<()> {
         let _one = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
-        let view = Memory::get()?.view();
+        let memory = Memory::get()?;
+        let workspace = if self.cooperative {
+            self.workspace(memory)?
+        } else {
+            0
+        };
+        let view = memory.view();
         let launched = Launch {
             program: &self.function.module.program,
             kernel: self.function.kernel,
@@ -136,8 +153,23 @@ impl Kernel {
             block: self.block,
             dynamic_shared: self.shared,
             parameters: &self.parameters,
+            workspace,
         };
-        launch(&launched, &view).map_err(|stop| self.code(stop))
+        let ended = launch(&launched, &view).map_err(|stop| self.code(stop));
+        if self.cooperative {
+            let _ = memory.free(workspace, &[Kind::Variable]);
+        }
+        ended
+    }
+
+    /// Memory where the blocks of a cooperative launch meet.
+    fn workspace(&self, memory: &Memory) -> Outcome<u64> {
+        let context = self.function.module.context;
+        let workspace = memory.on_device(Kind::Variable, 0, context, WORKSPACE, 256)?;
+        let place = memory.bytes(workspace, WORKSPACE, false)?;
+        // SAFETY: it has so many bytes, and no other thread has its address yet.
+        unsafe { place.write_bytes(0, WORKSPACE as usize) };
+        Ok(workspace)
     }
 
     fn code(&self, stop: Stop) -> Code {

@@ -160,6 +160,8 @@ fn special(word: &str) -> Option<Special> {
         "globaltimer" | "globaltimer_lo" | "globaltimer_hi" => Special::Nanoseconds,
         "dynamic_smem_size" => Special::SharedBytes(true),
         "total_smem_size" => Special::SharedBytes(false),
+        "envreg1" => Special::Workspace(true),
+        "envreg2" => Special::Workspace(false),
         "smid" | "gridid" | "reserved_smem_offset_begin" => Special::Constant(0),
         "nsmid" => Special::Constant(1),
         "WARP_SZ" => Special::Constant(32),

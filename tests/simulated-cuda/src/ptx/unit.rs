@@ -118,6 +118,8 @@ pub(crate) enum Special {
     Nanoseconds,
     /// How many bytes of shared memory the launch has: all, or what was asked for.
     SharedBytes(bool),
+    /// Half of the address where the blocks of a cooperative launch meet: the upper one, or the lower one.
+    Workspace(bool),
     Constant(u32),
 }
 

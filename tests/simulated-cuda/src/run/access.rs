@@ -31,6 +31,8 @@ pub(super) fn special_value(
         Special::LaneMask(_) => !((1 << lane) - 1),
         Special::SharedBytes(true) => u32::try_from(around.dynamic_shared).unwrap_or(u32::MAX),
         Special::SharedBytes(false) => u32::try_from(shared).unwrap_or(u32::MAX),
+        Special::Workspace(true) => (around.workspace >> 32) as u32,
+        Special::Workspace(false) => around.workspace as u32,
         Special::Constant(value) => value,
         Special::Clock | Special::Nanoseconds => {
             let passed = around.began.elapsed().as_nanos();

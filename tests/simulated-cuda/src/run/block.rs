@@ -32,24 +32,47 @@ pub(crate) struct Stop {
     pub(crate) thread: [u32; 3],
 }
 
-/// Runs all threads of a block to their ends.
-pub(super) fn run(
-    around: &Surroundings<'_>,
-    kernel: usize,
-    threads: &mut [Thread],
-    shared: &mut [u8],
-) -> Result<(), Stop> {
-    let [width, height, _] = around.shape.block;
-    for (number, thread) in (0u32..).zip(threads.iter_mut()) {
-        let id = [
-            number % width,
-            number / width % height,
-            number / width / height,
-        ];
-        thread.begin(around.program, kernel, number, id);
+/// Its threads, its shared memory, and the barriers that threads have arrived at.
+pub(super) struct Block {
+    threads: Vec<Thread>,
+    shared: Vec<u128>,
+    arrived: Vec<u64>,
+}
+
+impl Block {
+    pub(super) fn new(shape: &Shape, shared_bytes: usize) -> Self {
+        let mut threads = Vec::new();
+        threads.resize_with(shape.threads() as usize, Thread::new);
+        Self {
+            threads,
+            shared: words(shared_bytes),
+            arrived: Vec::new(),
+        }
     }
-    let mut arrived = Vec::new();
-    loop {
+
+    /// Begins at the first step of a kernel.
+    pub(super) fn begin(&mut self, around: &Surroundings<'_>, kernel: usize) {
+        // A device does not clear it either: what is not written is not what one hopes for.
+        self.shared.fill(u128::from_le_bytes([0xa5; 16]));
+        self.arrived.clear();
+        let [width, height, _] = around.shape.block;
+        for (number, thread) in (0u32..).zip(self.threads.iter_mut()) {
+            let id = [
+                number % width,
+                number / width % height,
+                number / width / height,
+            ];
+            thread.begin(around.program, kernel, number, id);
+        }
+    }
+
+    /// Gives each thread a turn. Whether all have ended.
+    pub(super) fn turn(&mut self, around: &Surroundings<'_>) -> Result<bool, Stop> {
+        let Self {
+            threads, arrived, ..
+        } = self;
+        let shared_bytes = around.program.fixed_shared + around.dynamic_shared;
+        let shared = &mut bytemuck::cast_slice_mut(&mut self.shared)[..shared_bytes];
         let mut moved = false;
         for thread in threads.iter_mut() {
             while thread.state == Pause::Turn {
@@ -66,9 +89,9 @@ pub(super) fn run(
             }
         }
         moved |= warp::advance(around.program, threads);
-        moved |= meet(threads, &mut arrived);
+        moved |= meet(threads, arrived);
         if threads.iter().all(|thread| thread.state == Pause::Ended) {
-            return Ok(());
+            return Ok(true);
         }
         if !moved {
             // A device would wait forever.
@@ -76,7 +99,13 @@ pub(super) fn run(
             let waiting = threads.iter().find(waits).unwrap_or(&threads[0]);
             return Err(stop(Fault::Failed, waiting, around));
         }
+        Ok(false)
     }
+}
+
+/// So many bytes, in parts of 16 bytes, so that all in it is aligned.
+pub(super) fn words(bytes: usize) -> Vec<u128> {
+    vec![0; bytes.div_ceil(16)]
 }
 
 fn stop(fault: Fault, thread: &Thread, around: &Surroundings<'_>) -> Stop {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A launch: its blocks, one after another.
+//! A launch: its blocks, one after another, or in turns if it is cooperative.
 
 use super::View;
-use super::block::{self, Shape, Stop};
-use super::thread::{Surroundings, Thread};
+use super::block::{Block, Shape, Stop, words};
+use super::thread::Surroundings;
 use crate::code::Program;
 
 /// What is launched.
@@ -16,17 +16,17 @@ pub(crate) struct Launch<'a> {
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared: usize,
     pub(crate) parameters: &'a [u8],
+    /// Where the blocks of a cooperative launch meet, or 0.
+    pub(crate) workspace: u64,
 }
 
 /// Runs a kernel to its end.
 pub(crate) fn launch(launch: &Launch<'_>, view: &View) -> Result<(), Stop> {
-    let words = |bytes: usize| vec![0u128; bytes.div_ceil(16)];
     let mut parameters = words(launch.parameters.len());
     bytemuck::cast_slice_mut(&mut parameters)[..launch.parameters.len()]
         .copy_from_slice(launch.parameters);
     let parameters = &bytemuck::cast_slice(&parameters)[..launch.parameters.len()];
     let shared_bytes = launch.program.fixed_shared + launch.dynamic_shared;
-    let mut shared = words(shared_bytes);
     let mut around = Surroundings {
         program: launch.program,
         view,
@@ -37,20 +37,37 @@ pub(crate) fn launch(launch: &Launch<'_>, view: &View) -> Result<(), Stop> {
             at: [0; 3],
         },
         dynamic_shared: launch.dynamic_shared,
+        workspace: launch.workspace,
         began: std::time::Instant::now(),
     };
-    let mut threads = Vec::new();
-    threads.resize_with(around.shape.threads() as usize, Thread::new);
-    for z in 0..launch.grid[2] {
-        for y in 0..launch.grid[1] {
-            for x in 0..launch.grid[0] {
-                around.shape.at = [x, y, z];
-                // A device does not clear it either: what is not written is not what one hopes for.
-                shared.fill(u128::from_le_bytes([0xa5; 16]));
-                let shared = &mut bytemuck::cast_slice_mut(&mut shared)[..shared_bytes];
-                block::run(&around, launch.kernel, &mut threads, shared)?;
+    let [width, height, depth] = launch.grid;
+    let rows = (0..depth).flat_map(|z| (0..height).map(move |y| (y, z)));
+    let places = rows.flat_map(|(y, z)| (0..width).map(move |x| [x, y, z]));
+    if launch.workspace == 0 {
+        let mut block = Block::new(&around.shape, shared_bytes);
+        for at in places {
+            around.shape.at = at;
+            block.begin(&around, launch.kernel);
+            while !block.turn(&around)? {}
+        }
+        return Ok(());
+    }
+    let mut left: Vec<_> = places
+        .map(|at| (at, Block::new(&around.shape, shared_bytes)))
+        .collect();
+    for (at, block) in &mut left {
+        around.shape.at = *at;
+        block.begin(&around, launch.kernel);
+    }
+    while !left.is_empty() {
+        let mut still = Vec::new();
+        for (at, mut block) in left {
+            around.shape.at = at;
+            if !block.turn(&around)? {
+                still.push((at, block));
             }
         }
+        left = still;
     }
     Ok(())
 }

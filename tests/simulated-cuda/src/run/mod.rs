@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Running kernels: threads of a block take turns at barriers, blocks come one after another.
+//! Running kernels: threads of a block take turns at barriers, blocks come one after another, or in turns.
 
 mod access;
 mod block;

@@ -18,6 +18,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) parameters: &'a [u8],
     pub(super) shape: Shape,
     pub(super) dynamic_shared: usize,
+    /// Where the blocks of a cooperative launch meet, or 0.
+    pub(super) workspace: u64,
     /// When the launch began, for clocks.
     pub(super) began: std::time::Instant,
 }
