@@ -27,6 +27,12 @@ pub(crate) trait DriverKernel: Send + Sync {
     /// of this number.
     fn preferred_multiple(&self) -> Result<usize>;
 
+    /// Returns the maximum number of work-groups that can wait for each other, if each has `items` work-items and
+    /// `local_bytes` of work-group memory in arguments. OpenCL does not guarantee that work-groups run at the same time.
+    fn max_root_groups(&self, _items: usize, _local_bytes: usize) -> Result<usize> {
+        Ok(1)
+    }
+
     fn attributes(&self) -> Result<KernelAttributes>;
 }
 
@@ -175,7 +181,7 @@ impl KernelObject {
                 object.prepare(queue, grid, |launch| {
                     // SAFETY: `submit_without_event` makes the queue's context current and passes the queue's stream;
                     // the caller guarantees the rest.
-                    queue.submit_without_event(after, unsafe { object.command(launch) })
+                    queue.submit_without_event(after, unsafe { object.command(launch, grid) })
                 })
             }
         }

@@ -18,6 +18,8 @@ pub struct AnyRange {
     pub(crate) local: Option<Extent>,
     /// `None` if ids begin at 0, the fastest case on the device.
     pub(crate) offset: Option<Extent>,
+    /// Whether all work-groups run at the same time. Only set if there are several.
+    pub(crate) root_sync: bool,
 }
 
 /// Sizes in one to three dimensions, converted from a number or an array of numbers.
@@ -34,6 +36,7 @@ impl AnyRange {
             global,
             local: None,
             offset: None,
+            root_sync: false,
         }
     }
 

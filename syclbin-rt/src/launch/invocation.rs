@@ -24,6 +24,7 @@ pub(crate) struct Invocation<'l> {
     pub(crate) names: &'static [&'static str],
     pub(crate) args: &'l [Arg<'l>],
     pub(crate) after: &'l [&'l Event],
+    pub(crate) root_sync: bool,
     /// If this is `None`, launching is unsafe.
     pub(crate) contract: Option<Contract>,
 }
@@ -62,6 +63,9 @@ impl<'l> Invocation<'l> {
         let device = kernel.queue().device();
         work_group::choose(range, &kernel.checked().limits, device)
             .map_err(|problem| kernel.refused(problem))?;
+        if self.root_sync {
+            kernel.synchronize(range, self.check()?)?;
+        }
         let Some(holds) = self.contract else {
             return Ok(());
         };
@@ -75,11 +79,13 @@ impl<'l> Invocation<'l> {
             .map_err(|broken| kernel.refused(broken.describe(names)))
     }
 
-    /// Checks the number, kinds, sizes and devices of the arguments.
+    /// Checks the number, kinds, sizes and devices of the arguments. Returns the total size of the work-group memory
+    /// among them, in bytes.
     #[allow(unsafe_code, reason = "nothing is launched")]
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<usize> {
+        let mut check = CheckOnly(&self.kernel.checked().raw_queue, 0);
         // SAFETY: the values are only compared.
-        unsafe { self.give(&mut CheckOnly(&self.kernel.checked().raw_queue)) }
+        unsafe { self.give(&mut check) }.map(|()| check.1)
     }
 
     /// Creates a kernel object with these arguments. The object borrows their memory.
@@ -373,12 +379,15 @@ struct Progress {
     local: u64,
 }
 
-/// Checks that values belong to the queue's context, without setting any arguments.
-struct CheckOnly<'k>(&'k backend::Queue);
+/// Checks that values belong to the queue's context, without setting any arguments. Adds up work-group memory.
+struct CheckOnly<'k>(&'k backend::Queue, usize);
 
 impl<'a> Arguments<'a> for CheckOnly<'_> {
     #[allow(unsafe_code, reason = "the trait's function is unsafe")]
     unsafe fn set(&mut self, _position: usize, value: Argument<'a>) -> Result<(), Failure> {
+        if let Argument::Local(bytes) = value {
+            self.1 += bytes; // alignment may require more, but drivers round sizes up anyway
+        }
         let fits = match value {
             Argument::Memory(region, _) => self.0.is_in(region.memory.context()),
             Argument::Sampler(sampler) => self.0.is_in(&*sampler.context),

@@ -42,6 +42,7 @@ pub struct Launch<'a, const N: usize, R = AnyRange, T = Unchecked> {
     names: &'static [&'static str],
     args: [Arg<'a>; N],
     after: &'a [&'a Event],
+    root_sync: bool,
     /// Present if `T` is [`Checked`].
     contract: Option<Contract>,
     types: PhantomData<fn(R, T)>,
@@ -77,6 +78,7 @@ impl<'a, const N: usize> Launch<'a, N> {
             names,
             args,
             after: &[],
+            root_sync: false,
             contract: None,
             types: PhantomData,
         }
@@ -104,6 +106,7 @@ impl<'a, const N: usize, R, T> Launch<'a, N, R, T> {
             names: self.names,
             args: self.args,
             after: self.after,
+            root_sync: self.root_sync,
             contract,
             types: PhantomData,
         }
@@ -126,6 +129,30 @@ impl<'a, const N: usize, R, T> Launch<'a, N, R, T> {
     /// ```
     pub fn after(mut self, events: &'a [&'a Event]) -> Self {
         self.after = events;
+        self
+    }
+
+    /// Makes all work-groups run at the same time, so that a kernel can use barriers across all of them
+    /// (`group_barrier(item.ext_oneapi_get_root_group())`). SYCL calls this property `use_root_sync`, and CUDA calls it
+    /// a cooperative launch.
+    ///
+    /// The number of work-groups is limited: see [`Kernel::max_root_groups`]. If the range does not set a work-group
+    /// size, it is the [suggested size](Kernel::suggested_local_size).
+    ///
+    /// Without this property, such a barrier is undefined behavior in SYCL, unless there is only one work-group. On
+    /// CUDA, it ends the kernel, and everything in the CUDA context is lost.
+    ///
+    /// ```no_run
+    /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, NdRange, Result};
+    /// # fn steps(kernel: &Kernel, cells: &mut Buffer<f32>) -> Result<Event> {
+    /// let groups = kernel.max_root_groups(256, 0)?;
+    /// let launch = kernel.launch([Arg::write(cells)]).root_sync();
+    /// // SAFETY: the work-items of `steps` share the elements of `cells` between them.
+    /// unsafe { launch.launch(NdRange::new(groups * 256).local(256)) }
+    /// # }
+    /// ```
+    pub fn root_sync(mut self) -> Self {
+        self.root_sync = true;
         self
     }
 
@@ -159,6 +186,7 @@ impl<'a, const N: usize, R, T> Launch<'a, N, R, T> {
             names: self.names,
             args: &self.args,
             after: self.after,
+            root_sync: self.root_sync,
             contract: self.contract,
         })
     }
@@ -246,6 +274,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 ///
 /// - kernels that follow a pointer from a value, a buffer or a device global, since a
 ///   [`DevicePointer`](crate::DevicePointer) can hold any address;
+/// - kernels with a barrier across all work-groups, since a contract cannot require [`Launch::root_sync`];
 /// - kernels that read a `bool` from a buffer or a device global, since Rust code may store a byte other than 0 or 1
 ///   there (a `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::backend::{AnyRange, Extent, KernelObject, NdRange};
+use crate::backend::{AnyRange, Extent, KernelObject, NdRange, Range};
 use crate::error::{Result, counted, join};
 use crate::launch::Launch;
 use crate::launch::kernel::Kernel;
@@ -198,6 +198,54 @@ impl Kernel {
         let multiple = self.raw().preferred_multiple().map_err(failed)?;
         let units = queue.device().compute_units() as usize;
         Ok(largest_fitting_size(global, limits, multiple, units))
+    }
+}
+
+impl Kernel {
+    /// Returns the maximum number of work-groups for a launch with [`Launch::root_sync`]: on CUDA, as many as the
+    /// device can run at the same time; with other drivers 1. SYCL calls this number `max_num_work_groups`.
+    ///
+    /// `local_bytes` is the total size of the work-group memory that the launch passes as arguments, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a launch would reject the work-group size `local`, or if the driver rejects the request.
+    pub fn max_root_groups<const D: usize>(
+        &self,
+        local: impl Into<Range<D>>,
+        local_bytes: usize,
+    ) -> Result<usize> {
+        let local = local.into();
+        let local = self.suggested(NdRange::new(local).local(local).into(), None)?;
+        self.max_groups_of(local, local_bytes)
+    }
+
+    fn max_groups_of(&self, local: Extent, local_bytes: usize) -> Result<usize> {
+        let groups = self.raw().max_root_groups(local.items(), local_bytes);
+        groups.map_err(|failure| self.failed("querying the number of work-groups of", failure))
+    }
+
+    /// Makes all work-groups of `range` run at the same time. Sets their size unless it is set.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there are too many work-groups.
+    #[cold]
+    pub(crate) fn synchronize(&self, range: &mut AnyRange, local_bytes: usize) -> Result<()> {
+        let local = self.suggested(*range, None)?;
+        let max = self.max_groups_of(local, local_bytes)?;
+        let groups = range.global.items() / local.items();
+        // A barrier across a single work-group needs nothing special.
+        (range.local, range.root_sync) = (Some(local), groups > 1);
+        let device = self.queue().device();
+        let problem = format_args!(
+            "`root_sync` requires that all {groups} work-groups of {local} run at the same time, but {device} allows \
+             at most {max}; launch fewer work-groups, in which each work-item processes several elements (only CUDA \
+             devices allow more than 1)"
+        );
+        (groups <= max)
+            .then_some(())
+            .ok_or_else(|| self.refused(problem))
     }
 }
 

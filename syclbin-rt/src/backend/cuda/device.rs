@@ -106,6 +106,8 @@ pub(crate) struct DriverDevice {
     pub(crate) has_pool: bool,
     /// The maximum number of work-groups in each dimension of a launch, x first.
     pub(crate) max_grid: [usize; 3],
+    /// The number of multiprocessors on which work-groups can wait for each other.
+    pub(crate) cooperative_units: usize,
 }
 
 impl crate::backend::device::DriverDevice for DriverDevice {
@@ -170,6 +172,8 @@ impl Library {
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
                 number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
+            cooperative_units: number(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)?
+                * number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         })
     }
 }

@@ -70,7 +70,13 @@ impl AnyGraph for Graph {
             // parameter, and the driver copies the arguments before it returns (CUDA driver API,
             // cuGraphAddKernelNode).
             unsafe { add!(self, "a CUDA 12.0 driver" => cuGraphAddKernelNode_v2(launch)) }
-        })
+        })?;
+        let Some(node) = self.last.filter(|_| grid.root_sync) else {
+            return Ok(());
+        };
+        let (cooperative, value) = COOPERATIVE;
+        // SAFETY: the node is a kernel's, and the value has the attribute's type.
+        unsafe { call!(self.context() => cuGraphKernelNodeSetAttribute(node, cooperative, value)) }
     }
 
     fn add_copy(&mut self, from: &Region, to: &Region) -> Result<()> {

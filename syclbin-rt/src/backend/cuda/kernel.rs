@@ -103,6 +103,22 @@ impl DriverKernel for Kernel {
         Ok(WARP)
     }
 
+    fn max_root_groups(&self, items: usize, local_bytes: usize) -> Result<usize> {
+        let context = &self.program.context;
+        let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        object.opt_in_to_max_local()?; // otherwise, no work-group that needs to opt in counts
+        let (mut groups, function) = (0, self.handles.plain);
+        let items = c_int::try_from(items).unwrap_or(c_int::MAX);
+        // SAFETY: the kernel is alive; the call writes one value through a valid pointer.
+        unsafe {
+            call!(context => cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut groups, function, items, local_bytes
+            ))
+        }?;
+        let groups = usize::try_from(groups).unwrap_or_default();
+        Ok((groups * context.device.cooperative_units).max(1))
+    }
+
     fn attributes(&self) -> Result<KernelAttributes> {
         let number = |attribute| attribute_of(&self.program.context, self.handles.plain, attribute);
         let private = number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;

@@ -79,11 +79,11 @@ impl KernelObject {
         let queue = queue.cuda()?;
         // SAFETY: `submit` makes the queue's context current and passes the queue's stream; the caller guarantees the
         // rest.
-        let put = |launch: &_| queue.submit(LAUNCH, after, unsafe { self.command(launch) });
+        let put = |launch: &_| queue.submit(LAUNCH, after, unsafe { self.command(launch, grid) });
         self.prepare(queue, grid, put)
     }
 
-    /// Returns the driver call that enqueues `launch`.
+    /// Returns the driver call that enqueues `launch`, which was prepared for `grid`.
     ///
     /// # Safety
     ///
@@ -93,8 +93,18 @@ impl KernelObject {
     pub(crate) unsafe fn command(
         &self,
         launch: &CUDA_KERNEL_NODE_PARAMS,
+        grid: &AnyRange,
     ) -> impl FnOnce(&'static Functions, CUstream) -> Result<()> {
         move |functions, stream| {
+            if grid.root_sync {
+                // SAFETY: as below.
+                return unsafe {
+                    call!(entered functions, self.context => cuLaunchCooperativeKernel(
+                        launch.func, launch.gridDimX, launch.gridDimY, launch.gridDimZ, launch.blockDimX,
+                        launch.blockDimY, launch.blockDimZ, launch.sharedMemBytes, stream, launch.kernelParams
+                    ))
+                };
+            }
             // SAFETY: the kernel is alive. There is one pointer per parameter, valid for the parameter's size, and the
             // driver copies the bytes before it returns. The caller guarantees the rest.
             unsafe {
@@ -188,7 +198,7 @@ impl KernelObject {
 
     /// Opts the kernel in to all of the device's work-group memory, once.
     #[cold]
-    fn opt_in_to_max_local(&self) -> Result<()> {
+    pub(crate) fn opt_in_to_max_local(&self) -> Result<()> {
         if self.opted_in.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -121,13 +121,9 @@ impl DriverMemory for Memory {
     }
 
     fn host_pointer(&self) -> Option<*mut c_void> {
-        match self.kind {
-            None | Some(UsmKind::Device) => None,
-            Some(UsmKind::Host | UsmKind::Shared) => {
-                let address = usize::try_from(self.pointer).ok()?;
-                Some(std::ptr::with_exposed_provenance_mut(address))
-            }
-        }
+        self.kind.filter(|kind| *kind != UsmKind::Device)?;
+        let address = usize::try_from(self.pointer).ok()?;
+        Some(std::ptr::with_exposed_provenance_mut(address))
     }
 }
 

@@ -66,6 +66,7 @@ macro_rules! for_each_enumeration {
                 CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83;
                 CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88;
                 CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89;
+                CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95;
                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
                 CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
             }
@@ -90,6 +91,9 @@ macro_rules! for_each_enumeration {
                 CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4;
                 CU_JIT_ERROR_LOG_BUFFER = 5;
                 CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+            }
+            CUlaunchAttributeID {
+                CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2;
             }
             CUmemAttach_flags {
                 CU_MEM_ATTACH_GLOBAL = 1;
@@ -214,6 +218,16 @@ for_each_handle!(declare_handles);
 for_each_enumeration!(declare_enumerations);
 for_each_structure!(declare_structures);
 
+/// The value of a launch attribute: in the C header, a union of 64 bytes.
+#[repr(C, align(8))]
+pub(crate) struct CUlaunchAttributeValue([c_int; 16]);
+
+/// The attribute of a cooperative launch, and its value: an integer at the start of the union.
+pub(crate) const COOPERATIVE: (CUlaunchAttributeID, *const CUlaunchAttributeValue) = (
+    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+    &CUlaunchAttributeValue([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+);
+
 /// Invokes the macro `$with` with all functions and their argument types. Every function returns an error code.
 ///
 /// Required functions have existed since CUDA 11 or earlier. The crate works without the optional functions.
@@ -276,19 +290,23 @@ macro_rules! for_each_function {
                 cuFuncGetAttribute(*mut c_int, CUfunction_attribute, CUfunction);
                 cuFuncSetAttribute(CUfunction, CUfunction_attribute, c_int);
                 cuLaunchKernel(
-                    CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
-                    *mut *mut c_void, *mut *mut c_void,
+                    CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
+                    *mut *mut c_void,
                 );
+                cuLaunchCooperativeKernel(
+                    CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void,
+                );
+                cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);
                 cuGraphCreate(*mut CUgraph, c_uint);
                 cuGraphAddMemcpyNode(
                     *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMCPY3D, CUcontext,
                 );
                 cuGraphAddMemsetNode(
-                    *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMSET_NODE_PARAMS,
-                    CUcontext,
+                    *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_MEMSET_NODE_PARAMS, CUcontext,
                 );
                 cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph);
                 cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize);
+                cuGraphKernelNodeSetAttribute(CUgraphNode, CUlaunchAttributeID, *const CUlaunchAttributeValue);
                 cuGraphLaunch(CUgraphExec, CUstream);
                 cuGraphDestroy(CUgraph);
                 cuGraphExecDestroy(CUgraphExec);

@@ -117,6 +117,18 @@ fn structures_have_the_layout_of_the_header() {
     for_each_structure!(compare);
 }
 
+#[test]
+fn launch_attributes_have_the_layout_of_the_header() {
+    assert_eq!(
+        layout::<ours::CUlaunchAttributeValue>(),
+        layout::<theirs::CUlaunchAttributeValue>()
+    );
+    let (_, value) = ours::COOPERATIVE;
+    // SAFETY: both types have the same layout, and any bytes are a valid `int`.
+    let value = unsafe { (*value.cast::<theirs::CUlaunchAttributeValue>()).cooperative };
+    assert_eq!(value, 1i32);
+}
+
 // Functions return this type, but the table declares `int`.
 #[test]
 fn error_codes_have_the_layout_of_int() {

@@ -7,6 +7,7 @@ mod guard;
 mod parameters;
 mod prepared;
 mod results;
+mod root_sync;
 mod safe_launch;
 mod stubs;
 mod suggest;

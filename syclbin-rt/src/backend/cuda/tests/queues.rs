@@ -287,8 +287,9 @@ fn dropped_buffer_outlives_foreign_commands() -> Tested {
     unsafe {
         object.set(0, Argument::Memory(&flag, false))?;
         let object = object.cuda()?;
-        object.prepare(queue, &grid(NdRange::new(1)), |launch| {
-            object.command(launch)(context.enter()?, stream)
+        let one = grid(NdRange::new(1));
+        object.prepare(queue, &one, |launch| {
+            object.command(launch, &one)(context.enter()?, stream)
         })?;
         call!(context => cuMemsetD8Async(out.memory().pointer, 7, LEN * 4, stream))?;
     }
