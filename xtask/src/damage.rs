@@ -80,7 +80,7 @@ const RUNTIME: &str = "backend::cuda::copy backend::cuda::kernel backend::cuda::
 
 /// Interprets tests with Miri, which finds undefined behaviour and data races.
 ///
-/// The gate's model of `exit()` runs in 16 schedules.
+/// The model of `exit()`, during driver calls and while programs are built, runs in 16 schedules.
 pub(crate) fn miri() -> Result<()> {
     let interpret = |name, flags, package, tests: &str| {
         // Cargo's own variable names the Cargo of another toolchain.
@@ -96,7 +96,11 @@ pub(crate) fn miri() -> Result<()> {
     interpret("format", "", "syclbin", FORMAT)?;
     interpret("runtime", "", "syclbin-rt", RUNTIME)?;
     // A gate never reopens, so each child has its own processes. Threads that sleep at the gate count as leaks.
-    for child in ["closes_its_gate", "exits_during_calls"] {
+    for child in [
+        "closes_its_gate",
+        "exits_during_calls",
+        "exits_during_builds",
+    ] {
         let flags =
             "-Zmiri-env-set=SYCLBIN_RT_TEST_CHILD=1 -Zmiri-ignore-leaks -Zmiri-many-seeds=0..16";
         interpret("exit", flags, "syclbin-rt", &format!("a_child_{child}"))?;

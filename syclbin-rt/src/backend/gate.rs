@@ -288,7 +288,7 @@ pub(crate) fn before_closing(act: fn()) {
 }
 
 /// Closes the gate and waits for the running calls.
-extern "C" fn close() {
+pub(crate) extern "C" fn close() {
     static ACTED: Once = Once::new();
     if let Some(act) = BEFORE_CLOSING.get() {
         // Unwinding out of an `extern "C"` function aborts. The panic has already printed its message.
@@ -351,6 +351,10 @@ mod system {
 
     pub(crate) fn execute_barriers() {}
 }
+
+/// The environment variable that is set in child processes of tests.
+#[cfg(test)]
+pub(crate) const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
 #[cfg(test)]
 mod tests {
@@ -416,21 +420,18 @@ mod tests {
         assert!(slots.len() < 50, "{} slots for 100 threads", slots.len());
     }
 
-    /// The environment variable that is set in the child process.
-    const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
-
     // Runs in child processes, because a gate never reopens.
     #[test]
     fn exit_waits_for_running_calls() {
         let children = [
-            ("a_child_closes_its_gate", 1),
-            ("a_child_exits_during_calls", 10),
+            ("backend::gate::tests::a_child_closes_its_gate", 1),
+            ("backend::gate::tests::a_child_exits_during_calls", 10),
+            ("module::loaded::tests::a_child_exits_during_builds", 10),
         ];
-        for (child, times) in children {
-            let name = format!("backend::gate::tests::{child}");
+        for (name, times) in children {
             for _ in 0..times {
                 let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-                let output = child.args([&name, "--exact"]).env(CHILD, "1").output();
+                let output = child.args([name, "--exact"]).env(CHILD, "1").output();
                 let output = output.unwrap();
                 let said = String::from_utf8_lossy(&output.stdout);
                 assert!(

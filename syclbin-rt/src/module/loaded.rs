@@ -19,50 +19,55 @@ use crate::module::build::{Build, Builder, BuiltProgram, Part, Verdict};
 pub(crate) struct LoadedModule {
     builder: Arc<Builder>,
     pub(crate) index: usize,
-    builds: Mutex<BTreeMap<Part, Slot>>,
+    builds: Builds<Build>,
     /// Whether each kernel is built separately; filled on demand.
     divides: OnceLock<bool>,
     /// The kernels, if the file does not list them; filled on demand.
     unlisted: OnceLock<Vec<String>>,
 }
 
-/// The build of a part; filled by the first thread that needs it. A failed build is not retried.
-type Slot = Arc<OnceLock<Arc<Build>>>;
+/// The builds of parts, each made by the first thread that needs it. A failed build is not retried.
+struct Builds<B>(Mutex<BTreeMap<Part, Arc<OnceLock<Arc<B>>>>>);
+
+impl<B> Builds<B> {
+    /// Returns the build of a part, building it first if necessary.
+    fn get_or_build(&self, part: &Part, build: impl FnOnce() -> B) -> Arc<B> {
+        // Must precede the initialization: once the process is exiting, `CallGuard::new` blocks forever, and the
+        // exiting thread may wait for this part.
+        let _guard = CallGuard::new();
+        Arc::clone(self.slot(part).get_or_init(|| Arc::new(build())))
+    }
+
+    fn get(&self, part: &Part) -> Option<Arc<B>> {
+        self.slot(part).get().cloned()
+    }
+
+    fn slot(&self, part: &Part) -> Arc<OnceLock<Arc<B>>> {
+        let mut builds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(builds.entry(part.clone()).or_default())
+    }
+}
 
 impl LoadedModule {
     pub(crate) fn new(builder: &Arc<Builder>, index: usize) -> Self {
         Self {
             builder: Arc::clone(builder),
             index,
-            builds: Mutex::default(),
+            builds: Builds(Mutex::default()),
             divides: OnceLock::new(),
             unlisted: OnceLock::new(),
         }
     }
 
-    /// Returns the build of a part, building it first if necessary.
     pub(crate) fn build(&self, part: &Part) -> Arc<Build> {
-        // Must precede the initialization: once the process is exiting, `CallGuard::new` blocks forever, and the
-        // exiting thread may wait for this part.
-        let _guard = CallGuard::new();
-        let slot = self.slot(part);
-        let build = slot.get_or_init(|| Arc::new(self.builder.build(self.index, part)));
-        Arc::clone(build)
-    }
-
-    fn built(&self, part: &Part) -> Option<Arc<Build>> {
-        self.slot(part).get().cloned()
-    }
-
-    fn slot(&self, part: &Part) -> Slot {
-        let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(builds.entry(part.clone()).or_default())
+        let build = || self.builder.build(self.index, part);
+        self.builds.get_or_build(part, build)
     }
 
     /// Returns the part that contains a kernel's code.
     fn part_of(&self, kernel: &str) -> Part {
         let divides = || self.builder.divides(self.index);
-        if self.built(&Part::Code).is_none() && *self.divides.get_or_init(divides) {
+        if self.builds.get(&Part::Code).is_none() && *self.divides.get_or_init(divides) {
             Part::Kernel(kernel.to_owned())
         } else {
             Part::Code
@@ -87,13 +92,13 @@ impl LoadedModule {
     /// Returns the build of the complete program, if the driver has built it.
     pub(crate) fn program(&self) -> Option<Arc<Build>> {
         let parts = [Part::Native, Part::Code];
-        let mut builds = parts.iter().filter_map(|part| self.built(part));
+        let mut builds = parts.iter().filter_map(|part| self.builds.get(part));
         builds.find(|build| build.program.is_some())
     }
 
     /// Returns the verdicts on the images of a part, or predicts them if the part is not built yet.
     fn verdicts(&self, part: &Part) -> Vec<Verdict> {
-        match self.built(part) {
+        match self.builds.get(part) {
             Some(build) => build.verdicts.clone(),
             None => self.builder.preview(self.index, part),
         }
@@ -344,7 +349,50 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
+    use crate::backend::gate;
     use crate::{Module, common};
+
+    /// `cargo xtask miri` and a test of the gate run this in child processes, because a gate never reopens.
+    #[test]
+    fn a_child_exits_during_builds() {
+        if std::env::var_os(gate::CHILD).is_none() {
+            return;
+        }
+        let parts = || [Part::Native, Part::Code, Part::Kernel("k".to_owned())];
+        let get = |builds: &Builds<Mutex<u32>>, part| {
+            let build = builds.get_or_build(&part, || {
+                let build = Mutex::new(0);
+                *build.lock().unwrap() += 1;
+                std::thread::yield_now();
+                build
+            });
+            let calls = *build.lock().unwrap();
+            (part, Arc::as_ptr(&build).addr(), calls)
+        };
+        let builds = Arc::new(Builds(Mutex::default()));
+        let (sender, seen) = std::sync::mpsc::channel();
+        for thread in 0..3 {
+            let (builds, sender) = (Arc::clone(&builds), sender.clone());
+            std::thread::spawn(move || {
+                let mut parts = parts();
+                parts.rotate_left(thread);
+                for part in parts {
+                    let _ = sender.send(get(&builds, part));
+                }
+            });
+        }
+        let first = seen.recv().unwrap();
+        std::thread::spawn(|| {
+            std::thread::sleep(std::time::Duration::from_secs(60));
+            eprintln!("the exiting thread waits for a thread that sleeps at the gate");
+            std::process::abort();
+        });
+        gate::close();
+        let all = parts().map(|part| get(&builds, part));
+        for seen in seen.try_iter().chain([first]) {
+            assert!(all.contains(&seen), "{seen:?} is not in {all:?}");
+        }
+    }
 
     #[test]
     #[allow(unsafe_code, reason = "loading code is unsafe")]
