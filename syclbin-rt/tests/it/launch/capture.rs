@@ -179,7 +179,7 @@ fn waiting_for_the_stream_is_an_error() -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::Driver);
     let message = error.to_string();
     let expected = "cuStreamEndCapture failed with CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901) while \
-         recording another library's work (which must neither wait nor allocate) on ";
+         capturing another library's work (which must neither wait nor allocate device memory) on ";
     assert!(message.starts_with(expected), "{message}");
     capture_fill(&mut recorder, &mut buffer, 3)?;
     recorder.finish()?.replay()?.wait()?;
