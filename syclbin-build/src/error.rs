@@ -3,12 +3,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use syclbin_toolchain::{GET_COMPILER, INSTALL_COMMAND};
 
 use crate::compile::diagnostics::hints;
-use crate::process::{COMPILE_LIMIT_VARIABLE, Ended};
+use crate::process::COMPILE_LIMIT_VARIABLE;
 use crate::search::{Origin, RejectedCandidate};
 
 /// The reason why a build produced no SYCLBIN file.
@@ -107,7 +108,7 @@ pub enum Error {
     },
     /// The compiler crashed.
     #[error(
-        "the compiler {how} while compiling {}; this is a bug in the compiler or a problem with the machine (such as \
+        "the compiler crashed ({how}) while compiling {}; this is a bug in the compiler or a problem with the machine (such as \
          too little memory). To reproduce it:\n  {command}",
         .source_file.display()
     )]
@@ -115,7 +116,7 @@ pub enum Error {
         /// The source.
         source_file: PathBuf,
         /// How the compiler ended.
-        how: Ended,
+        how: ExitStatus,
         /// A command that reproduces the crash.
         command: String,
         /// The diagnostics that the compiler wrote before the crash.

@@ -221,5 +221,4 @@ pub use manifest::Manifest;
 pub use out_dir::listing;
 #[doc(hidden)]
 pub use prebuilt::orders;
-pub use process::Ended;
 pub use watch::{Recompiled, Watch};

@@ -22,28 +22,6 @@ pub fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
         .map_or(default, Duration::from_secs)
 }
 
-/// The exit status of a process that crashed or was killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended(pub(crate) ExitStatus);
-
-impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        #[cfg(unix)]
-        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&self.0) {
-            let name = match signal {
-                4 => " (SIGILL)",
-                6 => " (SIGABRT)",
-                9 => " (SIGKILL)",
-                11 => " (SIGSEGV)",
-                15 => " (SIGTERM)",
-                _ => "",
-            };
-            return write!(f, "was killed by signal {signal}{name}");
-        }
-        write!(f, "crashed ({})", self.0)
-    }
-}
-
 /// A running program, which is stopped when this value is dropped.
 pub struct Process {
     child: Child,

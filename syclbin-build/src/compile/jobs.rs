@@ -11,7 +11,7 @@ use crate::cargo;
 use crate::compile::tokens::Tokens;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
-use crate::process::{self, COMPILE_LIMIT_VARIABLE, Ended, Process};
+use crate::process::{self, COMPILE_LIMIT_VARIABLE, Process};
 
 /// The default time limit: much longer than any kernel takes to compile, yet short enough for users to wait.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -147,7 +147,7 @@ impl Running {
             }),
             _ => Err(Error::Crash {
                 source_file: self.source.clone(),
-                how: Ended(status),
+                how: status,
                 command: self.line.clone(),
                 diagnostics,
             }),

@@ -2,11 +2,11 @@
 //! Probes a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
 use super::{Candidate, LIMIT_VARIABLE};
-use crate::process::{self, Ended};
+use crate::process;
 
 /// The reason why a candidate was rejected, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Problem {
         /// The arguments of the probe.
         question: &'static str,
         /// How the program ended.
-        how: String,
+        how: ExitStatus,
         /// The first line of the program's output.
         said: String,
     },
@@ -38,11 +38,6 @@ pub enum Problem {
     NoVersion,
     /// The program works, but does not support `-fsyclbin`.
     NoOption {
-        /// The version that it reports.
-        version: String,
-    },
-    /// The program works, but is another C++ compiler, such as LLVM's own `clang++`.
-    NotDpcpp {
         /// The version that it reports.
         version: String,
     },
@@ -73,7 +68,7 @@ impl fmt::Display for Problem {
                 how,
                 said,
             } => {
-                write!(f, "{how} when run with `{question}`")?;
+                write!(f, "failed with {how} when run with `{question}`")?;
                 if !said.is_empty() {
                     write!(f, " ({said})")?;
                 }
@@ -87,12 +82,7 @@ impl fmt::Display for Problem {
             }
             Self::NoOption { version } => write!(
                 f,
-                "{version} does not support -fsyclbin; use DPC++ or icpx, version 2025.2 or newer"
-            ),
-            Self::NotDpcpp { version } => write!(
-                f,
-                "{version} is not DPC++, and only DPC++ supports -fsyclbin; use DPC++'s clang++ or icpx, version \
-                 2025.2 or newer"
+                "{version} does not support -fsyclbin; use DPC++'s clang++ or icpx, version 2025.2 or newer"
             ),
         }
     }
@@ -100,8 +90,6 @@ impl fmt::Display for Problem {
 
 const VERSION: &str = "--version";
 const OPTION: &str = "-fsyclbin -###";
-/// An option that only DPC++ supports.
-const OF_DPCPP: &str = "-fsycl-device-code-split=auto";
 
 /// Returns the first line that the program prints for `--version`, if it supports `-fsyclbin`.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
@@ -121,9 +109,10 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     let source = folder.path().join("probe.cpp");
     std::fs::write(&source, "").map_err(unwritten)?;
     let mut command = candidate.command();
-    // With `-###`, the compiler driver parses its command line but runs nothing.
+    // With `-###`, the compiler driver parses its command line but runs nothing. Only DPC++ splits device code.
     command
-        .args(["-###", "-fsycl", "--offload-new-driver", OF_DPCPP])
+        .args(["-###", "-fsycl", "--offload-new-driver"])
+        .arg("-fsycl-device-code-split=auto")
         .args(["-fsyclbin=executable", "-o"])
         .arg(folder.path().join("probe.syclbin"))
         .arg(&source);
@@ -137,8 +126,6 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     let is_unused = |line: &str| line.contains("-fsyclbin") && line.contains("unused");
     if said.status.success() && !lines.any(is_unused) {
         Ok(version)
-    } else if !said.status.success() && lines.any(|line| line.contains(OF_DPCPP)) {
-        Err(Problem::NotDpcpp { version })
     } else {
         Err(Problem::NoOption { version })
     }
@@ -147,10 +134,7 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
 fn failed(said: &Output, question: &'static str) -> Problem {
     Problem::Failed {
         question,
-        how: match said.status.code() {
-            Some(code) => format!("exited with {code}"),
-            None => Ended(said.status).to_string(),
-        },
+        how: said.status,
         said: first_line(&said.stderr)
             .or_else(|| first_line(&said.stdout))
             .unwrap_or_default(),

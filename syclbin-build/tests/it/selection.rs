@@ -216,8 +216,8 @@ fn missing_compiler_error_lists_skipped_candidates() {
             package.path("home").display()
         ),
         format!(
-            "\n  CXX={}: g++ (Debian) 12 is not DPC++, and only DPC++ supports -fsyclbin; use DPC++'s clang++ or icpx, \
-             version 2025.2 or newer\n",
+            "\n  CXX={}: g++ (Debian) 12 does not support -fsyclbin; use DPC++'s clang++ or icpx, version 2025.2 or \
+             newer\n",
             gnu.display()
         ),
         "\n  HOST_CXX=none-of-that-name: not found\n".to_owned(),
@@ -227,7 +227,7 @@ fn missing_compiler_error_lists_skipped_candidates() {
 }
 
 #[test]
-fn old_dpcpp_differs_from_upstream_clang() {
+fn old_dpcpp_and_upstream_clang_are_unusable() {
     let package = Package::new();
     let old = "DPC++ compiler 6.0.0";
     let folder = without(&package, "old/clang++", old, &["-fsyclbin=executable"]);
@@ -242,8 +242,8 @@ fn old_dpcpp_differs_from_upstream_clang() {
     let ran = unnamed(&package).env("PATH", &path).run();
     let message = ran.failed();
     for expected in [
-        "DPC++ compiler 6.0.0 does not support -fsyclbin; use DPC++ or icpx, version 2025.2 or newer",
-        "clang version 19.1.7 is not DPC++, and only DPC++ supports -fsyclbin; use DPC++'s clang++ or icpx",
+        "DPC++ compiler 6.0.0 does not support -fsyclbin; use DPC++'s clang++ or icpx, version 2025.2 or newer",
+        "clang version 19.1.7 does not support -fsyclbin; use DPC++'s clang++ or icpx",
     ] {
         assert!(message.contains(expected), "{expected:?} in {message}");
     }
@@ -307,7 +307,7 @@ fn unusable_forced_compiler_fails_the_build() {
         ),
     ] {
         let ran = script.run();
-        let expected = format!("{how}: g++ (Debian) 12 is not DPC++, ");
+        let expected = format!("{how}: g++ (Debian) 12 does not support -fsyclbin; ");
         assert!(ran.failed().starts_with(&expected), "{ran:?}");
     }
 }
@@ -379,17 +379,14 @@ fn hanging_first_candidate_is_a_warning() {
 fn failing_compiler_is_named_with_its_output() {
     let package = Package::new();
     for (probe, expected) in [
-        (
-            "kill -SEGV $$",
-            "was killed by signal 11 (SIGSEGV) when run with `--version`; run it",
-        ),
+        ("kill -SEGV $$", "failed with signal: 11 (SIGSEGV)"),
         (
             "echo 'libsvml.so: cannot open' >&2; exit 127",
-            "exited with 127 when run with `--version` (libsvml.so: cannot open); run it",
+            "failed with exit status: 127 when run with `--version` (libsvml.so: cannot open); run it",
         ),
         (
             "[ $question = version ] || kill -ABRT $$",
-            "was killed by signal 6 (SIGABRT) when run with `-fsyclbin -###`; run it",
+            "failed with signal: 6 (SIGABRT)",
         ),
         ("exit 0", "printed no version when run with `--version`"),
     ] {
