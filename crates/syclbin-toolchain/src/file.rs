@@ -141,11 +141,12 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
 ///
 /// Like a shell, treats a `name` that contains a directory as a path, and does not search for it.
 #[must_use]
-pub fn find_program(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
-    if Path::new(name).components().count() > 1 {
-        return Some(PathBuf::from(name)).filter(|path| is_program(path));
+pub fn find_program(name: impl AsRef<Path>, search: Option<&OsStr>) -> Option<PathBuf> {
+    let name = name.as_ref();
+    if name.components().count() > 1 {
+        return Some(name.to_owned()).filter(|path| is_program(path));
     }
-    let suffix = std::env::consts::EXE_SUFFIX;
+    let (name, suffix) = (name.to_string_lossy(), std::env::consts::EXE_SUFFIX);
     let name = format!("{}{suffix}", name.trim_end_matches(suffix));
     std::env::split_paths(search?)
         // An empty entry means the current directory, and running programs from there is unsafe.

@@ -15,7 +15,7 @@ use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 use crate::cargo;
 use crate::error::Result;
 use crate::request::{Request, Triples};
-use crate::search::{Detected, Origin, Problem, Search, SearchResult};
+use crate::search::{Detected, Origin, Problem, Search};
 
 /// Environment variables read by clang, icpx and `syclbin-clang`, or by the GCC tools that they run.
 const READ_BY_CLANG: [&str; 7] = [
@@ -69,8 +69,8 @@ impl Compiler {
             target,
             host,
         };
-        let SearchResult { taken, passed_over } = search.run(request.compiler.as_deref());
-        let found = taken?;
+        let mut passed_over = Vec::new();
+        let found = search.run(request.compiler.as_deref(), &mut passed_over)?;
         for passed_over in passed_over {
             // Only a candidate that hangs deserves a warning, because it delays every build.
             if matches!(passed_over.problem, Problem::Hangs { .. }) {

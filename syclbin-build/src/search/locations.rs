@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use syclbin_toolchain::file::find_program;
 use syclbin_toolchain::{Component, NoHome, version_order};
 
 use super::{Candidate, Origin, Search};
@@ -12,17 +13,6 @@ use super::{Candidate, Origin, Search};
 const NAMES: [&str; 3] = ["icpx", "dpclang++", "clang++"];
 
 const ONEAPI: &str = "/opt/intel/oneapi";
-
-/// Programs that the crate `cc` treats as compiler wrappers.
-const WRAPPERS: [&str; 7] = [
-    "ccache",
-    "distcc",
-    "sccache",
-    "icecc",
-    "cachepot",
-    "buildcache",
-    "kache",
-];
 
 /// A function that returns the candidates in one place, best first, without probing them.
 type Place = fn(&Search<'_>) -> Result<Vec<Candidate>, NoHome>;
@@ -139,8 +129,8 @@ fn program(name: &str) -> String {
 }
 
 impl Search<'_> {
-    /// Parses the value of `CXX` like the crate `cc`: as a path, or else as a program with arguments. If the program is
-    /// a known wrapper, the first argument is the compiler.
+    /// Parses the value of `CXX` like the crate `cc`: as a path, or else as a program with arguments. If the first
+    /// argument is a program too, it is the compiler, and the first word is a wrapper such as ccache.
     fn command_line(&self, name: String, value: &OsStr) -> Option<Candidate> {
         let text = value.to_string_lossy();
         let text = text.trim();
@@ -156,15 +146,7 @@ impl Search<'_> {
             return Some(self.candidate(origin, value, text));
         }
         let mut found = self.candidate(origin, OsStr::new(first), first);
-        let custom = (self.variable)("CC_KNOWN_WRAPPER_CUSTOM");
-        let stem = Path::new(first).file_stem().unwrap_or_default();
-        let is_wrapper = |known: &OsStr| known.eq_ignore_ascii_case(stem);
-        if WRAPPERS.iter().any(|known| is_wrapper(OsStr::new(known)))
-            || custom.is_some_and(|known| is_wrapper(&known))
-        {
-            let compiler = OsStr::new(rest[0]);
-            found.wrapped = Some(self.on_path(compiler).unwrap_or_else(|| compiler.into()));
-        }
+        found.wrapped = self.on_path(rest[0].as_ref());
         found.leading = rest.iter().map(OsString::from).collect();
         Some(found)
     }
@@ -174,17 +156,12 @@ impl Search<'_> {
         Candidate::program(origin, found.unwrap_or_else(|| PathBuf::from(text)))
     }
 
-    /// Resolves a program: a path to an existing file, or a name that is looked up on `PATH`.
+    /// Resolves a program: a path to a program, or a name that is looked up on `PATH`.
     pub(super) fn on_path(&self, program: &OsStr) -> Option<PathBuf> {
-        let program = Path::new(program);
-        if program.components().count() > 1 {
-            return program.is_file().then(|| program.to_owned());
-        }
-        let with_suffix = format!("{}{}", program.display(), std::env::consts::EXE_SUFFIX);
-        let path = (self.variable)("PATH")?;
-        std::env::split_paths(&path)
-            .flat_map(|folder| [folder.join(program), folder.join(&with_suffix)])
-            .find(|candidate| candidate.is_file())
+        // Cargo tracks `PATH` only if it matters.
+        let is_name = Path::new(program).components().count() == 1;
+        let path = is_name.then(|| (self.variable)("PATH")).flatten();
+        find_program(program, path.as_deref())
     }
 }
 

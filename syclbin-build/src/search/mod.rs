@@ -169,26 +169,14 @@ impl fmt::Display for RejectedCandidate {
     }
 }
 
-/// The compiler that a search chose, and the candidates that it rejected.
-#[derive(Debug)]
-pub struct SearchResult {
-    /// The compiler, or the reason why there is none.
-    pub taken: Result<Detected>,
-    /// The candidates that were rejected before a compiler was chosen or the search gave up.
-    pub passed_over: Vec<RejectedCandidate>,
-}
-
 impl Search<'_> {
     /// Finds the first candidate that supports `-fsyclbin`. Does not probe later candidates. If `forced` or
-    /// `SYCLBIN_CLANG` names a compiler, it is the only candidate.
-    #[must_use]
-    pub fn run(&self, forced: Option<&Path>) -> SearchResult {
-        let mut passed_over = Vec::new();
-        let taken = self.find(forced, &mut passed_over);
-        SearchResult { taken, passed_over }
-    }
-
-    fn find(
+    /// `SYCLBIN_CLANG` names a compiler, it is the only candidate. Adds the rejected candidates to `passed_over`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no candidate is usable, or if the directory of installed compilers is invalid.
+    pub fn run(
         &self,
         forced: Option<&Path>,
         passed_over: &mut Vec<RejectedCandidate>,

@@ -8,7 +8,7 @@ use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Detected, Search};
 use syclbin_rt::{Device, DeviceKind};
 use syclbin_toolchain::store::Store;
-use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
+use syclbin_toolchain::{Component, HOME_VARIABLE, Home, version_order};
 
 use super::intel_gpu;
 use super::report::{Item, good, note};
@@ -152,13 +152,14 @@ fn compilers() -> (Result<Detected, String>, Vec<String>) {
         target: host.clone(),
         host,
     };
-    let outcome = search.run(None);
-    let taken = outcome.taken.map_err(|error| match error {
+    let mut passed_over = Vec::new();
+    let taken = search.run(None, &mut passed_over);
+    let taken = taken.map_err(|error| match error {
         // Rejected candidates are reported on separate lines.
         syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
         error => error.to_string(),
     });
-    let skipped = outcome.passed_over.iter().map(ToString::to_string);
+    let skipped = passed_over.iter().map(ToString::to_string);
     (taken, skipped.collect())
 }
 
@@ -191,14 +192,7 @@ fn headers(root: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let folders = entries.map(|entry| entry.path());
     let folders = folders.filter(|folder| folder.join("vector").is_file());
-    folders.max_by_key(|folder| major(folder))
-}
-
-/// Returns the major version from a directory name such as `12` or `13.2.0`.
-fn major(folder: &Path) -> u64 {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
+    folders.max_by_key(|folder| version_order(&folder.to_string_lossy()))
 }
 
 #[cfg(test)]
