@@ -10,8 +10,9 @@ use syclbin::property::{self, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, PropertySets, State};
 use syclbin_toolchain::store::hex;
 
-use super::{Contents, Module, constants, cuda_parts, globals, printable};
+use super::{Contents, Module, constants, cuda_parts, globals};
 use crate::input::sha256;
+use crate::ui::is_plain;
 
 impl Serialize for Contents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -155,6 +156,12 @@ fn property(key: &str, value: &property::Value) -> Value {
             json!({ "key": key, "type": "other", "type_number": ty, "text": text })
         }
     }
+}
+
+/// Returns `bytes` as text, unless it is empty or contains unprintable characters.
+fn printable(bytes: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(bytes).ok()?;
+    (!text.is_empty() && text.chars().all(is_plain)).then_some(text)
 }
 
 fn list<T: Into<Value>>(items: impl IntoIterator<Item = T>) -> Value {

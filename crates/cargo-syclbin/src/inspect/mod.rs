@@ -23,19 +23,16 @@ pub use kernel::{Kernel, Parameter, kernels, qualified};
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::ui::{self, Format, is_plain};
+use crate::ui::{self, Format};
 
 /// Options of `cargo syclbin inspect`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
     /// The SYCLBIN file; `-` is standard input
     pub file: PathBuf,
-    /// The output format
+    /// The output format; JSON also includes every property set
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Show every property set with every key and value (JSON always includes them)
-    #[arg(long)]
-    pub raw: bool,
     /// Show what compilers recorded about native code for GPUs: registers, spills, memory (JSON always includes it)
     #[arg(long)]
     pub native: bool,
@@ -49,7 +46,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let contents = Contents::read(&input)?;
-    let render = |contents: &_| text::render(contents, options.raw, options.native);
+    let render = |contents: &_| text::render(contents, options.native);
     Ok(ui::show(options.format, &contents, render)?)
 }
 
@@ -166,10 +163,4 @@ fn cuda_part(entry: &cubin::Entry<'_>) -> String {
         Some(Compression::Zstd) => format!("{what} (zstd)"),
         Some(Compression::Lz4) => format!("{what} (LZ4)"),
     }
-}
-
-/// Returns `bytes` as text, unless it is empty or contains unprintable characters.
-fn printable(bytes: &[u8]) -> Option<&str> {
-    let text = str::from_utf8(bytes).ok()?;
-    (!text.is_empty() && text.chars().all(is_plain)).then_some(text)
 }

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use syclbin::__private::{counted, listed, ranges};
 use syclbin::metadata::{Dimensions, ModuleMetadata, Records, Target};
 use syclbin::offload::Strings;
-use syclbin::property::{Value, set};
+use syclbin::property::set;
 use syclbin::{
     AbstractModule, Aspect, Container, Content, Image, ImageKind, IrType, PropertySets, State,
 };
@@ -15,8 +15,8 @@ use syclbin_toolchain::store::hex;
 use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
-use super::{Contents, Module, constants, cuda_parts, globals, printable};
-use crate::ui::{ATTENTION, Escaped, Page, Shown, Size};
+use super::{Contents, Module, constants, cuda_parts, globals};
+use crate::ui::{ATTENTION, Page, Shown, Size};
 
 const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
@@ -26,25 +26,14 @@ const WIDTH: usize = 10;
 /// Signatures wider than this do not affect the alignment of the notes.
 const WIDEST: usize = 72;
 
-/// Formats the report with colors. With `raw`, includes every property set; with `native`, the statistics of kernels
-/// in native code.
-pub(super) fn render(contents: &Contents<'_>, raw: bool, native: bool) -> String {
+/// Formats the report with colors. With `native`, includes the statistics of kernels in native code.
+pub(super) fn render(contents: &Contents<'_>, native: bool) -> String {
     let mut page = Page::default();
     page.kernels(&contents.kernels);
     page.file(contents);
-    let modules = || contents.file.modules.iter().enumerate();
-    for ((index, module), known) in modules().zip(&contents.modules) {
+    let modules = contents.file.modules.iter().zip(&contents.modules);
+    for (index, (module, known)) in modules.enumerate() {
         page.module(index, module, known, native);
-    }
-    if raw {
-        page.sets("file", &contents.file.global);
-        for (index, module) in modules() {
-            page.sets(&format!("abstract module {index}"), &module.metadata);
-            for (number, image) in module.images.iter().enumerate() {
-                let owner = format!("abstract module {index}, image {number}");
-                page.sets(&owner, &image.metadata);
-            }
-        }
     }
     page.text
 }
@@ -216,22 +205,9 @@ impl Page {
     fn unknown(&mut self, sets: &PropertySets<'_>) {
         for set in sets.iter().filter(|set| !set::ALL.contains(&set.name())) {
             let (name, properties) = (Shown(set.name()), counted(set.len(), "property"));
-            let text = format_args!("property set `{name}` with {properties}; --raw shows it");
+            let text =
+                format_args!("property set `{name}` with {properties}; --format json shows it");
             self.field("unknown", text);
-        }
-    }
-
-    fn sets(&mut self, owner: &str, sets: &PropertySets<'_>) {
-        if sets.is_empty() {
-            return;
-        }
-        self.title(&format!("properties of {owner}"));
-        for set in sets.iter() {
-            self.line(format_args!("  [{}]", Escaped(set.name())));
-            for (key, value) in set.iter() {
-                let (key, value) = (Escaped(key), complete(value));
-                self.line(format_args!("    {LABEL}{key}{LABEL:#} = {value}"));
-            }
         }
     }
 }
@@ -363,20 +339,4 @@ fn statistics(kernel: &native::Kernel) -> Notes {
 fn extent(size: &[impl ToString]) -> String {
     let size: Vec<_> = size.iter().map(ToString::to_string).collect();
     size.join(" x ")
-}
-
-fn complete(value: &Value) -> String {
-    match value {
-        Value::U32(value) => value.to_string(),
-        Value::Bytes { data, .. } if data.is_empty() => "(empty)".to_owned(),
-        Value::Bytes { bits, data } => {
-            let rest = match bits % 8 {
-                0 => String::new(),
-                _ => format!(" ({bits} bits)"),
-            };
-            let text = printable(data).map(|text| format!(" \"{}\"", Escaped(text)));
-            format!("{}{rest}{}", hex(data), text.unwrap_or_default())
-        }
-        Value::Other { ty, text } => format!("type {ty}: {}", Escaped(text)),
-    }
 }
