@@ -157,7 +157,7 @@
 //! - the variables that compilers read (`CPATH` and others);
 //! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files next to it, and
 //!   the versions of GCC on the machine;
-//! - the version and code of this crate.
+//! - the version, path and code of this crate.
 //!
 //! The compiler's warnings are cached too, and printed again. A source is never cached in these cases:
 //!

@@ -11,7 +11,6 @@ use syclbin::{AbstractModule, Container, State, Syclbin};
 use syclbin_toolchain::store::hex;
 
 use super::files::Dependency;
-use crate::compiler::headers::{local, portable};
 use crate::compiler::output::Compiled;
 
 /// The maximum number of results in a manifest. Each edit of a header adds a result, and the oldest results are
@@ -45,7 +44,7 @@ impl Record {
         hash.update(&candidates);
         for one in &read {
             hash.update(&one.hash);
-            hash.update(portable(&one.path).to_str().filter(|path| is_line(path))?);
+            hash.update(one.path.to_str().filter(|path| is_line(path))?);
             hash.update([0]);
         }
         asked.iter().all(|name| is_line(name)).then(|| Self {
@@ -61,58 +60,52 @@ fn is_line(text: &str) -> bool {
     !text.contains(['\n', '\r'])
 }
 
-/// The results for one source and setting, latest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Manifest {
-    pub(crate) records: Vec<Record>,
+/// Adds a result to those for the same source and setting, which are stored latest first.
+pub(crate) fn add(records: &mut Vec<Record>, record: Record) {
+    records.retain(|other| other.id != record.id);
+    records.insert(0, record);
+    records.truncate(MOST);
 }
 
-impl Manifest {
-    pub(crate) fn add(&mut self, record: Record) {
-        self.records.retain(|other| other.id != record.id);
-        self.records.insert(0, record);
-        self.records.truncate(MOST);
+/// Encodes the results for one source and setting as a manifest.
+pub(crate) fn encode(records: &[Record]) -> String {
+    let mut text = String::new();
+    for record in records {
+        let _ = writeln!(text, "result {} {}", record.id, record.candidates);
+        for Dependency { path, hash, stamp } in &record.read {
+            let _ = writeln!(text, "file {hash} {stamp} {}", path.display());
+        }
+        for name in &record.asked {
+            let _ = writeln!(text, "asked {name}");
+        }
     }
+    text
+}
 
-    pub(crate) fn encode(&self) -> String {
-        let mut text = String::new();
-        for record in &self.records {
-            let _ = writeln!(text, "result {} {}", record.id, record.candidates);
-            for Dependency { path, hash, stamp } in &record.read {
-                let _ = writeln!(text, "file {hash} {stamp} {}", portable(path).display());
+pub(crate) fn decode(text: &str) -> Option<Vec<Record>> {
+    let mut records: Vec<Record> = Vec::new();
+    for line in text.lines() {
+        match line.split_once(' ')? {
+            ("result", rest) => {
+                let (id, candidates) = rest.split_once(' ')?;
+                records.push(Record {
+                    id: id.to_owned(),
+                    candidates: candidates.to_owned(),
+                    ..Record::default()
+                });
             }
-            for name in &record.asked {
-                let _ = writeln!(text, "asked {name}");
+            ("asked", name) => _ = records.last_mut()?.asked.insert(name.to_owned()),
+            (_, rest) => {
+                let mut fields = rest.splitn(3, ' ').map(str::to_owned);
+                records.last_mut()?.read.push(Dependency {
+                    hash: fields.next()?,
+                    stamp: fields.next()?,
+                    path: fields.next()?.into(),
+                });
             }
         }
-        text
     }
-
-    pub(crate) fn decode(text: &str) -> Option<Self> {
-        let mut manifest = Self::default();
-        for line in text.lines() {
-            match line.split_once(' ')? {
-                ("result", rest) => {
-                    let (id, candidates) = rest.split_once(' ')?;
-                    manifest.records.push(Record {
-                        id: id.to_owned(),
-                        candidates: candidates.to_owned(),
-                        ..Record::default()
-                    });
-                }
-                ("asked", name) => _ = manifest.records.last_mut()?.asked.insert(name.to_owned()),
-                (_, rest) => {
-                    let mut fields = rest.splitn(3, ' ').map(str::to_owned);
-                    manifest.records.last_mut()?.read.push(Dependency {
-                        hash: fields.next()?,
-                        stamp: fields.next()?,
-                        path: local(PathBuf::from(fields.next()?)),
-                    });
-                }
-            }
-        }
-        Some(manifest)
-    }
+    Some(records)
 }
 
 /// Encodes a result without its input files, which the manifest lists. Returns `None` if the SYCLBIN format cannot
@@ -193,24 +186,22 @@ mod tests {
 
     #[test]
     fn a_manifest_survives_a_round_trip() {
-        let mut manifest = Manifest::default();
-        manifest.add(record(1));
-        manifest.add(record(2));
-        assert_eq!(Manifest::decode(&manifest.encode()), Some(manifest));
+        let records = [record(1), record(2)];
+        assert_eq!(decode(&encode(&records)), Some(records.into()));
         for other in ["file a b c", "result a", "result a b\nfile c d", "x"] {
-            assert_eq!(Manifest::decode(other), None, "{other}");
+            assert_eq!(decode(other), None, "{other}");
         }
     }
 
     #[test]
     fn the_latest_results_are_kept_and_each_once() {
-        let mut manifest = Manifest::default();
+        let mut records = Vec::new();
         for number in (0..20).chain([19]) {
-            manifest.add(record(number));
+            add(&mut records, record(number));
         }
-        assert_eq!(manifest.records.len(), MOST);
-        assert_eq!(manifest.records[0], record(19));
-        assert_eq!(manifest.records[1], record(18));
+        assert_eq!(records.len(), MOST);
+        assert_eq!(records[0], record(19));
+        assert_eq!(records[1], record(18));
     }
 
     #[test]

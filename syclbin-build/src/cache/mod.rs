@@ -35,10 +35,10 @@ use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
+use crate::compiler::Compiler;
 use crate::compiler::output::Compiled;
-use crate::compiler::{Compiler, headers};
 pub(crate) use files::Files;
-use manifest::{Manifest, Record, decode_result, encode_result};
+use manifest::{Record, decode_result, encode_result};
 use setting::Setting;
 
 /// The environment variable for the cache directory. The value `off` disables the cache.
@@ -139,9 +139,8 @@ impl Cache {
         let hash = contents.ok_or(None)?.hash.clone();
         let key = self.setting.key(source, &hash);
         let manifest = self.store.read(&manifest_name(&key)).and_then(decoded);
-        let found = manifest.and_then(|manifest| {
-            let mut records = manifest.records.into_iter();
-            let record = records.find(|record| self.holds(record))?;
+        let found = manifest.and_then(|records| {
+            let record = records.into_iter().find(|record| self.holds(record))?;
             let bytes = self.store.read(&result_name(&record.id))?;
             let files = record.read.into_iter().map(|read| read.path);
             decode_result(&bytes, files.collect())
@@ -183,9 +182,9 @@ impl Cache {
         // The result is written before the manifest that lists it, so that the manifest never lists a missing result.
         self.store.write(&result_name(&record.id), &bytes);
         self.store.update(&manifest_name(&pending.key), |old| {
-            let mut manifest = old.and_then(decoded).unwrap_or_default();
-            manifest.add(record);
-            manifest.encode().into_bytes()
+            let mut records = old.and_then(decoded).unwrap_or_default();
+            manifest::add(&mut records, record);
+            manifest::encode(&records).into_bytes()
         });
         Some(())
     }
@@ -198,8 +197,8 @@ impl Cache {
     }
 }
 
-fn decoded(bytes: Vec<u8>) -> Option<Manifest> {
-    Manifest::decode(&String::from_utf8(bytes).ok()?)
+fn decoded(bytes: Vec<u8>) -> Option<Vec<Record>> {
+    manifest::decode(&String::from_utf8(bytes).ok()?)
 }
 
 fn manifest_name(key: &str) -> String {
@@ -212,8 +211,6 @@ fn result_name(id: &str) -> String {
 
 fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
     let mut hash = Sha256::new();
-    // The hash must not depend on the location of this crate's headers.
-    let paths: BTreeSet<_> = paths.iter().map(|path| headers::portable(path)).collect();
     for path in paths {
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update([0]);

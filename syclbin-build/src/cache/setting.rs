@@ -13,7 +13,7 @@ use syclbin_toolchain::store::hex;
 use super::arguments::Named;
 use super::candidates::candidates;
 use super::files::{self, Dependency, Files};
-use crate::compiler::{self, Compiler, headers};
+use crate::compiler::{self, Compiler};
 
 /// The version of the cache format. Change this whenever the meaning of cache entries changes.
 const FORMAT: &str = "syclbin kernels 3";
@@ -84,17 +84,12 @@ impl Setting {
         for text in &arguments {
             // A macro that tests for a file, or expands to the current time, disables the cache.
             files::asked(text).filter(BTreeSet::is_empty)?;
-            // The location of this crate's headers must not affect the key. Their contents are hashed for each source
-            // that reads them.
-            let word = headers::portable(Path::new(text));
-            field(&mut hash, word.as_os_str().as_encoded_bytes());
+            field(&mut hash, text.as_bytes());
         }
         if arguments.iter().any(|text| text.starts_with("-g")) {
-            // Debug information contains the current directory and the header directories.
+            // Debug information contains the current directory.
             let current = std::env::current_dir().ok()?;
-            for folder in [headers::folder(), current] {
-                field(&mut hash, folder.as_os_str().as_encoded_bytes());
-            }
+            field(&mut hash, current.as_os_str().as_encoded_bytes());
         }
         let of_compiler = program.parent().and_then(Path::parent);
         let of_compiler = of_compiler.map(|folder| folder.join("include"));

@@ -6,7 +6,6 @@
 //! `cargo syclbin toolchain install` installs the same headers next to `syclbin-clang`. Builds also add the headers of
 //! oneDPL and oneMKL, if they are installed.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -55,41 +54,9 @@ pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
     folders.flat_map(|folder| ["-isystem".into(), folder.into()])
 }
 
-/// A placeholder for the include directory, valid in every checkout.
-const PLACE: &str = "<syclbin-build>";
-
-/// Returns the path in a form that does not depend on the location of this crate.
-pub(crate) fn portable(path: &Path) -> Cow<'_, Path> {
-    match path.strip_prefix(folder()) {
-        Ok(rest) => Cow::Owned(Path::new(PLACE).join(rest)),
-        Err(_) => Cow::Borrowed(path),
-    }
-}
-
-/// Returns the local path for the result of [`portable`].
-pub(crate) fn local(path: PathBuf) -> PathBuf {
-    match path.strip_prefix(PLACE) {
-        Ok(rest) => folder().join(rest),
-        Err(_) => path,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn own_headers_have_a_portable_name() {
-        let here = folder().join("syclbin/kernel.hpp");
-        let name = portable(&here).into_owned();
-        assert_eq!(name, Path::new("<syclbin-build>/syclbin/kernel.hpp"));
-        assert_eq!(local(name), here);
-        assert_eq!(local(portable(&folder()).into_owned()), folder());
-        for other in ["kernels/a.hpp", "/usr/include/syclbin/kernel.hpp", "-O2"] {
-            assert_eq!(portable(Path::new(other)), Path::new(other));
-            assert_eq!(local(other.into()), Path::new(other));
-        }
-    }
 
     #[test]
     fn list_of_headers_is_complete() {
