@@ -10,7 +10,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::out_dir::Paths;
-use crate::prebuilt::orders::{self, Order, Orders, Outcome, Report};
+use crate::prebuilt::orders::{self, Order, Outcome, Report};
 use crate::prebuilt::{self, Prebuilt};
 use crate::request::Request;
 use crate::{cargo, compile, file};
@@ -30,7 +30,7 @@ pub(crate) fn contents(request: &Request, paths: &Paths) -> Result<Vec<u8>> {
         return document(kept);
     }
     let orders = cargo::env(orders::VARIABLE);
-    let order = orders.and_then(|folder| Orders::read(Path::new(&folder), &paths.package));
+    let order = orders.and_then(|folder| Order::read(Path::new(&folder), &paths.package));
     if let Some(kept) = kept.filter(|kept| kept.exists()) {
         cargo::rerun_if_changed(kept);
     }

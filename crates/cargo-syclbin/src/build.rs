@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use clap::Args;
-use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
+use syclbin_build::orders::{Order, Outcome, Report, VARIABLE};
 
 use crate::error::{Error, Result};
 use crate::ui::{self, Escaped, relative};
@@ -39,18 +39,16 @@ pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;
     let folders = packages.iter().filter_map(|one| one.manifest_path.parent());
-    let orders = Orders {
-        order: if options.check {
-            Order::Check
-        } else {
-            Order::Commit
-        },
-        packages: folders.map(Into::into).collect(),
+    let order = if options.check {
+        Order::Check
+    } else {
+        Order::Commit
     };
     // A new directory name each time makes Cargo rerun build scripts that it would otherwise consider fresh.
     let failed = |cause| Error::Save(std::env::temp_dir(), cause);
     let folder = tempfile::tempdir().map_err(failed)?;
-    orders.write(folder.path()).map_err(failed)?;
+    let written = order.write(folder.path(), folders.map(AsRef::as_ref));
+    written.map_err(failed)?;
     let mut command = workspace.check(&packages);
     // A check produces no kernels. Use a separate target directory, so that regular builds do not reuse its output.
     let target = workspace.metadata.target_directory.join("syclbin");

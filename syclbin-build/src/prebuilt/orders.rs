@@ -17,22 +17,13 @@ pub const VARIABLE: &str = "SYCLBIN_PREBUILT_ORDERS";
 const ORDERS: &str = "orders";
 const REPORT: &str = "report-";
 
-/// What to do with prebuilt files.
+/// What to do with the prebuilt files of selected packages. Those of other packages must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Compile, and write the prebuilt files.
     Commit,
     /// Compile nothing, and report whether the prebuilt files are stale.
     Check,
-}
-
-/// An order for the build scripts of selected packages. The prebuilt files of other packages must not change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Orders {
-    /// The action for the prebuilt files of the selected packages.
-    pub order: Order,
-    /// The directories of the selected packages.
-    pub packages: Vec<PathBuf>,
 }
 
 /// A build script's report about a prebuilt file.
@@ -59,29 +50,33 @@ pub enum Outcome {
     NoPrebuilt,
 }
 
-impl Orders {
-    /// Writes the orders to a directory.
+impl Order {
+    /// Writes this order for the packages in the directories `packages` to the directory `folder`.
     ///
     /// # Errors
     ///
-    /// Fails if the orders cannot be written.
-    pub fn write(&self, folder: &Path) -> io::Result<()> {
-        let word = match self.order {
-            Order::Commit => "commit",
-            Order::Check => "check",
+    /// Fails if the order cannot be written.
+    pub fn write<'p>(
+        self,
+        folder: &Path,
+        packages: impl IntoIterator<Item = &'p Path>,
+    ) -> io::Result<()> {
+        let word = match self {
+            Self::Commit => "commit",
+            Self::Check => "check",
         };
-        let packages = self.packages.iter().map(|path| path.as_os_str());
+        let packages = packages.into_iter().map(Path::as_os_str);
         let all = std::iter::once(OsStr::new(word)).chain(packages);
         std::fs::write(folder.join(ORDERS), join_words(all))
     }
 
     /// Returns the order for the package in the directory `package`, or `None` if the package is not selected.
-    pub(crate) fn read(folder: &Path, package: &Path) -> Option<Order> {
+    pub(crate) fn read(folder: &Path, package: &Path) -> Option<Self> {
         let bytes = std::fs::read(folder.join(ORDERS)).ok()?;
         let mut words = split_words(&bytes);
         let order = match words.next()?.to_str()? {
-            "commit" => Order::Commit,
-            "check" => Order::Check,
+            "commit" => Self::Commit,
+            "check" => Self::Check,
             _ => return None,
         };
         // Compares canonical paths, because symbolic links may give a directory several paths.
@@ -155,13 +150,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let package = folder.path().join(OsStr::from_bytes(b"caf\xe9"));
         std::fs::create_dir(&package).unwrap();
-        let orders = Orders {
-            order: Order::Check,
-            packages: vec![package.clone()],
-        };
-        orders.write(folder.path()).unwrap();
-        assert_eq!(Orders::read(folder.path(), &package), Some(Order::Check));
-        assert_eq!(Orders::read(folder.path(), folder.path()), None);
+        Order::Check.write(folder.path(), [&*package]).unwrap();
+        assert_eq!(Order::read(folder.path(), &package), Some(Order::Check));
+        assert_eq!(Order::read(folder.path(), folder.path()), None);
         let report = Report {
             package,
             file: OsStr::from_bytes(b"k\xe9.syclbin").into(),

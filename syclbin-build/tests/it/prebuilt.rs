@@ -4,7 +4,7 @@
 use std::fs;
 
 use syclbin::metadata::Sources;
-use syclbin_build::orders::{Order, Orders, Outcome, Report, VARIABLE};
+use syclbin_build::orders::{Order, Outcome, Report, VARIABLE};
 
 use crate::script::{self, COMPILE, Package, Script, VECTOR_OPS};
 
@@ -35,11 +35,7 @@ fn without(package: &Package, script: Script) -> Script {
 /// What `cargo syclbin build` has the script do.
 fn order(package: &Package, order: Order, script: Script) -> (script::Ran, Vec<Outcome>) {
     let folder = tempfile::tempdir().unwrap();
-    let orders = Orders {
-        order,
-        packages: vec![package.path("")],
-    };
-    orders.write(folder.path()).unwrap();
+    order.write(folder.path(), [&*package.path("")]).unwrap();
     let ran = script.env(VARIABLE, folder.path()).run();
     let reports = Report::collect(folder.path()).unwrap();
     for report in &reports {
@@ -195,11 +191,8 @@ fn package_without_prebuilt_files_checks_nothing() {
     let package = package();
     let script = without(&package, package.script(VECTOR_OPS, "exit 1"));
     let folder = tempfile::tempdir().unwrap();
-    let orders = Orders {
-        order: Order::Check,
-        packages: vec![package.path("")],
-    };
-    orders.write(folder.path()).unwrap();
+    let root = package.path("");
+    Order::Check.write(folder.path(), [&*root]).unwrap();
     script.env(VARIABLE, folder.path()).run().succeeded();
     let reports = Report::collect(folder.path()).unwrap();
     assert_eq!(reports.len(), 1);
@@ -308,11 +301,8 @@ fn file_from_the_future_is_committed() {
 fn orders_for_other_packages_are_none_of_ours() {
     let package = package();
     let folder = tempfile::tempdir().unwrap();
-    let orders = Orders {
-        order: Order::Commit,
-        packages: vec![package.path("kernels")],
-    };
-    orders.write(folder.path()).unwrap();
+    let other = package.path("kernels");
+    Order::Commit.write(folder.path(), [&*other]).unwrap();
     let script = package.script(STEPS, COMPILE);
     script.env(VARIABLE, folder.path()).run().succeeded();
     assert!(!package.path(KEPT).exists());
