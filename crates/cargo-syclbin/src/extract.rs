@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anstyle::Style;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use serde::Serialize;
@@ -19,9 +18,7 @@ use syclbin_tools::extract::{DeviceImage, Note, OffloadKind, images_with, packag
 use crate::error::{Error, Result};
 use crate::input::{Input, sha256};
 use crate::inspect::{qualified, state_name};
-use crate::ui::{self, ATTENTION, Escaped, Format, Page, Shown, Size};
-
-const TITLE: Style = Style::new().bold();
+use crate::ui::{self, ATTENTION, Escaped, Format, Page, Shown, Size, TITLE};
 
 /// Options of `cargo syclbin extract`.
 #[derive(Clone, Debug, Args)]

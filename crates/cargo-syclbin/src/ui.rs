@@ -14,6 +14,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+/// The style of titles.
+pub(crate) const TITLE: Style = Style::new().bold();
 /// The style of text that needs the user's attention.
 pub(crate) const ATTENTION: Style = AnsiColor::Yellow.on_default();
 

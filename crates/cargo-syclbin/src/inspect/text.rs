@@ -16,9 +16,8 @@ use syclbin_tools::native;
 
 use super::kernel::{Kernel, declared, qualified};
 use super::{Contents, Module, constants, cuda_parts, globals};
-use crate::ui::{ATTENTION, Page, Shown, Size};
+use crate::ui::{ATTENTION, Page, Shown, Size, TITLE};
 
-const TITLE: Style = Style::new().bold();
 const NAME: Style = AnsiColor::Cyan.on_default();
 const LABEL: Style = Style::new().dimmed();
 /// The width of the labels in columns.

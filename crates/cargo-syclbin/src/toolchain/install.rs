@@ -69,10 +69,12 @@ impl Installer<'_> {
             pin.component.check_directory(self.home.path())?;
         }
         let mut plan = self.plan(pins);
-        let changed = plan.iter().filter(|step| step.outcome != Present);
-        let changed: Vec<_> = changed.map(|step| step.pin).collect();
-        if !changed.is_empty() {
-            if changed.into_iter().any(has_driver) {
+        if plan.iter().any(|outcome| *outcome != Present) {
+            let mut changed = pins
+                .iter()
+                .zip(&plan)
+                .filter(|(_, outcome)| **outcome != Present);
+            if changed.any(|(pin, _)| has_driver(pin)) {
                 // Without a driver, fail before the download.
                 self.driver.path()?;
             }
@@ -81,16 +83,18 @@ impl Installer<'_> {
             staging.check_executable()?;
             // Plan again: the previous holder of the lock may have done all the work.
             plan = self.plan(pins);
-            let with = |outcome| plan.iter().filter(move |step| step.outcome == outcome);
-            for step in with(Refreshed) {
-                self.refresh(&self.folder(step.pin), &staging)?;
+            let with = |wanted| {
+                let planned = pins.iter().zip(&plan);
+                planned.filter_map(move |(pin, outcome)| (*outcome == wanted).then_some(pin))
+            };
+            for pin in with(Refreshed) {
+                self.refresh(&self.folder(pin), &staging)?;
             }
-            let lacking: Vec<_> = with(Installed).map(|step| step.pin).collect();
-            self.install_all(&lacking, &staging)?;
+            self.install_all(&with(Installed).collect::<Vec<_>>(), &staging)?;
             // Unlike `close`, this ignores a failure to remove the staging files, which does not affect the installation.
             drop(staging);
         }
-        let outcomes = plan.into_iter().map(|Step { pin, outcome }| {
+        for (pin, outcome) in pins.iter().zip(&plan) {
             let verb = match outcome {
                 Present => "already installed",
                 Refreshed => "refreshed syclbin-clang",
@@ -99,9 +103,8 @@ impl Installer<'_> {
             let folder = self.folder(pin);
             let line = format!("{verb}: {pin} in {}", folder.display());
             self.progress.line(&line);
-            outcome
-        });
-        Ok(outcomes.collect())
+        }
+        Ok(plan)
     }
 
     /// Replaces the driver and the headers, and then the manifest, which records their sizes. Each file is replaced
@@ -243,12 +246,9 @@ impl Installer<'_> {
         self.home.folder(pin.component, pin.version)
     }
 
-    fn plan<'p>(&self, pins: &'p [ComponentPin]) -> Vec<Step<'p>> {
-        let step = |pin| Step {
-            pin,
-            outcome: self.outcome(pin).unwrap_or(Installed),
-        };
-        pins.iter().map(step).collect()
+    fn plan(&self, pins: &[ComponentPin]) -> Vec<Outcome> {
+        let outcome = |pin| self.outcome(pin).unwrap_or(Installed);
+        pins.iter().map(outcome).collect()
     }
 
     /// Returns the outcome for a component, or why the existing component must be reinstalled.
@@ -280,10 +280,4 @@ fn wheels<'p>(pins: &[&'p ComponentPin]) -> Vec<&'p WheelPin> {
     let mut seen = BTreeSet::new();
     let wheels = pins.iter().flat_map(|pin| &pin.wheels);
     wheels.filter(|wheel| seen.insert(wheel.sha256)).collect()
-}
-
-/// A component and its planned outcome.
-struct Step<'p> {
-    pin: &'p ComponentPin,
-    outcome: Outcome,
 }
