@@ -34,6 +34,7 @@ pub mod __private {
 
     use syclbin::__private::{listed, mangled};
     use syclbin::AbstractModule;
+    use syclbin::property::set;
 
     pub use syclbin::__private::mangled::declared as spelled;
 
@@ -54,6 +55,23 @@ pub mod __private {
             [kernel] => format!("kernel {kernel}"),
             kernels => format!("kernels {}", listed(kernels)),
         }
+    }
+
+    /// Returns the symbols that a module exports.
+    pub fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
+        members(module, set::EXPORTED_SYMBOLS)
+    }
+
+    /// Returns the symbols that a module imports, as far as its metadata lists them.
+    pub fn imports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
+        members(module, set::IMPORTED_SYMBOLS)
+    }
+
+    /// Returns the names in a property set, except those with the value 0.
+    fn members<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
+        let all = module.metadata.entries(set);
+        let members = all.filter(|(_, value)| value.as_u32() != Some(0));
+        members.map(|(symbol, _)| symbol)
     }
 
     /// The directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of

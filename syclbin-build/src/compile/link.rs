@@ -7,16 +7,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use syclbin::__private::spirv::Import;
-use syclbin::property::set;
 use syclbin::{AbstractModule, Container, State, Syclbin};
 use syclbin_tools::__private::link::link_modules;
-use syclbin_tools::__private::spelled;
+use syclbin_tools::__private::{exports, imports, spelled};
 
 use crate::cargo;
 use crate::compile::jobs::{self, Job};
 use crate::compile::{Context, said};
 use crate::compiler::default_targets;
-use crate::compiler::output::{Compiled, exports, symbols};
+use crate::compiler::output::Compiled;
 use crate::error::{Error, Result, Undefined};
 use crate::request::Request;
 
@@ -80,10 +79,6 @@ fn need_linking(modules: &[Module]) -> bool {
     imported.any(|symbol| exported.contains(symbol))
 }
 
-fn imports(module: &Module) -> impl Iterator<Item = &str> {
-    symbols(module, set::IMPORTED_SYMBOLS)
-}
-
 /// Checks that every symbol that device code uses is defined by a module. Otherwise, returns the undefined symbols as
 /// the error. `sources` contains the source of each module.
 fn check(modules: &[Module], sources: &[&Path]) -> Result<(), Vec<Undefined>> {
@@ -136,6 +131,8 @@ fn compile_natively(modules: Vec<Module>, context: &Context<'_>) -> Result<Syclb
 
 #[cfg(test)]
 mod tests {
+    use syclbin::property::set;
+
     use super::*;
 
     fn module(exported: &[&str], imported: &[&str]) -> Module {

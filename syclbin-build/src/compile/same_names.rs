@@ -7,9 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use syclbin::__private::mangled::{self, with_source};
 use syclbin::AbstractModule;
 use syclbin::signature::KernelName;
-use syclbin_tools::__private::rename_kernels;
+use syclbin_tools::__private::{exports, rename_kernels};
 
-use crate::compiler::output::{Compiled, exports};
+use crate::compiler::output::Compiled;
 
 /// Renames kernels, so that each symbol identifies one kernel in the file. `sources` contains the source of each
 /// element of `compiled`.

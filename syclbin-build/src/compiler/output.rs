@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use syclbin::__private::debug_info::Described;
 use syclbin::__private::{is_complete, record, spirv};
-use syclbin::property::set;
 use syclbin::{AbstractModule, Syclbin};
+use syclbin_tools::__private::exports;
 
 use crate::compiler::depfile;
 use crate::error::{Error, Result};
@@ -119,19 +119,4 @@ fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
         }
     }
     Ok(false)
-}
-
-/// Returns the symbols that a module exports.
-pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
-    symbols(module, set::EXPORTED_SYMBOLS)
-}
-
-/// Returns the symbols in a property set, except those with the value 0.
-pub(crate) fn symbols<'m>(
-    module: &'m AbstractModule<'_>,
-    set: &str,
-) -> impl Iterator<Item = &'m str> {
-    let all = module.metadata.entries(set);
-    let used = all.filter(|(_, value)| value.as_u32() != Some(0));
-    used.map(|(symbol, _)| symbol)
 }

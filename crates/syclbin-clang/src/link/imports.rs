@@ -7,14 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, State, ptx};
-use syclbin_tools::__private::spelled;
+pub(crate) use syclbin_tools::__private::exports;
+use syclbin_tools::__private::{self, spelled};
 
 use crate::link::InputFile;
 use crate::{Result, own};
-
-pub(crate) fn exports<'m>(module: &'m AbstractModule<'_>) -> impl Iterator<Item = &'m str> {
-    flagged(module, set::EXPORTED_SYMBOLS)
-}
 
 /// Returns the exports that other modules may also define, such as `inline` functions in C++. Only SPIR-V distinguishes
 /// these exports from others. For a module that contains code but no SPIR-V, returns all exports: native code is not
@@ -62,7 +59,7 @@ fn parsed(module: &AbstractModule<'_>) -> impl Iterator<Item = Result<spirv::Mod
 
 /// Returns the imports of a module, from its properties and its code.
 pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
-    let recorded = flagged(module, set::IMPORTED_SYMBOLS).map(str::to_owned);
+    let recorded = __private::imports(module).map(str::to_owned);
     let mut imports: BTreeSet<_> = recorded.collect();
     for code in parsed(module) {
         imports.extend(code?.imports().map(str::to_owned));
@@ -80,13 +77,6 @@ pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
         imports.extend(text.imports);
     }
     Ok(imports)
-}
-
-/// Returns the keys in a property set that have the value 1.
-fn flagged<'m>(module: &'m AbstractModule<'_>, set: &str) -> impl Iterator<Item = &'m str> {
-    let properties = module.metadata.entries(set);
-    let flags = properties.filter(|(_, value)| value.as_u32() == Some(1));
-    flags.map(|(symbol, _)| symbol)
 }
 
 /// Adds the input's name to an error.
