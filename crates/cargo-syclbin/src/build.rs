@@ -53,7 +53,6 @@ pub fn run(options: &Options) -> Result<bool> {
     // A check produces no kernels. Use a separate target directory, so that regular builds do not reuse its output.
     let target = workspace.metadata.target_directory.join("syclbin");
     command.arg("--target-dir").arg(target);
-    command.args(&options.selection.cargo);
     command.env(VARIABLE, folder.path());
     if options.check {
         // Code that uses kernels from a missing file does not compile. Capture rustc's errors, because they would

@@ -86,7 +86,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
     let described = described.map_err(Error::Build)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let (folders, finished) = workspace.run_build_scripts(&packages, &options.selection.cargo)?;
+    let (folders, finished) = workspace.run_build_scripts(&packages)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
         let entries = described.into_iter().flatten();

@@ -4,7 +4,6 @@
 //! This command polls the files, because polling works on every file system. A poll takes less than a millisecond,
 //! because a compilation depends on only about ten files.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -33,7 +32,7 @@ struct Watched {
 pub fn run(selection: &Selection) -> Result<()> {
     let workspace = Workspace::find(selection)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let mut files = built(&workspace, &selection.cargo)?;
+    let mut files = built(&workspace)?;
     if files.is_empty() {
         return Err(Error::NothingToWatch);
     }
@@ -51,12 +50,12 @@ pub fn run(selection: &Selection) -> Result<()> {
 }
 
 /// Returns all files that the workspace's build scripts have built.
-fn built(workspace: &Workspace, cargo: &[OsString]) -> Result<Vec<Watched>> {
+fn built(workspace: &Workspace<'_>) -> Result<Vec<Watched>> {
     let mut files = Vec::new();
     for package in workspace.building()? {
         // Build each package separately: building several together may enable other features, and so change OUT_DIR
         // compared with `cargo run`. Errors in Rust code do not matter here: the programs may already be running.
-        let (folders, _) = workspace.run_build_scripts(&[package], cargo)?;
+        let (folders, _) = workspace.run_build_scripts(&[package])?;
         let directory = package.manifest_path.parent();
         let (Some(out_dir), Some(directory)) = (folders.get(&package.id), directory) else {
             continue;

@@ -27,19 +27,19 @@ pub struct Selection {
 }
 
 /// A workspace and its selected packages.
-pub struct Workspace {
+pub struct Workspace<'s> {
     /// Cargo's metadata.
     pub metadata: Metadata,
-    names: Vec<String>,
+    selection: &'s Selection,
 }
 
-impl Workspace {
+impl<'s> Workspace<'s> {
     /// Reads the workspace from Cargo.
     ///
     /// # Errors
     ///
     /// Fails if Cargo finds no workspace, or a selected package is not in it.
-    pub fn find(selection: &Selection) -> Result<Self> {
+    pub fn find(selection: &'s Selection) -> Result<Self> {
         let mut command = MetadataCommand::new();
         if let Some(path) = &selection.manifest_path {
             command.manifest_path(path);
@@ -51,13 +51,14 @@ impl Workspace {
                 other => other.to_string(),
             })
         })?;
-        let names = selection.packages.clone();
-        let packages = metadata.packages.iter();
-        let known: Vec<&str> = packages.map(|one| one.name.as_str()).collect();
-        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        let is_known = |name: &&String| metadata.packages.iter().any(|one| one.name == **name);
+        if let Some(unknown) = selection.packages.iter().find(|name| !is_known(name)) {
             return Err(Error::NoPackage(unknown.clone()));
         }
-        Ok(Self { metadata, names })
+        Ok(Self {
+            metadata,
+            selection,
+        })
     }
 
     /// Returns the selected packages whose build scripts use `syclbin-build`.
@@ -66,8 +67,8 @@ impl Workspace {
     ///
     /// Fails if there are no such packages.
     pub fn building(&self) -> Result<Vec<&Package>> {
-        let is_chosen =
-            |package: &&Package| self.names.is_empty() || self.names.contains(&package.name);
+        let names = &self.selection.packages;
+        let is_chosen = |package: &&Package| names.is_empty() || names.contains(&package.name);
         let uses = |package: &&Package| {
             let mut dependencies = package.dependencies.iter();
             dependencies.any(|one| one.name == "syclbin-build" && one.kind == DependencyKind::Build)
@@ -80,7 +81,7 @@ impl Workspace {
         Ok(packages)
     }
 
-    /// Creates the `cargo check` command for these packages.
+    /// Creates the `cargo check` command for these packages, with the user's arguments for Cargo.
     pub(crate) fn check(&self, packages: &[&Package]) -> Command {
         let mut command = Command::new(cargo());
         command.args(["check", "--quiet", "--keep-going", "--manifest-path"]);
@@ -88,6 +89,7 @@ impl Workspace {
         for package in packages {
             command.arg("--package").arg(&package.id.repr);
         }
+        command.args(&self.selection.cargo);
         command
     }
 
@@ -95,11 +97,10 @@ impl Workspace {
     pub(crate) fn run_build_scripts(
         &self,
         packages: &[&Package],
-        arguments: &[OsString],
     ) -> Result<(BTreeMap<PackageId, PathBuf>, bool)> {
         let failed = |cause| Error::Cargo(cargo().into(), cause);
         let mut command = self.check(packages);
-        command.arg("--message-format=json").args(arguments);
+        command.arg("--message-format=json");
         let output = command.stderr(Stdio::inherit()).output();
         let output = output.map_err(failed)?;
         let mut folders = BTreeMap::new();

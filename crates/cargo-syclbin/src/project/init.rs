@@ -25,10 +25,11 @@ pub fn run(crates: &Source, current: &Path) -> Result<Summary> {
     let mut manifests = current.ancestors().map(|one| one.join("Cargo.toml"));
     let manifest = manifests.find(|manifest| manifest.is_file());
     let manifest = manifest.ok_or_else(no_crate)?;
-    let workspace = Workspace::find(&Selection {
+    let selection = Selection {
         manifest_path: Some(manifest.clone()),
         ..Selection::default()
-    })?;
+    };
+    let workspace = Workspace::find(&selection)?;
     let is_here = |package: &&Package| package.manifest_path == manifest;
     let package = workspace.metadata.packages.iter().find(is_here);
     let package = package.ok_or_else(no_crate)?;

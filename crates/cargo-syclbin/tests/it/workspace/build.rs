@@ -22,7 +22,11 @@ fn kernel_packages_build_in_a_separate_directory() {
         !asked.iter().any(|word| word.contains("plain")),
         "{asked:?}"
     );
-    assert_eq!(asked[asked.len() - 2..], ["--features", "fast"]);
+    let mut pairs = asked.windows(2);
+    assert!(
+        pairs.any(|pair| pair == ["--features", "fast"]),
+        "{asked:?}"
+    );
     let (one, two) = (world.path("one"), world.path("two"));
     let orders = format!("commit\n{}\n{}", one.display(), two.display());
     assert_eq!(world.read("orders"), orders);
