@@ -138,17 +138,11 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the directory that a pattern searches: all components before the first wildcard.
+/// Returns the directory that a pattern searches: the nearest one above it without a wildcard in its path.
 pub(crate) fn pattern_directory(pattern: &str) -> PathBuf {
-    let parts = Path::new(pattern).components();
-    let is_plain =
-        |part: &std::path::Component<'_>| !is_pattern(&part.as_os_str().to_string_lossy());
-    let plain: PathBuf = parts.take_while(is_plain).collect();
-    if is_pattern(pattern) {
-        plain
-    } else {
-        plain.parent().map(Path::to_owned).unwrap_or_default()
-    }
+    let mut above = Path::new(pattern).ancestors().skip(1);
+    let plain = above.find(|directory| !is_pattern(&directory.to_string_lossy()));
+    plain.map(Path::to_owned).unwrap_or_default()
 }
 
 #[cfg(test)]

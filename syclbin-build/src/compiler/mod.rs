@@ -79,10 +79,10 @@ impl Compiler {
         }
         let mut parts: Vec<PathBuf> = Vec::new();
         match &found.candidate.origin {
-            Origin::Installed { folder, .. } => {
+            Origin::Installed(installed) => {
                 // A newer version would be installed in the parent directory, so Cargo tracks that directory.
-                parts.extend(folder.parent().map(Path::to_owned));
-                parts.push(folder.join(COMPILER_LIBRARY));
+                parts.extend(installed.folder.parent().map(Path::to_owned));
+                parts.push(installed.folder.join(COMPILER_LIBRARY));
             }
             // A `syclbin-clang` that is installed later would take precedence, so Cargo tracks its directory.
             Origin::Path | Origin::Default => {

@@ -46,8 +46,7 @@ fn installed(search: &Search<'_>) -> Result<Vec<Candidate>, NoHome> {
     };
     let candidates = newest.into_iter().map(|installed| {
         let program = installed.entry();
-        let (folder, version) = (installed.folder, installed.version);
-        Candidate::program(Origin::Installed { folder, version }, program)
+        Candidate::program(Origin::Installed(installed), program)
     });
     Ok(candidates.collect())
 }
@@ -97,8 +96,6 @@ pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<Str
     if crosses {
         of(host, "HOST");
     }
-    let mut seen = std::collections::BTreeSet::new();
-    names.retain(|name| seen.insert(name.clone()));
     names
 }
 
@@ -190,7 +187,8 @@ mod tests {
                 "CXX",
                 "CXX_x86_64-unknown-linux-gnu",
                 "CXX_x86_64_unknown_linux_gnu",
-                "HOST_CXX"
+                "HOST_CXX",
+                "CXX"
             ]
         );
     }

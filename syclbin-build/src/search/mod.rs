@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use syclbin_toolchain::{HOME_VARIABLE, Home, NoHome};
+use syclbin_toolchain::{HOME_VARIABLE, Home, Installed, NoHome};
 
 pub use probe::Problem;
 
@@ -62,12 +62,7 @@ pub enum Origin {
     /// A variable such as `CMPLR_ROOT` names its directory.
     Folder(&'static str),
     /// `cargo syclbin toolchain install` installed it.
-    Installed {
-        /// The installation directory.
-        folder: PathBuf,
-        /// The installed version.
-        version: String,
-    },
+    Installed(Installed),
     /// It is in a directory on `PATH`.
     Path,
     /// It is in oneAPI's default directory.
@@ -130,7 +125,7 @@ impl fmt::Display for Candidate {
                 write!(f, " ({program})")
             }
             Origin::Folder(variable) => write!(f, "{program} ({variable})"),
-            Origin::Installed { version, .. } => write!(f, "{program} (installed, {version})"),
+            Origin::Installed(own) => write!(f, "{program} (installed, {})", own.version),
             Origin::Path => write!(f, "{program} (PATH)"),
             Origin::Default => write!(f, "{program}"),
         }

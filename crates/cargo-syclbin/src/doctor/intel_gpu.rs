@@ -33,16 +33,15 @@ pub(super) fn problem(root: &Path) -> Option<Item> {
         let opened = fs::File::options().read(true).write(true).open(node);
         opened.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
     });
-    let text = match denied {
-        _ if !has_driver => "its OpenCL driver is not installed",
-        Some(node) => &format!("no permission to open {}", node.display()),
-        None => "its OpenCL driver is installed, but does not list this GPU",
-    };
-    let remedy = match denied {
-        _ if !has_driver => NO_DRIVER,
-        Some(_) => NO_PERMISSION,
-        None if is_wsl => UNKNOWN_IN_WSL,
-        None => UNKNOWN,
+    let unlisted = "its OpenCL driver is installed, but does not list this GPU";
+    let (text, remedy) = match denied {
+        _ if !has_driver => ("its OpenCL driver is not installed", NO_DRIVER),
+        Some(node) => (
+            &*format!("no permission to open {}", node.display()),
+            NO_PERMISSION,
+        ),
+        None if is_wsl => (unlisted, UNKNOWN_IN_WSL),
+        None => (unlisted, UNKNOWN),
     };
     Some(note("Intel GPU", text).with_remedy(remedy))
 }

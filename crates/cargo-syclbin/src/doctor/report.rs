@@ -8,12 +8,11 @@
 use std::fmt;
 
 use syclbin_build::search::Origin;
-use syclbin_toolchain::{COMPILER_LIBRARY, GET_CPU_DRIVER, INSTALL_COMMAND};
+use syclbin_toolchain::{COMPILER_LIBRARY, GET_CPU_DRIVER, HAS_COMPONENTS, INSTALL_COMMAND};
 
 use super::facts::Facts;
 use super::trial::Compiled;
 use crate::toolchain::list::Row;
-use crate::toolchain::pins::ALL;
 
 pub(super) struct Report {
     /// The title and lines of each section.
@@ -73,7 +72,7 @@ impl fmt::Display for Report {
 fn toolchain(facts: &Facts) -> Vec<Item> {
     let mut items = vec![note("home", &facts.home)];
     items.extend((facts.unsupported.as_ref()).map(|reason| note("platform", reason)));
-    if ALL.is_empty() {
+    if !HAS_COMPONENTS {
         // Nothing can be installed, so a missing pip does not matter.
         return items;
     }
@@ -94,7 +93,7 @@ fn compile(facts: &Facts) -> Vec<Item> {
         Some(_) => "set SYCLBIN_CLANG to the clang++ of your own DPC++ installation".to_owned(),
     };
     let is_installed = (facts.taken.as_ref())
-        .is_ok_and(|taken| matches!(taken.candidate.origin, Origin::Installed { .. }));
+        .is_ok_and(|taken| matches!(taken.candidate.origin, Origin::Installed(_)));
     match &facts.taken {
         Ok(taken) => {
             items.push(good("compiler", &taken.candidate));

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use syclbin_build::search::{Candidate, Detected};
-use syclbin_toolchain::{Component, INSTALL_COMMAND};
+use syclbin_toolchain::{Component, INSTALL_COMMAND, Installed};
 
 use super::*;
 use crate::doctor::Ran;
@@ -29,10 +29,11 @@ fn complete() -> Facts {
         home: "/cache/syclbin".to_owned(),
         unsupported: None,
         taken: Ok(detected(
-            Origin::Installed {
+            Origin::Installed(Installed {
+                component: Component::Compiler,
                 folder: PathBuf::from("/cache/syclbin"),
                 version: "2026.2.0".to_owned(),
-            },
+            }),
             "/cache/syclbin/bin/syclbin-clang",
             "syclbin-clang version 0.1.0 (DPC++ 2026.2.0)",
         )),
