@@ -119,6 +119,12 @@ impl WheelPin {
         format!("licenses/{}", self.name)
     }
 
+    /// Returns the platforms at the end of the file name, such as `manylinux_2_28_x86_64`. Dots separate them.
+    pub(super) fn platforms(&self) -> impl Iterator<Item = &'static str> {
+        let name = self.file.trim_end_matches(".whl");
+        name.rsplit('-').take(1).flat_map(|tags| tags.split('.'))
+    }
+
     /// Returns the common prefix of the directory names in the wheel, such as `intel_sycl_rt-2026.2.0`.
     #[must_use]
     pub fn stem(&self) -> String {
@@ -224,6 +230,9 @@ mod tests {
         for wheel in pins.iter().flat_map(|pin| &pin.wheels) {
             assert!(wheel.file.starts_with(&format!("{}-py", wheel.stem())));
             assert_eq!(wheel.sha256.len(), 64);
+            let known = ["manylinux", "win_amd64"];
+            let is_known = |name: &str| known.iter().any(|known| name.starts_with(known));
+            assert!(wheel.platforms().count() > 0 && wheel.platforms().all(is_known));
             let licence = format!("licenses/{}/license.txt", wheel.name);
             let mut targets = wheel.members.keys().map(|path| wheel.target(path));
             let brings = targets.any(|target| target.eq_ignore_ascii_case(&licence));

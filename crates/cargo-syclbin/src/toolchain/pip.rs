@@ -8,6 +8,7 @@
 //! `SYCLBIN_PIP` replaces them all. It contains the path of a program, or words separated by spaces, such as
 //! `python3.12 -m pip`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -38,15 +39,9 @@ const UV: [&str; 3] = ["tool", "run", "pip"];
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Options that select the pinned wheels. The wheels contain no Python, so the version of the Python that runs pip does
-/// not matter. pip 23.2 accepts only wheels for the listed platforms, so older platforms are listed too.
+/// not matter.
 const OPTIONS: &str = "--no-deps --only-binary=:all: --python-version 3.12 --implementation py --abi none \
     --disable-pip-version-check";
-const PLATFORMS: [&str; 3] = [
-    "manylinux_2_28_x86_64",
-    "manylinux_2_17_x86_64",
-    "manylinux_2_12_x86_64",
-];
-const WINDOWS: &str = "win_amd64";
 
 /// The variables that determine where to find pip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,12 +82,7 @@ impl Search {
         let search = self.path.as_deref();
         if let Some(explicit) = &self.explicit {
             let shown = explicit.to_string_lossy();
-            // Check for a path first, because a path may contain spaces.
-            let pip = if Path::new(explicit).is_file() {
-                Pip::new(explicit.into(), Vec::new())
-            } else {
-                Pip::find(&shown, search)
-            };
+            let pip = Pip::find(&shown, search);
             return pip.map_err(|reason| format!("`{VARIABLE}={shown}`: {reason}"));
         }
         let mut tried = Vec::new();
@@ -109,6 +99,10 @@ impl Search {
 impl Pip {
     /// Finds the program of a command line in `search`. The other words become its leading arguments.
     fn find(command_line: &str, search: Option<&OsStr>) -> std::result::Result<Self, String> {
+        // Check for a path first, because a path may contain spaces.
+        if let Some(program) = find_program(command_line, search) {
+            return Self::new(program, Vec::new());
+        }
         let mut words = command_line.split_whitespace();
         let program = words.next().and_then(|name| find_program(name, search));
         let program = program.ok_or("not found")?;
@@ -149,13 +143,9 @@ impl Pip {
         let mut command = self.command();
         command.env("TMPDIR", temporary);
         command.arg("download").args(OPTIONS.split(' '));
-        let is_for_windows = |wheel: &&WheelPin| wheel.file.ends_with("win_amd64.whl");
-        let platforms = if wheels.iter().any(is_for_windows) {
-            &[WINDOWS][..]
-        } else {
-            &PLATFORMS
-        };
-        command.args(platforms.iter().flat_map(|name| ["--platform", name]));
+        // pip 23.2 accepts only wheels for platforms that the command line lists.
+        let platforms: BTreeSet<_> = wheels.iter().flat_map(|wheel| wheel.platforms()).collect();
+        command.args(platforms.into_iter().flat_map(|name| ["--platform", name]));
         command.arg("--dest").arg(folder);
         let wanted = wheels.iter();
         command.args(wanted.map(|wheel| format!("{}=={}", wheel.name, wheel.version)));
