@@ -37,20 +37,17 @@ impl Tokens {
     }
 
     fn new(flags: Option<&OsStr>, jobs: Option<&str>) -> Self {
-        #[cfg(unix)]
-        if let Some(jobserver) = flags.and_then(OsStr::to_str).and_then(jobserver) {
-            // If the jobserver is unreachable, this process may use only its own token.
-            let source = unix::Pipe::open(jobserver).map_or(Source::Count(0), Source::Jobserver);
-            return Self::from(source);
-        }
-        #[cfg(not(unix))]
-        let _ = flags;
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let jobs = jobs.and_then(|text| text.parse().ok());
-        Self::from(Source::Count(jobs.unwrap_or_else(cores).saturating_sub(1)))
-    }
-
-    fn from(source: Source) -> Self {
+        let source = Source::Count(jobs.unwrap_or_else(cores).saturating_sub(1));
+        #[cfg(unix)]
+        let source = match flags.and_then(OsStr::to_str).and_then(jobserver) {
+            // If the jobserver is unreachable, this process may use only its own token.
+            Some(named) => unix::Pipe::open(named).map_or(Source::Count(0), Source::Jobserver),
+            None => source,
+        };
+        #[cfg(not(unix))]
+        let _ = flags;
         Self {
             source,
             held: Vec::new(),
