@@ -120,6 +120,12 @@ pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
     Some(modified)
 }
 
+/// Returns the paths of all entries in a directory. A directory that cannot be read counts as empty.
+pub fn paths_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
 /// Returns the first executable file called `name` in the directories that `search` lists, in the format of `PATH`.
 ///
 /// Like a shell, treats a `name` that contains a directory as a path, and does not search for it.

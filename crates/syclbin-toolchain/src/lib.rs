@@ -215,12 +215,11 @@ impl Home {
     /// An unreadable directory counts as empty.
     #[must_use]
     pub fn installed(&self, component: Component) -> Vec<Installed> {
-        let entries = std::fs::read_dir(self.versions(component));
-        let installed = entries.into_iter().flatten().flatten().filter_map(|entry| {
+        let installed = file::paths_in(&self.versions(component)).filter_map(|folder| {
             Some(Installed {
                 component,
-                version: entry.file_name().into_string().ok()?,
-                folder: entry.path(),
+                version: folder.file_name()?.to_str()?.to_owned(),
+                folder,
             })
         });
         let mut found: Vec<_> = installed.filter(Installed::is_whole).collect();

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use hmac_sha256::Hash as Sha256;
-use syclbin_toolchain::file::stamp;
+use syclbin_toolchain::file::{paths_in, stamp};
 use syclbin_toolchain::store::hex;
 
 use super::arguments::Named;
@@ -170,9 +170,9 @@ fn code(crates: &[&Path]) -> Option<[u8; 32]> {
 fn names(folder: &Path, depth: usize) -> BTreeSet<PathBuf> {
     let mut all = BTreeSet::new();
     if depth > 0 {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            all.extend(names(&entry.path(), depth - 1));
-            all.insert(entry.path());
+        for path in paths_in(folder) {
+            all.extend(names(&path, depth - 1));
+            all.insert(path);
         }
     }
     all

@@ -14,6 +14,7 @@ use std::sync::Once;
 
 use syclbin::Syclbin;
 use syclbin_toolchain::INSTALL_COMMAND;
+use syclbin_toolchain::file::paths_in;
 
 use crate::cache::{Cache, Files};
 use crate::cargo;
@@ -294,13 +295,11 @@ fn own_work() -> String {
 /// other process uses these directories.
 fn sweep(folder: &Path) {
     let own = own_work();
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+    for path in paths_in(folder) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with(WORK) && !name.starts_with(&own) {
             // A directory that cannot be removed only wastes disk space.
-            let _ = std::fs::remove_dir_all(entry.path());
+            let _ = std::fs::remove_dir_all(&path);
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use syclbin_toolchain::file::find_program;
+use syclbin_toolchain::file::{find_program, paths_in};
 use syclbin_toolchain::{Component, NoHome, version_order};
 
 use super::{Candidate, Origin, Search};
@@ -110,9 +110,7 @@ fn compilers_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
 
 /// Returns the compilers in `root/compiler/VERSION/bin`: `latest` first, then from the newest to the oldest version.
 fn versions_of(root: &Path, origin: &Origin) -> Vec<Candidate> {
-    let entries = std::fs::read_dir(root.join("compiler")).into_iter();
-    let entries = entries.flatten().flatten();
-    let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
+    let mut folders: Vec<_> = paths_in(&root.join("compiler")).collect();
     folders.sort_by_key(|folder| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         std::cmp::Reverse((name == "latest", version_order(&name)))

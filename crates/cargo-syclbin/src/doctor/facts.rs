@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use syclbin_build::cache::{self, CACHE_VARIABLE};
 use syclbin_build::search::{Detected, Search};
 use syclbin_rt::{Device, DeviceKind};
+use syclbin_toolchain::file::paths_in;
 use syclbin_toolchain::store::Store;
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, version_order};
 
@@ -65,7 +66,8 @@ impl Facts {
             Some(Row::of(component, installed.folder))
         };
         let (taken, skipped) = compilers();
-        let trial = taken.as_ref().ok().map(trial::compile);
+        let trial = taken.as_ref().ok();
+        let trial = trial.map(|compiler| trial::compile(compiler, trial::COMPILE_LIMIT));
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
         let all = Device::all().map_err(|error| error.to_string());
         let is_intel_gpu = |device: &Device| {
@@ -189,9 +191,7 @@ fn variable(name: &str) -> Option<String> {
 
 /// Returns the newest directory below `root` that contains C++ headers.
 fn headers(root: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let folders = entries.map(|entry| entry.path());
-    let folders = folders.filter(|folder| folder.join("vector").is_file());
+    let folders = paths_in(root).filter(|folder| folder.join("vector").is_file());
     folders.max_by_key(|folder| version_order(&folder.to_string_lossy()))
 }
 

@@ -25,7 +25,7 @@ pub const KERNEL: &str = "trial";
 pub const VALUE: i32 = 42;
 
 /// The time limit for the compiler. It is generous, because compiling takes many seconds on a busy machine.
-const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+pub(super) const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 /// The time limit for a run. It is generous, because a driver's first compilation can take seconds.
 const RUN_LIMIT: Duration = Duration::from_secs(60);
 
@@ -49,16 +49,12 @@ pub struct Ran {
     pub is_right: bool,
 }
 
-/// Compiles the kernel with `compiler`, as a build would.
+/// Compiles the kernel with `compiler`, as a build would. Stops the compiler after `limit`.
 ///
 /// # Errors
 ///
 /// Fails if the compiler cannot be run, hangs, reports an error, or does not write a valid file with a kernel.
-pub(super) fn compile(compiler: &Detected) -> Result<Compiled, String> {
-    compile_within(COMPILE_LIMIT, compiler)
-}
-
-fn compile_within(limit: Duration, compiler: &Detected) -> Result<Compiled, String> {
+pub(super) fn compile(compiler: &Detected, limit: Duration) -> Result<Compiled, String> {
     let start = Instant::now();
     let folder = tempfile::tempdir()
         .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
@@ -139,19 +135,19 @@ mod tests {
     fn a_compiler_that_hangs_fails_the_trial() {
         let mut compiler = detected("/bin/sh");
         compiler.candidate.leading = ["-c", "exec sleep 60"].map(Into::into).to_vec();
-        let problem = compile_within(Duration::from_millis(200), &compiler).unwrap_err();
+        let problem = compile(&compiler, Duration::from_millis(200)).unwrap_err();
         assert_eq!(problem, "/bin/sh did not finish within 0 s");
     }
 
     #[test]
     fn a_compiler_that_makes_nothing_fails_the_trial() {
         if cfg!(unix) {
-            let problem = compile(&detected("/bin/true")).unwrap_err();
+            let problem = compile(&detected("/bin/true"), COMPILE_LIMIT).unwrap_err();
             assert!(problem.contains("the compiler wrote no file"), "{problem}");
-            let problem = compile(&detected("/bin/false")).unwrap_err();
+            let problem = compile(&detected("/bin/false"), COMPILE_LIMIT).unwrap_err();
             assert!(problem.contains("exit status: 1"), "{problem}");
         }
-        assert!(compile(&detected("no-such-compiler")).is_err());
+        assert!(compile(&detected("no-such-compiler"), COMPILE_LIMIT).is_err());
     }
 
     #[cfg(unix)]

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use syclbin_toolchain::file::paths_in;
 use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
 
 use super::manifest::Manifest;
@@ -40,9 +41,7 @@ impl Row {
 pub fn rows(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
     for component in Component::ALL {
-        let entries = std::fs::read_dir(home.versions(component));
-        let entries = entries.into_iter().flatten().flatten();
-        let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
+        let mut folders: Vec<_> = paths_in(&home.versions(component)).collect();
         folders.retain(|path| path.is_dir());
         folders.sort();
         let row = |folder| Row::of(component, folder);

@@ -24,6 +24,7 @@ pub mod wheel;
 use std::path::Path;
 
 use syclbin_toolchain::Component;
+use syclbin_toolchain::file::paths_in;
 
 use self::pins::{ALL, ComponentPin};
 use crate::error::{Error, Result};
@@ -66,8 +67,7 @@ fn has_nvidia() -> bool {
 /// Returns whether any PCI device below `devices` is an NVIDIA display controller.
 fn has_gpu(devices: &Path) -> bool {
     let read = |path: &Path, name| std::fs::read_to_string(path.join(name)).unwrap_or_default();
-    let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|device| {
+    paths_in(devices).any(|device| {
         read(&device, "vendor").trim() == "0x10de" && read(&device, "class").starts_with("0x03")
     })
 }
