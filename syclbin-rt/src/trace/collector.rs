@@ -88,7 +88,7 @@ impl Collector {
         // Must precede the lock: once the process is exiting, `CallGuard::new` blocks forever, and the exiting thread
         // may need the lock.
         let _guard = CallGuard::new();
-        let mut collector = lock()?;
+        let mut collector = lock(&COLLECTOR, LONGEST)?;
         Some(act(&mut collector))
     }
 
@@ -169,14 +169,14 @@ impl Collector {
     }
 }
 
-/// Locks the collector, with a timeout: an exiting thread must not wait for a thread that hangs in a driver.
-fn lock() -> Option<MutexGuard<'static, Collector>> {
+/// Locks with a timeout: an exiting thread must not wait for a thread that hangs in a driver.
+pub(super) fn lock<T>(mutex: &Mutex<T>, longest: Duration) -> Option<MutexGuard<'_, T>> {
     let begun = Instant::now();
     loop {
-        match COLLECTOR.try_lock() {
-            Ok(collector) => return Some(collector),
+        match mutex.try_lock() {
+            Ok(locked) => return Some(locked),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) if begun.elapsed() > LONGEST => return None,
+            Err(TryLockError::WouldBlock) if begun.elapsed() > longest => return None,
             Err(TryLockError::WouldBlock) => std::thread::yield_now(),
         }
     }

@@ -68,10 +68,11 @@ static RECORDERS: AtomicUsize = AtomicUsize::new(0);
 
 #[inline]
 pub(crate) fn is_on() -> bool {
-    RECORDERS.load(Ordering::Relaxed) > 0 || has_subscriber()
+    needs_times() || has_subscriber()
 }
 
 /// Returns whether new queues must record times.
+#[inline]
 pub(crate) fn needs_times() -> bool {
     RECORDERS.load(Ordering::Relaxed) > 0
 }

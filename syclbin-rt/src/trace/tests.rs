@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use super::collector::{Slice, State, Track};
+use std::time::Duration;
+
+use super::collector::{Collector, Slice, State, Track, lock};
 use super::statistics::Statistics;
 use super::*;
 
@@ -51,6 +53,28 @@ fn table_has_total_mean_and_largest() {
     let expected = "compiling (host) 1 1.5ms 1.5ms 1.5ms 0";
     assert!(rows.contains(&expected.split(' ').collect()), "{table}");
     assert!(!table.contains("waits"), "{table}");
+}
+
+#[test]
+fn last_trace_drops_the_slices() {
+    let mut collector = Collector::default();
+    (collector.traces, collector.left_out) = (2, 1);
+    let mut kept = || {
+        collector.keep(slice(Class::Kernel, "saxpy", 0, State::Untimed));
+        let kept = (collector.slices.len(), collector.left_out);
+        collector.end();
+        kept
+    };
+    assert_eq!([kept(), kept(), kept()], [(1, 1), (2, 1), (0, 0)]);
+}
+
+#[test]
+fn waiting_for_a_held_lock_ends() {
+    let mutex = Mutex::new(());
+    let held = mutex.lock();
+    assert!(lock(&mutex, Duration::ZERO).is_none());
+    drop(held);
+    assert!(lock(&mutex, Duration::ZERO).is_some());
 }
 
 #[test]
