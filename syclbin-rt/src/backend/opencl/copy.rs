@@ -16,11 +16,11 @@ static ZEROS: [u8; 4096] = [0; 4096];
 impl Copies for Queue {
     fn allocate(&self, kind: Option<UsmKind>, contents: Contents<'_>) -> Result<Arc<AnyMemory>> {
         let size = contents.bytes().max(1);
-        let bytes = match contents {
-            Contents::Bytes(bytes) if !bytes.is_empty() => Some(bytes),
-            _ => ZEROS.get(..size),
-        };
-        let at_once = bytes.filter(|_| kind.is_none() && size <= ZEROS.len());
+        let zeros = ZEROS.get(..size).filter(|_| kind.is_none());
+        let at_once = zeros.map(|zeros| match contents {
+            Contents::Bytes(bytes) if !bytes.is_empty() => bytes,
+            _ => zeros,
+        });
         let memory = match kind {
             None => Memory::object(&self.context, size, at_once),
             Some(kind) => Memory::addressed(&self.context, kind, size),
