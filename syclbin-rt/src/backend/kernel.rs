@@ -128,9 +128,7 @@ impl<'a> Arguments<'a> for KernelObject {
 pub(crate) trait DriverKernelObject: Send + Sync {
     /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
     /// `None` if the driver does not report it. All arguments must be set, because the size may depend on them.
-    fn suggested_local(&self, _queue: &Queue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
-        Ok(None)
-    }
+    fn suggested_local(&self, queue: &Queue, global: &[usize]) -> Result<Option<[usize; 3]>>;
 }
 
 impl KernelObject {

@@ -42,8 +42,11 @@ pub(crate) struct KernelObject {
     _program: Arc<Program>,
 }
 
-/// Uses the default, because the driver does not suggest work-group sizes.
-impl DriverKernelObject for KernelObject {}
+impl DriverKernelObject for KernelObject {
+    fn suggested_local(&self, _queue: &AnyQueue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
+        Ok(None)
+    }
+}
 
 impl<'a> Arguments<'a> for KernelObject {
     // Inlined into the launch loop for the most common kinds of arguments.

@@ -9,7 +9,7 @@ use opencl_sys::{
     CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
     CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
 };
-use opencl3::error_codes::{CL_INVALID_KERNEL_ARGS, CL_SUCCESS};
+use opencl3::error_codes::CL_SUCCESS;
 use opencl3::types::{CL_TRUE, cl_bool, cl_event, cl_kernel, cl_mem, cl_uint};
 
 use super::*;
@@ -434,18 +434,13 @@ impl DriverKernelObject for KernelObject {
         let dimensions = cl_uint::try_from(dimensions).unwrap_or(cl_uint::MAX);
         // SAFETY: the queue and the kernel share a context and are alive. All arrays have at least `dimensions`
         // elements. A null offset would be equivalent, but rusticl (25.0) rejects it.
-        let suggested = unsafe {
+        unsafe {
             let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
             call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(
                 queue.handle, self.handle, dimensions, offset, global, local
             ))
-        };
-        match suggested {
-            Err(failure) if failure.code() == Some(Code::OpenCl(CL_INVALID_KERNEL_ARGS)) => {
-                Ok(None)
-            }
-            suggested => suggested.map(|()| Some(local)),
-        }
+        }?;
+        Ok(Some(local))
     }
 }
 

@@ -69,9 +69,13 @@ fn suggestions_on_cuda_are_whole_warps() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());
     };
-    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne")?;
+    let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne");
     // 1021 is a prime, and more work-items than a warp.
-    let local = kernel.suggested_local_size(32 * 1021 * 1021)?;
-    assert_eq!(local, [32]);
+    let items = 32 * 1021 * 1021;
+    assert_eq!(kernel.clone()?.suggested_local_size(items)?, [32]);
+    let mut data = queue.zeroed::<i32>(1)?;
+    let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+    let launch = Launch::new(&kernel, &["data", "amount"], args);
+    assert_eq!(launch.suggested_local_size(items)?, [32]);
     Ok(())
 }
