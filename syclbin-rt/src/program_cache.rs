@@ -21,7 +21,7 @@ use syclbin_toolchain::store::{Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use crate::backend::{
-    BuildError, CallGuard, Context, DeviceKind, Facts, Program, Source, WeakProgram,
+    BuildError, Caches, CallGuard, Context, DeviceKind, Facts, Program, Source, WeakProgram,
 };
 use crate::error::counted;
 use crate::log;
@@ -98,9 +98,9 @@ fn find_or_build(
     shared: bool,
     cache: Option<&Store>,
 ) -> Result<(Program, Origin), BuildError> {
-    if !context.can_cache_programs() {
+    let Some(context) = &Arc::clone(context).caching() else {
         return Ok((Arc::clone(context).build(modules)?, Origin::Built));
-    }
+    };
     let settings = driver_settings();
     let key = key(RELEASE, context.device().facts(), &settings, modules);
     if !shared {
@@ -137,7 +137,7 @@ fn slot(key: (usize, Key)) -> Slot {
 }
 
 fn build(
-    context: &Context,
+    context: &Arc<dyn Caches>,
     modules: &[Source<'_>],
     key: &Key,
     cache: Option<&Store>,
@@ -179,7 +179,7 @@ fn build(
     Ok((program, Origin::Built))
 }
 
-fn compile(context: &Context, modules: &[Source<'_>]) -> Result<Program, BuildError> {
+fn compile(context: &Arc<dyn Caches>, modules: &[Source<'_>]) -> Result<Program, BuildError> {
     let start = Instant::now();
     let program = Arc::clone(context).build(modules)?;
     let bytes: usize = modules.iter().map(|module| module.code.len()).sum();

@@ -149,29 +149,9 @@ pub(crate) trait Builds {
     /// constants.
     fn build_native(self: Arc<Self>, source: &Source<'_>) -> Result<Program, BuildError>;
 
-    /// Creates a program from native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None`
-    /// if this process would have compiled different code.
-    ///
-    /// [`DriverProgram::binary`]: crate::backend::program::DriverProgram::binary
-    fn build_cached(self: Arc<Self>, _code: &[u8]) -> Result<Option<Program>, BuildError> {
-        Ok(None)
-    }
-
-    /// Returns `true` if the driver's native code can be cached and this saves a compilation.
-    fn can_cache_programs(&self) -> bool {
-        false
-    }
-
-    /// Returns the process-wide state that affects the code that the driver generates, for use in the cache key.
-    fn variant(&self) -> Option<[u8; 4]> {
+    /// Returns the context if the driver's native code can be cached and this saves a compilation.
+    fn caching(self: Arc<Self>) -> Option<Arc<dyn Caches>> {
         None
-    }
-
-    /// Returns the variant under which to cache `code`, which this process must have compiled. The inner `None` means
-    /// that the cache key contains no variant. Returns the outer `None` if the code must not be cached, because other
-    /// processes with the same variant would compile different code.
-    fn variant_of_own(&self, _code: &[u8]) -> Option<Option<[u8; 4]>> {
-        Some(None)
     }
 
     /// Returns a number that identifies the target processor of native code, if the driver accepts only one target per
@@ -179,6 +159,22 @@ pub(crate) trait Builds {
     fn processor_of(&self, _code: &[u8]) -> Option<[u8; 4]> {
         None
     }
+}
+
+pub(crate) trait Caches: DriverContext {
+    /// Creates a program from native code that [`DriverProgram::binary`] returned in an earlier process. Returns `None`
+    /// if this process would have compiled different code.
+    ///
+    /// [`DriverProgram::binary`]: crate::backend::program::DriverProgram::binary
+    fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<Program>, BuildError>;
+
+    /// Returns the process-wide state that affects the code that the driver generates, for use in the cache key.
+    fn variant(&self) -> Option<[u8; 4]>;
+
+    /// Returns the variant under which to cache `code`, which this process must have compiled. The inner `None` means
+    /// that the cache key contains no variant. Returns the outer `None` if the code must not be cached, because other
+    /// processes with the same variant would compile different code.
+    fn variant_of_own(&self, code: &[u8]) -> Option<Option<[u8; 4]>>;
 }
 
 pub(crate) fn downcast<T: Send + Sync + 'static>(

@@ -78,6 +78,17 @@ impl Builds for Context {
         Ok(Arc::new(program))
     }
 
+    fn caching(self: Arc<Self>) -> Option<Arc<dyn Caches>> {
+        // It is not recorded whether a cached program is reversible.
+        (self.guard != Some(Mode::Races)).then_some(self as _)
+    }
+
+    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
+        cpu_target(code)
+    }
+}
+
+impl Caches for Context {
     fn build_cached(self: Arc<Self>, code: &[u8]) -> Result<Option<AnyProgram>, BuildError> {
         let _guard = CallGuard::new();
         let mut seen = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
@@ -87,11 +98,6 @@ impl Builds for Context {
         let program = Program::from_binary(&self, code)?;
         seen.own(code);
         Ok(Some(Arc::new(program)))
-    }
-
-    fn can_cache_programs(&self) -> bool {
-        // It is not recorded whether a cached program is reversible.
-        self.guard != Some(Mode::Races)
     }
 
     /// Returns the target of the native code that this process has loaded, if some of it came from a file.
@@ -107,10 +113,6 @@ impl Builds for Context {
             seen.own(code);
             seen.of_file()
         })
-    }
-
-    fn processor_of(&self, code: &[u8]) -> Option<[u8; 4]> {
-        cpu_target(code)
     }
 }
 
