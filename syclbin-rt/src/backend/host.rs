@@ -290,3 +290,23 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn ended_copy_frees_its_elements() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let element = Arc::new(());
+        drop(PendingCopy {
+            data: ManuallyDrop::new(vec![Arc::clone(&element)]),
+            event: queue.raw().barrier(WaitList::NOTHING).unwrap(),
+        });
+        assert_eq!(Arc::strong_count(&element), 1);
+    }
+}
