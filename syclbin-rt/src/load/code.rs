@@ -470,6 +470,21 @@ mod tests {
     }
 
     #[test]
+    fn ptx_gives_the_places_of_parameters() {
+        let text =
+            ".version 7.1\n.target sm_80\n.visible .entry k(.param .u32 a, .param .u64 b) { ret; }";
+        let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", text.as_bytes());
+        let takes = PtxFacts {
+            sm: 80,
+            ptx: (7, 1),
+            driver: 11010,
+        };
+        let places = [(0, 4), (8, 8)].map(|(offset, size)| Slot { offset, size });
+        let code = Code::Ptx(read_ptx(&image, takes).unwrap());
+        assert_eq!(code.slots("k").unwrap(), places);
+    }
+
+    #[test]
     fn ptx_integers_may_be_addresses() {
         let number = |kind, bits, shared| KnownType::of_ptx(Passed::Number { kind, bits }, shared);
         let four_bytes = KnownType::Number(NonZero::new(4));
