@@ -371,3 +371,22 @@ impl Pace {
         ended
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_queue_waits_for_its_commands() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let Ok(queue) = queue.raw().opencl() else {
+            return crate::common::say_skipped("not an OpenCL device");
+        };
+        queue.flush_after(COMMANDS - 1).unwrap();
+        assert!(queue.is_busy());
+        queue.flush_after(1).unwrap();
+        assert!(!queue.is_busy());
+    }
+}
