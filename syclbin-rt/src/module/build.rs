@@ -298,12 +298,6 @@ impl Builder {
             }
         });
         let mut codes: Vec<Cow<'_, [u8]>> = codes.collect();
-        if facts.ptx.is_some() {
-            return Ok(Codes {
-                codes,
-                ..Codes::default()
-            });
-        }
         let is_reached = |id: &str| match part {
             Part::Kernel(_) => codes.iter().any(|code| spirv_names(code, id)),
             Part::Native | Part::Code => true,
@@ -325,7 +319,9 @@ impl Builder {
                 hidden = Some(layout);
             }
         }
-        let codes = code::portable(codes, facts)?;
+        if facts.ptx.is_none() {
+            codes = code::portable(codes, facts)?;
+        }
         Ok(Codes {
             unfit: code::unfit_kernels(&codes, facts)?,
             codes,
