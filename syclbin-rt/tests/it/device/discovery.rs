@@ -103,6 +103,8 @@ fn platforms_and_architectures_are_those_of_the_driver() {
             .architecture()
             .and_then(syclbin_rt::Architecture::name);
         assert_eq!(architecture, Some("x86_64"));
+        assert!(device.has(syclbin_rt::Aspect::IMAGE), "{device:?}");
+        assert!(!device.sub_group_sizes().is_empty(), "{device:?}");
     }
 }
 
