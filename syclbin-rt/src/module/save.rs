@@ -384,6 +384,7 @@ fn with_values<'a>(
 mod tests {
     use super::*;
     use syclbin::IrType;
+    use syclbin::metadata::SpecConstantDescriptor;
 
     fn module(kernel: &str, images: &[Image<'static>]) -> AbstractModule<'static> {
         let mut module = AbstractModule::default();
@@ -431,5 +432,28 @@ mod tests {
         assert_eq!(saved(Object, vec![alone()], Object), Ok(vec![1]));
         assert!(saved(Object, vec![alone()], Input).is_err());
         assert!(saved(Object, vec![both()], State::Other(7)).is_err());
+    }
+
+    #[test]
+    fn values_of_linked_constants_follow_their_defaults() {
+        let constant = |name, value: u8, set: Option<u8>| {
+            let mut constant = SpecializationConstants::default();
+            let (id, offset, size) = (value.into(), 0, 1);
+            let part = SpecConstantDescriptor { id, offset, size };
+            constant.constants.insert(name, vec![part]);
+            constant.defaults = Some(vec![value]);
+            constant.set_values = set.map(|set| vec![set]);
+            constant
+        };
+        let mut all = constant("a", 1, None);
+        for (other, set_values) in [
+            (constant("b", 2, Some(2)), None),
+            (constant("c", 3, Some(7)), Some(vec![1, 2, 7])),
+            (constant("d", 4, None), Some(vec![1, 2, 7, 4])),
+        ] {
+            add_constants(&mut all, &other);
+            assert_eq!(all.set_values, set_values);
+        }
+        assert_eq!(all.defaults, Some(vec![1, 2, 3, 4]));
     }
 }
