@@ -447,4 +447,33 @@ mod tests {
             assert_eq!(watch(inside), Ok(()));
         }
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn other_faults_reach_the_earlier_handler() {
+        use std::ffi::{c_int, c_void};
+
+        const CHILD: &str = "SYCLBIN_RT_TEST_FAULT";
+        extern "C" fn earlier(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+            // SAFETY: the operating system passes a valid struct.
+            let address = unsafe { (*info).si_addr().addr() };
+            // SAFETY: the call has no preconditions.
+            unsafe { libc::_exit(c_int::from(address == 77)) }
+        }
+        if std::env::var_os(CHILD).is_some() {
+            // SAFETY: the handler has the parameters that the flag promises. The write ends the process.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = earlier as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO;
+                libc::sigaction(libc::SIGSEGV, &raw const action, std::ptr::null_mut());
+                let _pages = Pages::new(12, Mode::End).unwrap();
+                std::ptr::without_provenance_mut::<u8>(77).write_volatile(7);
+            }
+        }
+        let this = "other_faults_reach_the_earlier_handler";
+        let mut child = crate::common::child(module_path!(), this);
+        let status = child.env(CHILD, "1").status().unwrap();
+        assert_eq!(status.code(), Some(1));
+    }
 }
