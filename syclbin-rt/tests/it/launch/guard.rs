@@ -27,6 +27,22 @@ fn out_of_bounds_access_is_an_error() {
 }
 
 #[test]
+fn unknown_guard_mode_is_refused() -> Result<()> {
+    if std::env::var_os(CHILD).is_some() {
+        let error = Device::best()?.queue().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        assert!(error.to_string().contains("expected `end`"), "{error}");
+        return Ok(());
+    }
+    if common::queue().is_some() {
+        let mut child = common::child(module_path!(), "unknown_guard_mode_is_refused");
+        let status = child.env(CHILD, "1").env("SYCLBIN_GUARD", "yes").status();
+        assert!(status.expect("this program starts").success());
+    }
+    Ok(())
+}
+
+#[test]
 fn guarded_child_reports_each_access() -> Result<()> {
     if std::env::var_os(CHILD).is_none() {
         return Ok(()); // the test above starts it in a child process
