@@ -75,6 +75,10 @@ fn check(trace: &Value) {
     let tracks = named(trace, "process_name");
     let device = tracks.iter().find(|track| track["pid"] == first["pid"]);
     assert!(device.is_some_and(|device| device["args"]["name"] != "host"));
+    for track in named(trace, "thread_name") {
+        let kind = if track["pid"] == 0 { "thread" } else { "queue" };
+        assert_eq!(track["args"]["name"], format!("{kind} {}", track["tid"]));
+    }
     assert_eq!(trace["otherData"]["left_out"], 0);
 }
 
