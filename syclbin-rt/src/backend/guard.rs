@@ -426,6 +426,10 @@ mod tests {
         for (mode, byte) in [(Mode::End, 12), (Mode::Start, -1)] {
             let pages = Pages::new(12, mode).unwrap();
             let buffer: *mut u8 = pages.buffer().cast();
+            let addresses = buffer.addr()..buffer.addr() + 12;
+            let found = |address: usize| buffer_at(address as u64);
+            assert_eq!(found(addresses.start), Some(addresses.clone()));
+            assert_eq!(found(addresses.end), None);
             let touch = || {
                 // SAFETY: the handler makes the page accessible, and nothing else uses it.
                 unsafe { buffer.offset(byte).write_volatile(7) };
