@@ -51,7 +51,7 @@ pub enum Outcome {
 }
 
 impl Order {
-    /// Writes this order for the packages in the directories `packages` to the directory `folder`.
+    /// Writes this order, for the packages in the directories `packages`, to a directory.
     ///
     /// # Errors
     ///
