@@ -115,7 +115,7 @@ pub enum Error {
     Crash {
         /// The source.
         source_file: PathBuf,
-        /// How the compiler ended.
+        /// The exit status of the compiler.
         how: ExitStatus,
         /// A command that reproduces the crash.
         command: String,

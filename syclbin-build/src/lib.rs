@@ -152,8 +152,8 @@
 //!   recompile, but touching a file does not;
 //! - the absence of certain files: those that would shadow a file that was read, and those that `__has_include` or
 //!   `__has_embed` looked for;
-//! - the arguments, with paths as you wrote them. Two checkouts share results, unless an argument is an absolute path
-//!   or begins with `-g`;
+//! - the arguments, with paths as you wrote them. Two checkouts of a project share results if both use the same copy of
+//!   this crate and no argument is an absolute path or begins with `-g`;
 //! - the variables that compilers read (`CPATH` and others);
 //! - the compiler: its path, its version, the size and times of its files and of the `.cfg` files next to it, and
 //!   the versions of GCC on the machine;

@@ -138,7 +138,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the directory that a pattern searches: the nearest one above it without a wildcard in its path.
+/// Returns the directory that a pattern searches: its nearest parent directory whose path contains no wildcard.
 pub(crate) fn pattern_directory(pattern: &str) -> PathBuf {
     let mut above = Path::new(pattern).ancestors().skip(1);
     let plain = above.find(|directory| !is_pattern(&directory.to_string_lossy()));

@@ -149,7 +149,7 @@ mod tests {
         assert!(made.unwrap().success());
         let error = soon(move || Input::read(&path).unwrap_err().to_string());
         assert!(
-            error.contains("it is a FIFO, a device or another special file, not a regular file"),
+            error.contains("it is not a regular file, but a FIFO, a device or another special file; use a regular file instead"),
             "{error}"
         );
     }

@@ -27,7 +27,7 @@ pub struct Options {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Also treat warnings as errors: valid content that some reader or runtime does not expect
+    /// Treat warnings as errors too (a warning is valid content that some reader or runtime does not expect)
     #[arg(long, value_parser = ["warnings"])]
     pub deny: Option<String>,
 }

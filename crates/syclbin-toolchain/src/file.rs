@@ -50,7 +50,7 @@ fn open_as(path: &Path, options: &mut OpenOptions, own: bool) -> io::Result<File
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    let message = "it is a FIFO, a device or another special file, not a regular file";
+    let message = "it is not a regular file, but a FIFO, a device or another special file; use a regular file instead";
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    const SPECIAL: &str = "it is a FIFO, a device or another special file, not a regular file";
+    const SPECIAL: &str = "it is not a regular file, but a FIFO, a device or another special file; use a regular file instead";
 
     /// Creates a FIFO in a new directory. Opening it to read or write would block forever, which fails the test.
     fn fifo(folder: &Path) -> std::path::PathBuf {

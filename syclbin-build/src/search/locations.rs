@@ -124,8 +124,9 @@ fn program(name: &str) -> String {
 }
 
 impl Search<'_> {
-    /// Parses the value of `CXX` like the crate `cc`: as a path, or else as a program with arguments. If the first
-    /// argument is a program too, it is the compiler, and the first word is a wrapper such as ccache.
+    /// Parses the value of `CXX` like the crate `cc`: as a path, or else as a program with arguments. Unlike `cc`,
+    /// which has a list of wrappers, treats any program as a wrapper (such as ccache) if its first argument is a program
+    /// too.
     fn command_line(&self, name: String, value: &OsStr) -> Option<Candidate> {
         let text = value.to_string_lossy();
         let text = text.trim();

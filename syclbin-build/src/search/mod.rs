@@ -78,7 +78,7 @@ pub struct Candidate {
     pub program: PathBuf,
     /// The arguments that precede all others: the compiler that a wrapper runs, and flags in `CXX`.
     pub leading: Vec<OsString>,
-    /// The compiler that a wrapper runs, or `None` if `program` is not a wrapper.
+    /// The compiler that a wrapper runs, if it is the first argument.
     pub wrapped: Option<PathBuf>,
 }
 
@@ -166,11 +166,12 @@ impl fmt::Display for RejectedCandidate {
 
 impl Search<'_> {
     /// Finds the first candidate that supports `-fsyclbin`. Does not probe later candidates. If `forced` or
-    /// `SYCLBIN_CLANG` names a compiler, it is the only candidate. Adds the rejected candidates to `passed_over`.
+    /// `SYCLBIN_CLANG` names a compiler, it is the only candidate. Otherwise, adds the rejected candidates to
+    /// `passed_over`.
     ///
     /// # Errors
     ///
-    /// Fails if no candidate is usable, or if the directory of installed compilers is invalid.
+    /// Fails if the forced compiler or every candidate is unusable, or if the directory of installed compilers is invalid.
     pub fn run(
         &self,
         forced: Option<&Path>,

@@ -109,7 +109,8 @@ pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Prob
     let source = folder.path().join("probe.cpp");
     std::fs::write(&source, "").map_err(unwritten)?;
     let mut command = candidate.command();
-    // With `-###`, the compiler driver parses its command line but runs nothing. Only DPC++ splits device code.
+    // With `-###`, the compiler driver parses its command line but runs nothing. Compilers other than DPC++ reject
+    // `-fsycl-device-code-split`, even if they accept the other options.
     command
         .args(["-###", "-fsycl", "--offload-new-driver"])
         .arg("-fsycl-device-code-split=auto")

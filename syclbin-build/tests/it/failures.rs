@@ -262,7 +262,7 @@ fn a_fifo_is_no_source() {
     let message = receiver.recv_timeout(patience).expect("it waits for ever");
     assert!(
         message.starts_with(
-            "cannot read source kernels/fifo.cpp: it is a FIFO, a device or another special file, not a regular file"
+            "cannot read source kernels/fifo.cpp: it is not a regular file, but a FIFO, a device or another special file; use a regular file instead"
         ),
         "{message}"
     );

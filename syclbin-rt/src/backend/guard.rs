@@ -457,7 +457,7 @@ mod tests {
     fn other_faults_reach_the_earlier_handler() {
         use std::ffi::{c_int, c_void};
 
-        const CHILD: &str = "SYCLBIN_RT_TEST_FAULT";
+        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
         extern "C" fn earlier(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
             // SAFETY: the operating system passes a valid struct.
             let address = unsafe { (*info).si_addr().addr() };

@@ -132,22 +132,22 @@ impl<'a, const N: usize, R, T> Launch<'a, N, R, T> {
         self
     }
 
-    /// Makes all work-groups run at the same time, so that a kernel can use barriers across all of them
+    /// Makes all work-groups run at the same time, so that a kernel can use a barrier across all of them
     /// (`group_barrier(item.ext_oneapi_get_root_group())`). SYCL calls this property `use_root_sync`, and CUDA calls it
-    /// a cooperative launch.
+    /// a cooperative launch. With DPC++ 2026.2, a launch may execute only one such barrier: a second one can wait forever.
     ///
-    /// The number of work-groups is limited: see [`Kernel::max_root_groups`]. If the range does not set a work-group
-    /// size, it is the [suggested size](Kernel::suggested_local_size).
+    /// [`Kernel::max_root_groups`] returns the maximum number of work-groups. If the range sets no work-group size, the
+    /// launch uses the [suggested size](Kernel::suggested_local_size).
     ///
     /// Without this property, such a barrier is undefined behavior in SYCL, unless there is only one work-group. On
     /// CUDA, it ends the kernel, and everything in the CUDA context is lost.
     ///
     /// ```no_run
     /// # use syclbin_rt::{Arg, Buffer, Event, Kernel, NdRange, Result};
-    /// # fn steps(kernel: &Kernel, cells: &mut Buffer<f32>) -> Result<Event> {
+    /// # fn two_phases(kernel: &Kernel, cells: &mut Buffer<f32>) -> Result<Event> {
     /// let groups = kernel.max_root_groups(256, 0)?;
     /// let launch = kernel.launch([Arg::write(cells)]).root_sync();
-    /// // SAFETY: the work-items of `steps` share the elements of `cells` between them.
+    /// // SAFETY: the work-items divide the elements of `cells` among themselves, for any number of work-groups.
     /// unsafe { launch.launch(NdRange::new(groups * 256).local(256)) }
     /// # }
     /// ```

@@ -21,8 +21,8 @@ use crate::trace::Class;
 
 /// Collects launches, copies and the work of other libraries for a [`Recording`]. Created by [`Queue::record`].
 ///
-/// Recording a command does not run it. The recorder keeps the memory that its commands use alive, so buffers may be
-/// dropped, unless another library's work uses them ([`Recorder::capture`]).
+/// Recording a command does not run it. The recorder keeps alive the memory of its launches, copies and fills, so you
+/// may drop their buffers. It does not keep alive what another library's work uses ([`Recorder::capture`]).
 #[must_use = "nothing runs until the recording is replayed"]
 pub struct Recorder {
     /// The steps so far. The graph contains the first `added` of them, and is created when it is first needed.

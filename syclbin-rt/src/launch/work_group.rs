@@ -202,8 +202,8 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Returns the maximum number of work-groups for a launch with [`Launch::root_sync`]: on CUDA, as many as the
-    /// device can run at the same time; with other drivers 1. SYCL calls this number `max_num_work_groups`.
+    /// Returns the maximum number of work-groups for a launch with [`Launch::root_sync`]. On CUDA, this is the number that
+    /// the device can run at the same time; on other devices, it is 1. SYCL calls it `max_num_work_groups`.
     ///
     /// `local_bytes` is the total size of the work-group memory that the launch passes as arguments, in bytes.
     ///
@@ -225,11 +225,11 @@ impl Kernel {
         groups.map_err(|failure| self.failed("querying the number of work-groups of", failure))
     }
 
-    /// Makes all work-groups of `range` run at the same time. Sets their size unless it is set.
+    /// Prepares `range` for a launch whose work-groups all run at the same time. If it has no work-group size, sets one.
     ///
     /// # Errors
     ///
-    /// Fails if there are too many work-groups.
+    /// Fails if there are too many work-groups, or if the driver rejects a query.
     #[cold]
     pub(crate) fn synchronize(&self, range: &mut AnyRange, local_bytes: usize) -> Result<()> {
         let local = self.suggested(*range, None)?;
@@ -239,9 +239,9 @@ impl Kernel {
         (range.local, range.root_sync) = (Some(local), groups > 1);
         let device = self.queue().device();
         let problem = format_args!(
-            "`root_sync` requires that all {groups} work-groups of {local} run at the same time, but {device} allows \
-             at most {max}; launch fewer work-groups, in which each work-item processes several elements (only CUDA \
-             devices allow more than 1)"
+            "`root_sync` requires that all {groups} work-groups of {local} run at the same time, but {device} can \
+             run at most {max} of them; launch at most {max}, and let each work-item process several elements (only CUDA \
+             devices can run more than 1)"
         );
         (groups <= max)
             .then_some(())

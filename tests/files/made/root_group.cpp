@@ -4,7 +4,8 @@
 
 namespace experimental = sycl::ext::oneapi::experimental;
 
-// Each work-item adds the square of the one opposite, which is in another work-group if there are two or more.
+// Each work-item adds its square and that of its mirror image in the range, which is in another work-group unless
+// this is the middle one.
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((experimental::nd_range_kernel<1>))
 void mirrored(int *squares, int *sums) {
   auto item = sycl::ext::oneapi::this_work_item::get_nd_item<1>();

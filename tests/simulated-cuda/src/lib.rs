@@ -11,9 +11,9 @@
 //! used again soon, device memory cannot be touched by the host, new memory holds garbage, and
 //! copies take place as late as the API allows.
 //!
-//! What is not there: textures, surfaces, arrays, pools other than the default one, clusters, cooperative launches,
-//! tensor cores, `printf` and a heap for kernels. One kernel runs at a time, a block after another:
-//! a block that waits for another one waits forever, and threads of a block that wait for each other
+//! Not simulated: textures, surfaces, arrays, pools other than the default one, clusters, tensor cores, `printf` and a
+//! heap for kernels. One kernel runs at a time. Its blocks run one after another, so a block that waits for another one
+//! waits forever, except in a cooperative launch, whose blocks take turns. Threads of a block that wait for each other
 //! fail the launch. The stream of each thread is the null stream. Threads of a warp do not run in step, and meet
 //! only where an instruction has them meet. Directed roundings of results that underflow may be one
 //! unit off. Fat binaries are read uncompressed.

@@ -22,7 +22,7 @@ fn a_fifo_is_refused_by_name() {
     assert!(made.unwrap().success());
     let error = error_of(&path);
     assert!(
-        error.contains("it is a FIFO, a device or another special file, not a regular file"),
+        error.contains("it is not a regular file, but a FIFO, a device or another special file; use a regular file instead"),
         "{error}"
     );
 }

@@ -182,7 +182,6 @@ impl Package {
             .env("SYCLBIN_CACHE", "off")
             .env_remove("SYCLBIN_CACHE_SIZE")
             .env("CARGO_MANIFEST_DIR", self.path(""))
-            .env_remove("CC_KNOWN_WRAPPER_CUSTOM")
             .env_remove("CMPLR_ROOT")
             // A directory that is set and empty hides what this machine may have.
             .env("ONEAPI_ROOT", self.path("no oneapi"))

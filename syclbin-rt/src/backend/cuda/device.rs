@@ -106,7 +106,7 @@ pub(crate) struct DriverDevice {
     pub(crate) has_pool: bool,
     /// The maximum number of work-groups in each dimension of a launch, x first.
     pub(crate) max_grid: [usize; 3],
-    /// The number of multiprocessors on which work-groups can wait for each other.
+    /// The number of multiprocessors, or 0 if the device does not support cooperative launches.
     pub(crate) cooperative_units: usize,
 }
 
@@ -163,7 +163,7 @@ impl Library {
                 library: self.name,
                 ..facts(functions, device, self.version)?
             },
-            // By default, only its own device can access memory of a pool, so use one only if there is no other device.
+            // By default, other devices cannot access the pool of a device, so it is used only if there is no other device.
             has_pool: only
                 && number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
                     .is_ok_and(|pools| pools != 0),

@@ -106,7 +106,8 @@ impl DriverKernel for Kernel {
     fn max_root_groups(&self, items: usize, local_bytes: usize) -> Result<usize> {
         let context = &self.program.context;
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
-        object.opt_in_to_max_local()?; // otherwise, no work-group that needs to opt in counts
+        // Otherwise, the driver would report 0 for sizes of work-group memory that need the opt-in.
+        object.opt_in_to_max_local()?;
         let (mut groups, function) = (0, self.handles.plain);
         let items = c_int::try_from(items).unwrap_or(c_int::MAX);
         // SAFETY: the kernel is alive; the call writes one value through a valid pointer.

@@ -40,8 +40,8 @@ pub(crate) const BINDLESS_IMAGES: u32 = 6528;
 const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesINTEL, 6528), which few drivers \
     support; use `sycl::accessor` with `sycl::target::image` in its kernels";
 
-const UNCHECKED: &str = "warning: SYCLBIN_GUARD=races cannot check some kernels: it checks only SPIR-V that it can rewrite, \
-    so build without native code to check more";
+const UNCHECKED: &str = "warning: SYCLBIN_GUARD=races skips some kernels: it checks only SPIR-V that it can rewrite; \
+    to check more, build without native code, and remove `device_image_scope` from device globals";
 
 // SAFETY: programs may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for Program {}

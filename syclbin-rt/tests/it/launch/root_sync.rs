@@ -7,7 +7,7 @@ use syclbin_rt::{Arg, Buffer, ErrorKind, Kernel, Launch, NdRange, Queue, Result}
 
 use crate::common;
 
-/// Says to a child that it is one.
+/// Set in the child process of a test.
 const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 const SIZE: usize = 64;
 
@@ -100,9 +100,9 @@ fn too_many_waiting_groups_are_refused() -> Result<()> {
     let groups = kernel.max_root_groups(SIZE, 0)? + 1;
     let mut numbers = Numbers::new(&queue, groups)?;
     let expected = format!(
-        "kernel mirrored: `root_sync` requires that all {groups} work-groups of [64] run at the same time, but {} \
-         allows at most {}; launch fewer work-groups, in which each work-item processes several elements (only CUDA \
-         devices allow more than 1)",
+        "kernel mirrored: `root_sync` requires that all {groups} work-groups of [64] run at the same time, but {} can \
+         run at most {} of them; launch at most {1}, and let each work-item process several elements (only CUDA \
+         devices can run more than 1)",
         queue.device(),
         groups - 1
     );
@@ -146,7 +146,9 @@ fn number_of_waiting_groups_depends_on_their_size() -> Result<()> {
         .to_string();
     assert!(message.contains("allows at most"), "{message}");
     if !common::on_cuda() {
-        common::say_skipped("the rest: only one work-group may wait");
+        common::say_skipped(
+            "the rest: this device cannot run several work-groups at the same time",
+        );
         return Ok(());
     }
     let small = kernel.max_root_groups(32, 0)?;
@@ -159,11 +161,11 @@ fn number_of_waiting_groups_depends_on_their_size() -> Result<()> {
 }
 
 #[test]
-fn groups_that_cannot_wait_end_the_kernel() {
+fn barrier_without_root_sync_ends_the_kernel() {
     if !common::on_cuda() {
         return common::say_skipped("not a CUDA device");
     }
-    let mut child = common::child(module_path!(), "a_child_waits_for_no_group");
+    let mut child = common::child(module_path!(), "a_child_uses_barrier_without_root_sync");
     let output = child
         .env(CHILD, "1")
         .output()
@@ -176,9 +178,9 @@ fn groups_that_cannot_wait_end_the_kernel() {
 }
 
 #[test]
-fn a_child_waits_for_no_group() -> Result<()> {
+fn a_child_uses_barrier_without_root_sync() -> Result<()> {
     if std::env::var_os(CHILD).is_none() {
-        return Ok(()); // it is there for the others
+        return Ok(()); // runs only in the child process of the test above
     }
     let Some(queue) = common::queue() else {
         return Ok(());
