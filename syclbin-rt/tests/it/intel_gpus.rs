@@ -17,7 +17,7 @@ const GPUS: [&str; 2] = ["intel_gpu_bmg_g21", "intel_gpu_pvc"];
 /// Kernels that these drivers compile for sub-groups of 8, and for the large register file.
 const BUILT: &str = "intel/built.syclbin";
 
-fn is_intel_gpu(device: &Device) -> bool {
+pub(crate) fn is_intel_gpu(device: &Device) -> bool {
     device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel")
 }
 
