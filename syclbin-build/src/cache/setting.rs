@@ -16,7 +16,7 @@ use super::files::{self, Dependency, Files};
 use crate::compiler::{self, Compiler};
 
 /// The version of the cache format. Change this whenever the meaning of cache entries changes.
-const FORMAT: &str = "syclbin kernels 3";
+const FORMAT: &str = "syclbin kernels 4";
 
 /// The directories of the crates that produce the cached results. The cache key includes the code of these crates, so
 /// that a change to the code invalidates cached results.

@@ -96,6 +96,8 @@ pub(super) fn cxx_variables(target: Option<&str>, host: Option<&str>) -> Vec<Str
     if crosses {
         of(host, "HOST");
     }
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     names
 }
 
@@ -186,8 +188,7 @@ mod tests {
                 "CXX",
                 "CXX_x86_64-unknown-linux-gnu",
                 "CXX_x86_64_unknown_linux_gnu",
-                "HOST_CXX",
-                "CXX"
+                "HOST_CXX"
             ]
         );
     }

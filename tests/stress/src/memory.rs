@@ -20,12 +20,11 @@ pub(crate) struct Resident {
     pub(crate) most: u64,
 }
 
-/// Returns by how much the process grew in the round that enlarged it least, and in all rounds except the one that
-/// enlarged it most, in KiB. `sizes` are taken after each round. Returns `None` for fewer than two.
-pub(crate) fn growth(sizes: &[Resident]) -> Option<[u64; 2]> {
+/// By how much the process grew in the round that enlarged it least, in KiB, if `sizes` are taken after each round.
+/// None for fewer than two.
+pub(crate) fn least_growth(sizes: &[Resident]) -> Option<u64> {
     let rounds = sizes.windows(2);
-    let growths = rounds.map(|pair| pair[1].now.saturating_sub(pair[0].now));
-    let growths: Vec<u64> = growths.collect();
-    let (least, most) = (growths.iter().min()?, growths.iter().max()?);
-    Some([*least, growths.iter().sum::<u64>() - most])
+    rounds
+        .map(|pair| pair[1].now.saturating_sub(pair[0].now))
+        .min()
 }

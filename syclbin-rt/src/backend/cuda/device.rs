@@ -163,7 +163,7 @@ impl Library {
                 library: self.name,
                 ..facts(functions, device, self.version)?
             },
-            // By default, other devices cannot access the pool of a device, so it is used only if there is no other device.
+            // By default, other devices cannot access the pool of a device, so it is used only if this is the only device.
             has_pool: only
                 && number(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)
                     .is_ok_and(|pools| pools != 0),
