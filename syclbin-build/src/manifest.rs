@@ -131,7 +131,7 @@ fn error(path: &Path, line: Option<usize>, problem: String) -> Error {
 }
 
 /// The position of a mistake in Cargo.toml, if it is known, and the problem.
-type Mistake = (Option<Range<usize>>, String);
+pub type Mistake = (Option<Range<usize>>, String);
 
 fn mistake<T>(at: Range<usize>, problem: String) -> Result<T, Mistake> {
     Err((Some(at), problem))
@@ -139,7 +139,12 @@ fn mistake<T>(at: Range<usize>, problem: String) -> Result<T, Mistake> {
 
 type Value<'t> = Spanned<DeValue<'t>>;
 
-fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
+/// Returns the SYCLBIN files that the manifest `text` describes, as [`read`] does.
+///
+/// # Errors
+///
+/// Fails if the text is not TOML or contains a mistake.
+pub fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
     let whole = DeTable::parse(text);
     let whole = whole.map_err(|error| (error.span(), error.message().to_owned()))?;
     let mut table = whole.get_ref();

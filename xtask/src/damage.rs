@@ -7,7 +7,16 @@ use std::process::Command;
 use crate::files;
 use crate::steps::{Result, cargo, step, target_folder};
 
-const TARGETS: [&str; 6] = ["read", "round_trip", "property", "link", "expand", "items"];
+const TARGETS: [&str; 8] = [
+    "read",
+    "round_trip",
+    "property",
+    "link",
+    "expand",
+    "items",
+    "lower",
+    "inputs",
+];
 
 /// Tests every truncation and every value of every byte of every test file.
 pub(crate) fn corrupt() -> Result<()> {
@@ -17,7 +26,7 @@ pub(crate) fn corrupt() -> Result<()> {
     step("damaged files", &mut command)
 }
 
-/// Runs each fuzz target in turn, starting from the test files and the corpus of earlier runs.
+/// Runs each fuzz target in turn, starting from the test files, the corpus in the repository and that of earlier runs.
 ///
 /// Stable Rust without a sanitizer suffices, because the library contains no unsafe code.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
@@ -51,16 +60,19 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
     for target in TARGETS {
         let corpus = work.join("corpus").join(target);
         create_directory(&corpus)?;
+        let kept = files::root().join("tests/fuzz/corpus").join(target);
+        create_directory(&kept)?;
         let seeds = match target {
             "property" => texts.clone(),
             "items" => items.clone(),
+            "inputs" => kept.clone(),
             _ => test_files::directory(),
         };
         let mut command = cargo();
         command
             .args("fuzz run --sanitizer none --features libfuzzer --fuzz-dir tests/fuzz".split(' '))
             .arg(target)
-            .args([&corpus, &seeds])
+            .args([&corpus, &kept, &seeds])
             .args(["--", "-max_len=65536", "-timeout=20", "-rss_limit_mb=2048"])
             .arg(format!("-max_total_time={}", minutes * 60))
             .args(["-print_final_stats=1", "-verbosity=0"]);

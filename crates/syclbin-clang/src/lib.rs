@@ -34,6 +34,7 @@ use std::process::ExitCode;
 
 use command_line::options::Request;
 use command_line::response_file;
+use syclbin::AbstractModule;
 
 /// Runs the program with the arguments of this process and returns its exit code.
 pub fn main() -> ExitCode {
@@ -65,6 +66,22 @@ fn run() -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Applies each rewrite of device code to a module, so that fuzzers reach them. Code that is refused stays unchanged.
+#[doc(hidden)]
+pub fn rewrite(module: &mut AbstractModule<'_>) {
+    for image in &mut module.images {
+        let ptx = std::str::from_utf8(&image.bytes).map(lower::lower_ptx);
+        let repaired = match ptx {
+            Ok(Ok(Some(lowered))) => Some(lowered.code),
+            _ => lower::signed_bools::repair(&image.bytes),
+        };
+        if let Some(code) = repaired {
+            image.bytes = code.into();
+        }
+    }
+    let _ = lower::lower_module(module);
 }
 
 /// The reason why no file was created.

@@ -131,7 +131,7 @@ impl Contents {
 ///
 /// Comments are searched too: a false match only costs a compile, but a missed match would let the cache return an
 /// outdated result.
-pub(crate) fn asked(text: &str) -> Option<BTreeSet<String>> {
+pub fn asked(text: &str) -> Option<BTreeSet<String>> {
     // A backslash at the end of a line joins it with the next line, even within a word.
     let text = text.replace("\\\n", "").replace("\\\r\n", "");
     if TIMES.iter().any(|time| has_word(&text, time)) {

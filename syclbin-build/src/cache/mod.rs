@@ -38,6 +38,7 @@ use crate::cargo;
 use crate::compiler::Compiler;
 use crate::compiler::output::Compiled;
 pub(crate) use files::Files;
+pub use files::asked;
 use manifest::{Record, decode_result, encode_result};
 use setting::Setting;
 
@@ -49,6 +50,11 @@ pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
 /// The default size limit of the cache, in bytes.
 pub const LIMIT: u64 = 1 << 30;
+
+/// Decodes a manifest of the cache and encodes it again, so that fuzzers reach both.
+pub fn recode(text: &str) -> Option<String> {
+    manifest::decode(text).map(|records| manifest::encode(&records))
+}
 
 /// Returns the cache directory: `named` (the value of [`SYCLBIN_CACHE`](CACHE_VARIABLE)), or by default `kernels` in
 /// `home`. Returns `None` if the cache is disabled, or if both arguments are `None`.

@@ -22,13 +22,15 @@ use syclbin_tools::verify::{Severity, verify};
 pub type Target = fn(&[u8]);
 
 /// The targets, by the names of their binaries.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("read", read),
     ("round_trip", round_trip),
     ("property", property),
     ("link", link),
     ("expand", expand),
     ("items", items),
+    ("lower", lower),
+    ("inputs", inputs),
 ];
 
 /// Runs everything that reads: the view, the model, the wrapper, signatures, verification.
@@ -213,6 +215,53 @@ pub fn items(bytes: &[u8]) {
     if let Err(reasons) = syclbin_expand::source(&FILE, "file", items) {
         explained(&reasons);
     }
+}
+
+/// Rewrites the code of each module as the compiler driver does: what was SPIR-V or text remains it.
+pub fn lower(bytes: &[u8]) {
+    let Ok(file) = read::parse(bytes) else { return };
+    for mut module in file.into_owned().modules {
+        let before = module.clone();
+        syclbin_clang::rewrite(&mut module);
+        assert_eq!(module.images.len(), before.images.len());
+        for (image, before) in module.images.iter().zip(&before.images) {
+            if Module::parse(&before.bytes).is_ok() {
+                let parsed = Module::parse(&image.bytes);
+                assert!(parsed.is_ok(), "lowering breaks SPIR-V: {parsed:?}");
+            }
+            if std::str::from_utf8(&before.bytes).is_ok() {
+                let is_text = std::str::from_utf8(&image.bytes).is_ok();
+                assert!(is_text, "lowering breaks text");
+            }
+        }
+        views(&module.metadata);
+    }
+}
+
+/// Reads text as what a build reads besides device code: Cargo.toml, a list of dependencies, a manifest of the cache,
+/// and a source whose `__has_include` it searches for.
+pub fn inputs(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Err((at, problem)) = syclbin_build::manifest::parse(text) {
+        assert!(!problem.is_empty());
+        assert!(at.is_none_or(|at| text.get(at).is_some()), "{problem}");
+    }
+    let mut paths = syclbin_build::depfile::prerequisites(text);
+    // Makefiles have no escape for a backslash that the compilers agree on.
+    paths.retain(|path| !path.as_os_str().as_encoded_bytes().contains(&b'\\'));
+    let rule = syclbin_build::depfile::rule("target".as_ref(), paths.iter().map(AsRef::as_ref));
+    let again = syclbin_build::depfile::prerequisites(&rule);
+    assert_eq!(again, paths, "{rule}");
+    if let Some(written) = syclbin_build::cache::recode(text) {
+        let again = syclbin_build::cache::recode(&written);
+        assert_eq!(again.as_deref(), Some(written.as_str()));
+    }
+    let names = syclbin_build::cache::asked(text).unwrap_or_default();
+    // Joined lines can make a name that is in no line.
+    let joined = text.replace("\\\n", "").replace("\\\r\n", "");
+    assert!(names.iter().all(|name| joined.contains(name.as_str())));
 }
 
 /// A failure has reasons, and the input is to blame for each.

@@ -40,6 +40,21 @@ fn every_target_takes_every_file() {
     }
 }
 
+/// The corpus has small inputs, each of which reaches code that the others do not.
+#[test]
+fn every_target_takes_its_corpus() {
+    for (name, target) in syclbin_fuzz::TARGETS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(name);
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let inputs = entries.map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+        let count = inputs.map(|input| target(&input)).count();
+        assert!(count > 0, "{} is empty", folder.display());
+        eprintln!("{name}: {count} inputs");
+    }
+}
+
 /// Found by fuzzing: linking panicked on an `OpGroupDecorate` without operands.
 #[test]
 fn group_without_operands_does_not_panic() {

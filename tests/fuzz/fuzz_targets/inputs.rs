@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs `syclbin_fuzz::inputs` on inputs from libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| syclbin_fuzz::inputs(bytes));

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs `syclbin_fuzz::lower` on inputs from libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| syclbin_fuzz::lower(bytes));
+syclbin_fuzz::mutate_contents!();
