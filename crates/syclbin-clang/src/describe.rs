@@ -16,8 +16,10 @@ pub(crate) const LATER: &str = "--describe-later";
 /// integration header to the path `header`.
 pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
     // `-fstandalone-debug` also describes structs that appear only as template arguments, as in
-    // `work_group_memory<Pair[]>`.
-    let mut all = ["-g", "-fstandalone-debug"].map(str::to_owned).to_vec();
+    // `work_group_memory<Pair[]>`. Names are for `lower::signed_bools`.
+    let mut all = ["-g", "-fstandalone-debug", "-fno-discard-value-names"]
+        .map(str::to_owned)
+        .to_vec();
     let mut inner = vec![format!("-fsycl-int-header={header}")];
     if !has_debug_info(arguments) {
         // The library does not optimize code with debug information unless the frontend receives the level explicitly.
@@ -141,7 +143,7 @@ struct ext::oneapi::experimental::is_nd_range_kernel<__sycl_shim3(), 3> {"#;
     #[test]
     fn code_with_requested_debug_information_is_not_optimized() {
         let added = arguments(&words("-O3 -DX"), "h");
-        let expected = "-g -fstandalone-debug -Xclang -fsycl-int-header=h -Xclang -O3";
+        let expected = "-g -fstandalone-debug -fno-discard-value-names -Xclang -fsycl-int-header=h -Xclang -O3";
         assert_eq!(added.join(" "), expected);
         assert!(!arguments(&words("-O3 -g"), "h").contains(&"-O3".to_owned()));
     }

@@ -3,10 +3,11 @@
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
 //! translator in the compiler library first turns the boolean into 1 or 0, so the result is +1 (fixed upstream in July
-//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, only this bug produces a signed conversion of a
-//! selection between 1 and 0: for a C++ `bool`, LLVM emits an unsigned conversion.
+//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, such a selection between 1 and 0 has no name. The
+//! selections that a source asks for are converted as unsigned, or are arguments of a conversion function and have a
+//! name, because names are kept ([`describe::arguments`](crate::describe::arguments)).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::edit::{Instruction, Module};
 use syclbin::__private::spirv::words::{bytes, op};
@@ -19,8 +20,10 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     // For each 32-bit integer type, the ids of the constants 0 and 1.
     let mut ints: BTreeMap<u32, [Option<u32>; 2]> = BTreeMap::new();
     let mut selections = BTreeMap::new();
+    let mut named = BTreeSet::new();
     for instruction in &module.instructions {
         match (instruction.opcode, &*instruction.operands) {
+            (op::NAME, [id, ..]) => _ = named.insert(*id),
             (op::TYPE_INT, [ty, 32, _]) => {
                 ints.insert(*ty, [None; 2]);
             }
@@ -30,7 +33,7 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
                 }
             }
             (op::SELECT, [ty, id, condition, one, zero])
-                if ints.get(ty) == Some(&[Some(*zero), Some(*one)]) =>
+                if ints.get(ty) == Some(&[Some(*zero), Some(*one)]) && !named.contains(id) =>
             {
                 selections.insert(*id, (*ty, *condition, *zero));
             }
@@ -63,8 +66,14 @@ mod tests {
 
     /// Returns a module that converts a selection between two constants.
     fn module(constants: [u32; 2], convert: u16) -> Vec<u8> {
+        named(constants, convert, 9)
+    }
+
+    /// Returns the same module, with a name for the id `name`.
+    fn named(constants: [u32; 2], convert: u16, name: u32) -> Vec<u8> {
         let header = [0x0723_0203, 0x0001_0400, 0, 20, 0];
         let instructions = [
+            Instruction::new(op::NAME, [name, 0x646e_6f63, 0]),
             Instruction::new(op::TYPE_BOOL, [1]),
             Instruction::new(op::TYPE_INT, [2, 32, 0]),
             Instruction::new(op::TYPE_FLOAT, [3, 32]),
@@ -96,6 +105,7 @@ mod tests {
     #[test]
     fn other_selections_stay() {
         const CONVERT_U_TO_F: u16 = 112;
+        assert_eq!(repair(&named([1, 0], CONVERT_S_TO_F, 7)), None);
         assert_eq!(repair(&module([1, 0], CONVERT_U_TO_F)), None);
         assert_eq!(repair(&module([2, 0], CONVERT_S_TO_F)), None);
         assert_eq!(repair(&module([1, 2], CONVERT_S_TO_F)), None);

@@ -14,9 +14,10 @@ void signs(const float *in, float *out, float *ones) {
   bool negative = x < 0;
   int number = negative;
   short small = x < 0 ? 1 : 0;
-  ones[3 * i] = negative;
-  ones[3 * i + 1] = number;
-  ones[3 * i + 2] = (float)(int)(x > 0) - (float)(signed char)small + (float)(x < 0 ? 1ll : 0ll);
+  ones[4 * i] = negative;
+  ones[4 * i + 1] = number;
+  ones[4 * i + 2] = (float)(int)(x > 0) - (float)(signed char)small + (float)(x < 0 ? 1ll : 0ll);
+  ones[4 * i + 3] = sycl::vec<int, 1>(x < 0 ? 1 : 0).convert<float>()[0];
 }
 
 // Negations that live across a barrier.

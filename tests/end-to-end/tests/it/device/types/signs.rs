@@ -14,11 +14,12 @@ fn booleans_keep_their_signs() {
     let kernels = kernels::Module::load(&queue).unwrap();
     let input = queue.upload(&[-2.5f32, 0.0, 4.0]).unwrap();
     let mut signs = queue.zeroed::<f32>(3).unwrap();
-    let mut ones = queue.zeroed::<f32>(9).unwrap();
-    // SAFETY: three work-items, each with one element of `signs` and three of `ones`.
+    let mut ones = queue.zeroed::<f32>(12).unwrap();
+    // SAFETY: three work-items, each with one element of `signs` and four of `ones`.
     unsafe { kernels.signs(&input, &mut signs, &mut ones).launch(3) }.unwrap();
     assert_eq!(queue.download(&signs).unwrap(), [-1.0, 0.0, 1.0]);
-    let expected = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    let [negative, zero, positive] = [[1.0, 1.0, 0.0, 1.0], [0.0; 4], [0.0, 0.0, 1.0, 0.0]];
+    let expected = [negative, zero, positive].concat();
     assert_eq!(queue.download(&ones).unwrap(), expected);
 }
 
