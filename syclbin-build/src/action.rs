@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use syclbin::metadata::Sources;
 use syclbin::{Container, Syclbin};
-use syclbin_toolchain::INSTALL_COMMAND;
 
 use crate::compiler::Compiler;
 use crate::error::{Error, Result};
@@ -79,9 +78,13 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
         cargo::rerun_if_changed(&file);
     }
     if let Some(stale) = kept.stale(&paths.package, &request.recorded_arguments(paths)) {
+        // Installing a compiler there reruns the script.
+        if let Error::NoCompiler { home, .. } = &none {
+            home.iter().for_each(|home| cargo::rerun_if_changed(home));
+        }
         cargo::warning(&format!(
-            "the sources were not compiled because no compiler was found, and {} is stale: {stale}; install a \
-             compiler with `{INSTALL_COMMAND}`, or run `cargo syclbin build --commit` on a machine that has one",
+            "{} is stale: {stale}. Its sources were not compiled: {none}. Or run `cargo syclbin build --commit` on a \
+             machine that has a compiler",
             path.display()
         ));
     }

@@ -109,7 +109,7 @@ pub enum Error {
     /// The compiler crashed.
     #[error(
         "the compiler crashed ({how}) while compiling {}; this is a bug in the compiler or a problem with the machine (such as \
-         too little memory). To reproduce it:\n  {command}",
+         too little memory or disk space). To reproduce it:\n  {command}",
         .source_file.display()
     )]
     Crash {

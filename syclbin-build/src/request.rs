@@ -128,7 +128,9 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     let matches = glob::glob(pattern).map_err(|error| failed(&format!("is not valid: {error}")))?;
     let files: Result<Vec<PathBuf>, _> = matches.collect();
     let mut files = files.map_err(|error| failed(&format!("cannot be expanded: {error}")))?;
-    files.retain(|path| !path.is_dir());
+    // Editors store locks and backups in hidden files.
+    let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    files.retain(|path| !path.is_dir() && !path.file_name().is_some_and(is_hidden));
     if files.is_empty() {
         return Err(failed(
             "matches no file; patterns are relative to the directory that contains Cargo.toml",

@@ -65,14 +65,20 @@ pub fn run(options: &Options) -> Result<bool> {
         Report::collect(folder.path()).map_err(|cause| Error::Read(folder.path().into(), cause))?;
     // During a check, each build script that ran has left a report.
     let reported: BTreeSet<_> = reports.iter().map(|one| one.package.clone()).collect();
-    let is_incomplete = reported.len() < packages.len();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let failures = [
+        "build script logged errors",
+        "failed to run custom build command",
+    ];
+    let has_failed = failures.iter().any(|failure| stderr.contains(failure));
+    let is_incomplete = has_failed || reported.len() < packages.len();
     reports.retain(|report| report.outcome != Outcome::NoPrebuilt);
     let root = workspace.metadata.workspace_root.as_std_path();
     ui::answer(&render(&reports, root))?;
     let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
     let all_fresh = reports.iter().all(fresh);
     if !output.status.success() && (is_incomplete || !options.check) {
-        ui::complain(String::from_utf8_lossy(&output.stderr).trim_end());
+        ui::complain(stderr.trim_end());
         ui::complain(
             "error: Cargo failed; see above. Files that are not listed were neither checked nor written",
         );

@@ -140,8 +140,8 @@ impl Running {
         let diagnostics = self.process.said().map_err(Error::write(&self.log))?;
         match status.code() {
             Some(0) => Ok(diagnostics),
-            // Clang exits with this code for errors in the source.
-            Some(1) => Err(Error::Compile {
+            // Clang exits with this code for errors in the source. On a full disk, its words are lost.
+            Some(1) if !diagnostics.trim().is_empty() => Err(Error::Compile {
                 source_file: self.source.clone(),
                 diagnostics,
             }),

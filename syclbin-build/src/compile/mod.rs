@@ -127,6 +127,9 @@ fn warn_without_nvidia(compiler: &Compiler) {
     }
 }
 
+/// How `syclbin-clang` begins the warning that it omits code for a target.
+const NOT_COMPILED: &str = "syclbin-clang: warning: cannot compile ";
+
 impl Context<'_> {
     fn compile_each(&self, sources: &[PathBuf]) -> Result<Vec<Result<Compiled>>> {
         let mut cache = Cache::open(self.compiler, &self.flags);
@@ -143,7 +146,11 @@ impl Context<'_> {
                 Err(pending) => pending,
             };
             let result = compiled.next()?;
-            if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result) {
+            // A target may be missing because memory or disk space was short, so the next build tries again.
+            let is_whole = |it: &Compiled| !it.diagnostics.contains(NOT_COMPILED);
+            if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result)
+                && is_whole(compiled)
+            {
                 cache.keep(pending, source, compiled, &mut after);
             }
             Some(result)

@@ -194,6 +194,20 @@ fn results_with_hidden_inputs_are_not_cached() {
 }
 
 #[test]
+fn results_without_a_target_are_not_cached() {
+    let cached = Cached::new();
+    let warning =
+        "syclbin-clang: warning: cannot compile k.cpp for NVIDIA GPUs: the compiler crashed";
+    let compile = format!("echo '{warning}' >&2; {}", compile());
+    for _ in 0..2 {
+        let script = cached.script(&steps(""), &compile);
+        assert_eq!(cached.compiles_of(script), 2);
+    }
+    // Another warning makes no difference.
+    assert_eq!((cached.compiles(), cached.compiles()), (2, 0));
+}
+
+#[test]
 fn debug_information_is_not_shared_between_packages() {
     let (first, second) = (Cached::new(), Cached::new());
     for (flag, shared) in [("-O3", 0), ("-gline-tables-only", 2)] {

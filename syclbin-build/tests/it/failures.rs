@@ -123,12 +123,12 @@ fn crash_names_signal_source_and_repeat_command() {
 }
 
 #[test]
-fn an_odd_exit_code_is_a_crash_too() {
-    let ran = Package::new().run("exit 254");
-    assert!(
-        ran.failed().contains("crashed (exit status: 254)"),
-        "{ran:?}"
-    );
+fn odd_exit_code_or_no_message_is_a_crash() {
+    for code in [254, 1] {
+        let ran = Package::new().run(&format!("exit {code}"));
+        let expected = format!("crashed (exit status: {code})");
+        assert!(ran.failed().contains(&expected), "{ran:?}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn pattern_compiles_each_match_and_watches_directory() {
     let package = Package::new();
     for name in [
         "kernels/a/functor.cpp",
+        "kernels/a/.#functor.cpp",
         "kernels/structs.cpp",
         "kernels/notes.txt",
     ] {

@@ -64,6 +64,22 @@ fn scripts_that_did_not_run_are_errors() {
 }
 
 #[test]
+fn failed_script_is_an_error_despite_its_reports() {
+    let world = World::new();
+    for failure in [
+        "build script logged errors",
+        "failed to run custom build command for `one`",
+    ] {
+        let script = format!(
+            "report one k/a.syclbin fresh ''; report two '' none ''; echo 'error: {failure}' >&2; exit 101"
+        );
+        let output = world.run(&["build", "--check"], &script);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(failure));
+    }
+}
+
+#[test]
 fn packages_without_prebuilt_files_get_a_hint() {
     let world = World::new();
     let script = "report one '' none ''; report two '' none ''; exit 101";
