@@ -82,7 +82,9 @@ impl Queue {
     ///
     /// - The handles must be valid and belong to the library named by [`Device::library`].
     /// - A CUDA stream must outlive the queue, its events, and everything that was loaded or allocated with the
-    ///   queue. An OpenCL queue may be released earlier, because it is reference-counted.
+    ///   queue. It must also outlive each call that maps memory of the device, drops such memory or drops a module, if
+    ///   the call began while the queue existed. After a failed command or wait on the stream, it must outlive all use of the
+    ///   device. An OpenCL queue may be released earlier, because it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };

@@ -186,17 +186,6 @@ impl KernelObject {
     }
 }
 
-/// What a file declares about a kernel. The OpenCL backend ignores this information, because OpenCL drivers read it
-/// from the code.
-pub(crate) struct Declared {
-    /// The kernel's parameters, if known.
-    pub(crate) slots: Option<Vec<Slot>>,
-    /// The maximum number of work-items in a work-group.
-    pub(crate) max_items: usize,
-    /// The maximum number of work-items in each dimension of a work-group, x first.
-    pub(crate) max_sizes: [usize; 3],
-}
-
 /// The offset and size of a parameter in the kernel's parameter block, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {

@@ -381,6 +381,8 @@ impl Recording {
         let Some((last, others)) = self.steps.split_last() else {
             return raw.barrier(after).map_err(self.failed());
         };
+        // The first step follows the last step of an earlier replay.
+        raw.in_order().map_err(self.failed())?;
         // Every step must wait for `after`: if only the first did, the other steps would run even if an event
         // failed.
         for step in others {

@@ -23,8 +23,8 @@ pub(crate) struct Limits {
     pub(crate) max_sizes: [usize; 3],
 }
 
-/// Checks a launch range, and fills in the kernel's required work-group size if the range does not set a size. If
-/// neither specifies a size, the driver chooses one.
+/// Checks a launch range, and fills in a work-group size if the range does not set one: the size that the kernel
+/// requires, or the largest that its declared maximum allows. If the kernel declares neither, the driver chooses a size.
 ///
 /// # Errors
 ///
@@ -77,6 +77,10 @@ pub(crate) fn choose(
                 attributes(required)
             ));
         }
+    }
+    // Not every driver knows the declared limit, because the code that it gets does not contain it.
+    if range.local.is_none() && limits.max_declared.is_some() {
+        range.local = Some(largest_fitting_size(global, limits, 1, 1));
     }
     let Some(local) = range.local else {
         return Ok(());
@@ -388,7 +392,7 @@ mod tests {
             "it was compiled for work-groups of at most [4, 16] (max_work_group_size<4, 16> in \
              C++), not of [4, 32]"
         );
-        assert_eq!(chosen(range, limits), Ok(None));
+        assert_eq!(chosen(range, limits), Ok(Some(vec![4, 16])));
     }
 
     #[test]

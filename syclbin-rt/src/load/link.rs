@@ -127,14 +127,12 @@ impl<'f> Closure<'f> {
     /// pointers, so the code does not name their targets.
     fn add_virtual_functions(&mut self, index: ImageIndex) -> Result<(), String> {
         let files = self.files;
-        let sets = |index| &files.unit(index).metadata.virtual_functions;
-        for set in &sets(index).uses.0 {
-            let defines = |other: &ImageIndex| {
-                other.file == index.file
-                    && sets(*other).defines.0.contains(set)
-                    && files.code(*other).is_ok()
-            };
-            let definers: Vec<ImageIndex> = files.images().filter(defines).collect();
+        let uses = &files.unit(index).metadata.virtual_functions.uses;
+        for set in BTreeSet::from_iter(&uses.0) {
+            let is_fit =
+                |other: &&ImageIndex| other.file == index.file && files.code(**other).is_ok();
+            let definers = files.symbols().virtual_functions.get(set);
+            let definers = Vec::from_iter(definers.into_iter().flatten().filter(is_fit));
             if definers.is_empty() {
                 return Err(format!(
                     "it calls virtual functions of {set}, but no module of the file defines them for this device; \
@@ -143,8 +141,8 @@ impl<'f> Closure<'f> {
             }
             for definer in definers {
                 let mut images = self.images.iter();
-                if !images.any(|other| other.is_same_module(definer)) {
-                    self.add(definer)?;
+                if !images.any(|other| other.is_same_module(*definer)) {
+                    self.add(*definer)?;
                 }
             }
         }
@@ -232,6 +230,8 @@ pub(crate) struct SymbolIndex {
     weak: BTreeMap<String, Vec<ImageIndex>>,
     /// The images that export the symbol according to their file's metadata.
     claimed: BTreeMap<String, Vec<ImageIndex>>,
+    /// The images whose metadata say that they define a set of virtual functions.
+    virtual_functions: BTreeMap<String, Vec<ImageIndex>>,
 }
 
 impl SymbolIndex {
@@ -241,8 +241,12 @@ impl SymbolIndex {
             if let Ok(code) = files.code(index) {
                 symbols.add(files, index, code);
             }
-            for symbol in files.unit(index).metadata.exported_symbols.names() {
+            let metadata = &files.unit(index).metadata;
+            for symbol in metadata.exported_symbols.names() {
                 push(&mut symbols.claimed, symbol, index);
+            }
+            for set in &metadata.virtual_functions.defines.0 {
+                push(&mut symbols.virtual_functions, set, index);
             }
         }
         symbols

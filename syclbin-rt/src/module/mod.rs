@@ -366,7 +366,9 @@ fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Syn
     };
     thread::scope(|scope| {
         let others = 1..processors.min(items.len());
-        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
+        // This thread does the work of those that cannot be started.
+        let spawn = || thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = others.filter_map(|_| spawn()).collect();
         work();
         if let Some(panic) = others.into_iter().find_map(|other| other.join().err()) {
             std::panic::resume_unwind(panic);

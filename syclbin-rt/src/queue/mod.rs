@@ -258,6 +258,11 @@ impl Queue {
             let is_used = Arc::strong_count(&asserting.program) > 1;
             if asserting.launched.swap(false, Ordering::AcqRel) {
                 first = self.take_failed_assert(asserting);
+                if first.is_err() {
+                    // The next call reads the record again.
+                    asserting.note_launch();
+                    return true;
+                }
             }
             is_used
         });

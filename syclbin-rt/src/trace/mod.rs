@@ -271,7 +271,10 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         return file.write_all(bytes);
     }
     let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
+    // Several traces may end at the same time.
+    static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    beside.push(format!(".{}.{number}.tmp", std::process::id()));
     let beside = PathBuf::from(beside);
     let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {

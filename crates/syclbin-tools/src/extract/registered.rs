@@ -106,7 +106,8 @@ impl<'a> Memory<'a> {
             offset: segment.file_range().0,
             size: segment.file_range().1,
         };
-        let mut segments: Vec<_> = file.segments().map(segment).collect();
+        // Programs have a dozen; each address is searched in all of them.
+        let mut segments: Vec<_> = file.segments().take(1024).map(segment).collect();
         segments.sort_unstable_by_key(|segment| segment.address);
         // Several sections may claim the same bytes, so the number of relocations is limited by the file size.
         let limit = bytes.len() / size_of::<elf::Rela64<Endianness>>();

@@ -153,8 +153,9 @@ fn registered_images<'a>(
 ) -> Result<bool, Error> {
     let start = section.offset.saturating_sub(program.offset);
     let start = usize::try_from(start).unwrap_or(usize::MAX);
-    let range = start..start.saturating_add(section.bytes.len());
-    let of_section = registered.extract_if(.., |one| range.contains(&one.start));
+    let end = start.saturating_add(section.bytes.len());
+    let [start, end] = [start, end].map(|at| registered.partition_point(|one| one.start < at));
+    let of_section = registered.drain(start..end);
     let (bytes, images): (Vec<_>, Vec<_>) = of_section.map(|one| (one.bytes, one.image)).unzip();
     for (part, mut declared) in parts(section, &bytes).iter().zip(images) {
         declared.arch = bundle::declared(id).arch;

@@ -172,6 +172,8 @@ impl DriverContext for Context {
     }
 
     fn finish_all(&self) -> Result<()> {
+        // A lost context cannot tell whether its commands have ended, even if it has no queues any more.
+        self.enter()?;
         self.queues.for_each(Stream::finish)
     }
 

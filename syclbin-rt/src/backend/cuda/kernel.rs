@@ -18,9 +18,12 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`. Limits work-group sizes to the maximum that the file declares, because the device
-    /// code does not contain this maximum.
-    pub(crate) fn new(program: Arc<Program>, symbol: &CStr, declared: Declared) -> Result<Self> {
+    /// Finds the kernel `symbol`, whose parameters in the file are `slots`, if known.
+    pub(crate) fn new(
+        program: Arc<Program>,
+        symbol: &CStr,
+        slots: Option<Vec<Slot>>,
+    ) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
         let name = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
@@ -29,7 +32,7 @@ impl Kernel {
             Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
             found => Some(found?).filter(|found| is_offset_variant(context, plain, *found)),
         };
-        let parameters = agreed(reported_parameters(context, plain), declared.slots)?;
+        let parameters = agreed(reported_parameters(context, plain), slots)?;
         let number = |attribute| attribute_of(context, plain, attribute);
         let facts = &context.device.facts;
         let handles = Handles {
@@ -37,11 +40,8 @@ impl Kernel {
             offset_variant,
             bounds: Bounds {
                 groups: context.device.max_grid,
-                items: std::array::from_fn(|dimension| {
-                    facts.max_work_item_sizes[dimension].min(declared.max_sizes[dimension])
-                }),
-                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
-                    .min(declared.max_items),
+                items: facts.max_work_item_sizes,
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             },
             fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
         };
@@ -105,6 +105,8 @@ impl DriverKernel for Kernel {
 
     fn max_root_groups(&self, items: usize, local_bytes: usize) -> Result<usize> {
         let context = &self.program.context;
+        // Must precede the lock, as in `Queue::check_asserts`.
+        let _guard = CallGuard::new();
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         // Otherwise, the driver would report 0 for sizes of work-group memory that need the opt-in.
         object.opt_in_to_max_local()?;

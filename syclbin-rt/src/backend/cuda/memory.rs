@@ -50,8 +50,11 @@ impl Memory {
         // Wait even if the call failed: it may have enqueued the command. The first command on the memory may be on any
         // queue, none of which would wait for this stream.
         // SAFETY: the stream is alive.
-        let settled = unsafe { context.settle(stream) };
-        enqueued.and(settled).map(|()| memory)
+        if let Err(failure) = unsafe { context.settle(stream) } {
+            std::mem::forget(memory);
+            return enqueued.and(Err(failure));
+        }
+        enqueued.map(|()| memory)
     }
 
     fn uninitialized(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {

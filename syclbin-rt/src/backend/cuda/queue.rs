@@ -29,9 +29,8 @@ impl Queue {
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         let stream = Stream::new(context, options.priority)?;
         if options.profiling {
-            // Start the clock now, because starting it waits for the queue, which is still empty.
-            // SAFETY: the stream is alive and belongs to the context.
-            unsafe { stream.context.clock.base(&stream.context, stream.handle) }?;
+            // Start the clock now, because starting it waits.
+            stream.context.clock.base(&stream.context)?;
         }
         Ok(Self::over(stream, options))
     }
@@ -103,9 +102,8 @@ impl Queue {
         commands: impl FnOnce() -> Result<()>,
     ) -> Result<AnyEvent> {
         let (context, handle) = (&self.stream.context, self.stream.handle);
+        let (base, queued) = context.clock.base(context)?;
         // SAFETY: the stream is alive and belongs to the context.
-        let (base, queued) = unsafe { context.clock.base(context, handle) }?;
-        // SAFETY: as above.
         let started = unsafe { Mark::record(context, handle, true) }?;
         commands()?;
         let number = self.stream.count();

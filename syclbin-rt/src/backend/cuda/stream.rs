@@ -115,9 +115,15 @@ impl Stream {
         let last = self.last();
         // SAFETY: the stream is alive and belongs to this context.
         let mark = Arc::new(unsafe { Mark::record(&self.context, self.handle, false) }?);
+        if let Some((upto, first)) = marks.first()
+            && first.is_reached()?
+        {
+            self.ended.fetch_max(*upto, Ordering::AcqRel);
+        }
         marks.retain(|(upto, _)| !self.has_ended(*upto));
+        // Replaces the newest mark, because the oldest is the next to be reached.
         if marks.len() >= MAX_MARKS {
-            marks.remove(0);
+            marks.pop();
         }
         marks.push((last, Arc::clone(&mark)));
         Ok(Some((last, mark)))
@@ -332,19 +338,13 @@ pub(crate) struct Base {
 }
 
 impl Clock {
-    /// Returns the base event for the next timed events, and the current time by the host's clock.
-    ///
-    /// # Safety
-    ///
-    /// The stream must be a live stream of the context that owns this clock.
-    pub(crate) unsafe fn base(
-        &self,
-        context: &Arc<Context>,
-        stream: CUstream,
-    ) -> Result<(Arc<Base>, i64)> {
+    /// Returns the base event for the next timed events, and the current time by the host's clock. `context` owns this
+    /// clock.
+    pub(crate) fn base(&self, context: &Arc<Context>) -> Result<(Arc<Base>, i64)> {
         let record = |before| {
-            // SAFETY: the caller guarantees this.
-            let mark = Arc::new(unsafe { Mark::record(context, stream, true) }?);
+            // On this stream, no kernel delays the event.
+            // SAFETY: the stream lives as long as the context.
+            let mark = Arc::new(unsafe { Mark::record(context, context.allocating, true) }?);
             let recorded = Instant::now();
             Ok(Arc::new(Base {
                 mark,
@@ -384,7 +384,7 @@ impl Base {
 
     /// Returns the time of `mark`, which must have been reached.
     pub(crate) fn time_of(&self, mark: &Mark) -> Result<i64> {
-        // The base event was recorded earlier, but possibly on another stream, so it may be reached later.
+        // The base event was recorded earlier, but on another stream, so it may be reached later.
         self.mark.sleep()?;
         Ok(self.time()?.saturating_add(mark.since(&self.mark)?))
     }

@@ -291,7 +291,7 @@ impl OwnedQueue {
         if self.out_of_order {
             // A barrier is safer than `clFinish`, which usually crashes in Intel's CPU driver (2026.2) if other
             // threads use an out-of-order queue at the same time.
-            return self.barrier(WaitList::NOTHING)?.end().map(drop);
+            return self.barrier(WaitList::NOTHING)?.wait();
         }
         // SAFETY: the queue is alive.
         unsafe { call!(self.functions => clFinish(self.handle)) }
@@ -300,7 +300,9 @@ impl OwnedQueue {
     /// Waits until all commands enqueued so far have ended, even if some of them failed.
     pub(crate) fn drain(&self) -> Result<()> {
         match self.finish() {
-            Err(_) if self.stays_failed => self.barrier(WaitList::NOTHING)?.end().map(drop),
+            Err(_) if self.stays_failed || self.out_of_order => {
+                self.barrier(WaitList::NOTHING)?.end().map(drop)
+            }
             finished => finished,
         }
     }

@@ -107,7 +107,7 @@ impl Layout {
         let (size, modules) = lines.next()?.split_once(' ')?;
         let mut layout = Self {
             size: size.parse().ok()?,
-            modules: modules.parse().ok()?,
+            modules: modules.parse().ok().filter(|modules| *modules > 0)?,
             ..Self::default()
         };
         for line in lines.by_ref().take_while(|line| !line.is_empty()) {
