@@ -123,7 +123,7 @@ fn crash_names_signal_source_and_repeat_command() {
 }
 
 #[test]
-fn odd_exit_code_or_no_message_is_a_crash() {
+fn silent_or_odd_exit_is_a_crash() {
     for code in [254, 1] {
         let ran = Package::new().run(&format!("exit {code}"));
         let expected = format!("crashed (exit status: {code})");
