@@ -78,13 +78,13 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
         cargo::rerun_if_changed(&file);
     }
     if let Some(stale) = kept.stale(&paths.package, &request.recorded_arguments(paths)) {
-        // Installing a compiler there reruns the script.
+        // Installing a compiler reruns the script, and so does each build while the directory is missing.
         if let Error::NoCompiler { home, .. } = &none {
             home.iter().for_each(|home| cargo::rerun_if_changed(home));
         }
         cargo::warning(&format!(
-            "{} is stale: {stale}. Its sources were not compiled: {none}. Or run `cargo syclbin build --commit` on a \
-             machine that has a compiler",
+            "{} is stale: {stale}; run `cargo syclbin build --commit` on a machine that has a compiler, or install one \
+             here: {none}",
             path.display()
         ));
     }

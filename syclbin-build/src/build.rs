@@ -35,8 +35,9 @@ impl Build {
 
     /// Adds all sources that match a pattern, such as `kernels/*.cpp` or `kernels/**/*.cpp`. The pattern is relative to
     /// the directory that contains Cargo.toml, and must start with a directory name. `*` and `?` match characters
-    /// within a name, and `**` matches any number of directories. A matching file is not treated as a source if another
-    /// source includes it or if its name starts with a dot. The build script runs again when a file appears in the searched directories.
+    /// within a name, and `**` matches any number of directories. A matching file is skipped if
+    /// another source includes it or if its name starts with a dot. The build script runs again when a file appears in
+    /// the searched directories.
     ///
     /// ```no_run
     /// syclbin_build::Build::new()

@@ -45,7 +45,7 @@ pub enum Error {
         /// The problem, and how to correct it.
         problem: String,
     },
-    /// A pattern passed to [`Build::sources`](crate::Build::sources) is invalid or matches no file.
+    /// A pattern passed to [`Build::sources`](crate::Build::sources) is invalid or matches no visible file.
     #[error("pattern \"{pattern}\" {problem}")]
     Pattern {
         /// The pattern.

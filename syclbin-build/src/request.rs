@@ -108,7 +108,7 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Fails if the pattern is invalid, if it matches no file, or if a directory cannot be read.
+/// Fails if the pattern is invalid, if it matches no visible file, or if a directory cannot be read.
 fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     let failed = |problem: &str| Error::Pattern {
         pattern: pattern.to_owned(),
@@ -133,7 +133,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     files.retain(|path| !path.is_dir() && !path.file_name().is_some_and(is_hidden));
     if files.is_empty() {
         return Err(failed(
-            "matches no file; patterns are relative to the directory that contains Cargo.toml",
+            "matches no visible file; patterns are relative to the directory that contains Cargo.toml",
         ));
     }
     files.sort();

@@ -76,8 +76,8 @@ impl Queue {
 impl<T: Pod + GetDLPackDataType> Buffer<T> {
     /// Converts the buffer into a tensor of `shape`, without copying. The tensor owns the buffer.
     ///
-    /// Waits for all queues on the device, so that the tensor can be read immediately. Before another library drops the
-    /// tensor, it must wait for all work that uses it.
+    /// Waits for all queues on the device, so that the tensor can be read immediately. A library must wait for all work
+    /// that uses the tensor before it drops it.
     ///
     /// # Errors
     ///

@@ -81,10 +81,10 @@ impl Queue {
     /// # Safety
     ///
     /// - The handles must be valid and belong to the library named by [`Device::library`].
-    /// - A CUDA stream must outlive the queue, its events, and everything that was loaded or allocated with the
-    ///   queue. It must also outlive each call that maps memory of the device, drops such memory or drops a module, if
-    ///   the call began while the queue existed. After a failed command or wait on the stream, it must outlive all use of the
-    ///   device. An OpenCL queue may be released earlier, because it is reference-counted.
+    /// - A CUDA stream must outlive the queue, its events, everything that was loaded or allocated with the queue, and
+    ///   each call that began while the queue existed and maps or drops memory of the device or drops a module. If a
+    ///   command or wait on the stream fails, the stream must outlive all use of the device. An OpenCL queue may be
+    ///   released earlier, because it is reference-counted.
     pub unsafe fn from_native(device: &Device, handle: QueueHandle) -> Result<Self> {
         // SAFETY: the caller upholds the same requirements.
         let raw = unsafe { device.driver_device().adopt_queue(handle) };

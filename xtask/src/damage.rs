@@ -26,7 +26,7 @@ pub(crate) fn corrupt() -> Result<()> {
     step("damaged files", &mut command)
 }
 
-/// Runs each fuzz target in turn, starting from the test files, the corpus in the repository and that of earlier runs.
+/// Runs each fuzz target in turn, starting from test files or texts, the repository's corpus, and that of earlier runs.
 ///
 /// Stable Rust without a sanitizer suffices, because the library contains no unsafe code.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
@@ -61,7 +61,6 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
         let corpus = work.join("corpus").join(target);
         create_directory(&corpus)?;
         let kept = files::root().join("tests/fuzz/corpus").join(target);
-        create_directory(&kept)?;
         let seeds = match target {
             "property" => texts.clone(),
             "items" => items.clone(),

@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let output = output.map_err(|cause| Error::Cargo(cargo().into(), cause))?;
     let mut reports =
         Report::collect(folder.path()).map_err(|cause| Error::Read(folder.path().into(), cause))?;
-    // During a check, each build script that ran has left a report.
+    // During a check, each build script leaves a report, but it may fail afterwards. Cargo then prints one of these.
     let reported: BTreeSet<_> = reports.iter().map(|one| one.package.clone()).collect();
     let stderr = String::from_utf8_lossy(&output.stderr);
     let failures = [

@@ -68,13 +68,16 @@ fn run() -> Result<()> {
     }
 }
 
-/// Applies each rewrite of device code to a module, so that fuzzers reach them. Code that is refused stays unchanged.
+/// Applies all rewrites of device code to a module, for fuzzers. Refused code stays unchanged.
 #[doc(hidden)]
 pub fn rewrite(module: &mut AbstractModule<'_>) {
     for image in &mut module.images {
         let ptx = std::str::from_utf8(&image.bytes).map(lower::lower_ptx);
         let repaired = match ptx {
-            Ok(Ok(Some(lowered))) => Some(lowered.code),
+            Ok(Ok(Some(lowered))) => {
+                lowered.constants.write(&mut module.metadata);
+                Some(lowered.code)
+            }
             _ => lower::signed_bools::repair(&image.bytes),
         };
         if let Some(code) = repaired {

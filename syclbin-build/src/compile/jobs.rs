@@ -140,7 +140,7 @@ impl Running {
         let diagnostics = self.process.said().map_err(Error::write(&self.log))?;
         match status.code() {
             Some(0) => Ok(diagnostics),
-            // Clang exits with this code for errors in the source. On a full disk, its words are lost.
+            // Clang exits with this code for errors in the source, but without diagnostics if the disk is full.
             Some(1) if !diagnostics.trim().is_empty() => Err(Error::Compile {
                 source_file: self.source.clone(),
                 diagnostics,

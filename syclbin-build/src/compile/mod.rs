@@ -127,7 +127,7 @@ fn warn_without_nvidia(compiler: &Compiler) {
     }
 }
 
-/// How `syclbin-clang` begins the warning that it omits code for a target.
+/// The start of the warning of `syclbin-clang` that an optional step failed.
 const NOT_COMPILED: &str = "syclbin-clang: warning: cannot compile ";
 
 impl Context<'_> {
@@ -146,7 +146,7 @@ impl Context<'_> {
                 Err(pending) => pending,
             };
             let result = compiled.next()?;
-            // A target may be missing because memory or disk space was short, so the next build tries again.
+            // A target may be missing for lack of memory or disk space, so the next run compiles again.
             let is_whole = |it: &Compiled| !it.diagnostics.contains(NOT_COMPILED);
             if let (Some(cache), Some(pending), Ok(compiled)) = (&cache, &pending, &result)
                 && is_whole(compiled)

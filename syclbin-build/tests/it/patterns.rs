@@ -80,14 +80,14 @@ fn wrong_pattern_error_names_the_remedy() {
     for (pattern, problem) in [
         (
             "kernels/*.cxx",
-            "matches no file; patterns are relative to the directory that contains Cargo.toml",
+            "matches no visible file; patterns are relative to the directory that contains Cargo.toml",
         ),
         (
             "*.cpp",
             "searches the whole package, so Cargo would rerun the build script on every build",
         ),
         ("kernels/a**.cpp", "is not valid: "),
-        ("none/*.cpp", "matches no file"),
+        ("none/*.cpp", "matches no visible file"),
     ] {
         let steps = format!("sources {pattern}\ncompile all");
         let ran = package.script(&steps, COMPILE).run();

@@ -209,8 +209,8 @@ fn stale_file_without_compiler_is_a_warning() {
     let [warning] = ran.said("warning")[..] else {
         panic!("{ran:?}");
     };
-    let begins = "kernels/vector_ops.syclbin is stale: include/k.hpp changed. Its sources were not compiled: no SYCL \
-                  compiler was found in ";
+    let begins = "kernels/vector_ops.syclbin is stale: include/k.hpp changed; run `cargo syclbin build --commit` on \
+                  a machine that has a compiler, or install one here: no SYCL compiler was found in ";
     let (_, after) = warning.split_once(begins).expect(warning);
     let (home, _) = after
         .split_once(" or on PATH; install one with")

@@ -45,6 +45,8 @@ pub(crate) struct KernelBounds {
     pub(crate) required_local: Option<[usize; 3]>,
     /// The maximum size of a work-group on this device, in work-items.
     pub(crate) max_local: usize,
+    /// Whether the backend keeps to the [`Declared`] maximum when it chooses a work-group size.
+    pub(crate) keeps_declared: bool,
     /// The local memory that the kernel uses, in bytes, excluding local-memory arguments.
     pub(crate) local_memory: u64,
 }
@@ -184,6 +186,16 @@ impl KernelObject {
             }
         }
     }
+}
+
+/// What a file declares about a kernel. The OpenCL backend ignores this information.
+pub(crate) struct Declared {
+    /// The kernel's parameters, if known.
+    pub(crate) slots: Option<Vec<Slot>>,
+    /// The maximum number of work-items in a work-group.
+    pub(crate) max_items: usize,
+    /// The maximum number of work-items in each dimension of a work-group, x first.
+    pub(crate) max_sizes: [usize; 3],
 }
 
 /// The offset and size of a parameter in the kernel's parameter block, in bytes.

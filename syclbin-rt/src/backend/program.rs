@@ -10,7 +10,7 @@ use syclbin::architecture::Architecture;
 use syclbin::metadata::MiscProperties;
 
 use crate::backend::guard;
-use crate::backend::{Facts, Kernel, Result, Slot};
+use crate::backend::{Declared, Facts, Kernel, Result};
 use crate::log;
 
 /// The code of a module, and its build settings.
@@ -97,7 +97,7 @@ pub(crate) type WeakProgram = Weak<dyn DriverProgram>;
 
 pub(crate) trait DriverProgram: Any + Send + Sync {
     /// Finds the kernel `symbol`.
-    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<Kernel>;
+    fn kernel(self: Arc<Self>, symbol: CString, declared: Declared) -> Result<Kernel>;
 
     /// Returns the driver's native code.
     fn binary(&self) -> Result<Vec<u8>>;

@@ -9,7 +9,8 @@ use syclbin::__private::mangled::{self, KERNEL_PREFIX};
 use syclbin::metadata::{Dimensions, IdRange, KernelSizes};
 
 use crate::backend::{
-    self, Argument, Extent, Failure, KernelAttributes, Memory, Program, Rejection, Slot, UsmKind,
+    self, Argument, Declared, Extent, Failure, KernelAttributes, Memory, Program, Rejection, Slot,
+    UsmKind,
 };
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join};
@@ -93,12 +94,24 @@ impl Kernel {
             .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
         let sizes = symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
-        let max_linear = sizes.maximum_linear.map(|max| max as usize);
         let max_declared = sizes.maximum.map(|size| driver_order(size.xyz()));
-        let max_declared = max_declared.or(max_linear.map(|_| [usize::MAX; 3]));
-        let raw = Arc::clone(program).kernel(name, symbol.slots);
+        let max_linear = sizes.maximum_linear.map_or(usize::MAX, |max| max as usize);
+        let declared = Declared {
+            slots: symbol.slots,
+            max_items: max_linear,
+            max_sizes: max_declared.unwrap_or([usize::MAX; 3]),
+        };
+        let raw = Arc::clone(program).kernel(name, declared);
         let raw = raw.map_err(device.failed(format_args!("creating kernel {}", symbol.name)))?;
         let bounds = raw.bounds();
+        let is_limited = max_declared.is_some() || sizes.maximum_linear.is_some();
+        let chosen_here = if is_limited && !bounds.keeps_declared {
+            let multiple = raw.preferred_multiple();
+            let multiple = multiple.map_err(device.failed("querying a work-group size"))?;
+            Some((multiple, device.compute_units() as usize))
+        } else {
+            None
+        };
         let declared = sizes.required.map(|size| driver_order(size.xyz()));
         if let Some(size) = sizes.required_sub_group {
             let checked = requirements::check_sub_group(size as usize, device.sub_group_sizes());
@@ -113,7 +126,8 @@ impl Kernel {
             dimensions: sizes.dimensions.map(Dimensions::get),
             required: bounds.required_local.or(declared),
             max_declared,
-            max_items: bounds.max_local.min(max_linear.unwrap_or(usize::MAX)),
+            chosen_here,
+            max_items: bounds.max_local.min(max_linear),
             max_sizes: device.max_work_item_sizes(),
         };
         let required_local = limits.required.map(|required| {

@@ -329,9 +329,9 @@ enum Step {
 impl Recording {
     /// Enqueues all commands, and returns without waiting for them.
     ///
-    /// The replay starts after all commands enqueued earlier on the queue, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). In either case, its commands run one after the other, and the
-    /// commands of two replays do not interleave. Commands that another thread enqueues at the same time may run in
+    /// The replay starts after all commands enqueued earlier on the queue, even if the queue is
+    /// [out of order](crate::QueueOptions::out_of_order). Its commands run one after the other, and the commands of two
+    /// replays do not interleave. Commands that another thread enqueues at the same time may run in
     /// between.
     ///
     /// Unless a replay is [one call](Recording::is_one_call), the event and its profile belong to the last
@@ -381,7 +381,7 @@ impl Recording {
         let Some((last, others)) = self.steps.split_last() else {
             return raw.barrier(after).map_err(self.failed());
         };
-        // The first step follows the last step of an earlier replay.
+        // Otherwise, replays could overlap on an out-of-order queue.
         raw.in_order().map_err(self.failed())?;
         // Every step must wait for `after`: if only the first did, the other steps would run even if an event
         // failed.

@@ -18,13 +18,16 @@ pub(crate) struct Limits {
     pub(crate) required: Option<[usize; 3]>,
     /// The largest work-group size that the kernel was compiled for.
     pub(crate) max_declared: Option<[usize; 3]>,
+    /// The preferred multiple of sizes, and the number of compute units, if the driver may choose a size beyond the
+    /// declared maximum.
+    pub(crate) chosen_here: Option<(usize, usize)>,
     pub(crate) max_items: usize,
     /// The maximum number of work-items in each dimension of a work-group.
     pub(crate) max_sizes: [usize; 3],
 }
 
 /// Checks a launch range, and fills in a work-group size if the range does not set one: the size that the kernel
-/// requires, or the largest that its declared maximum allows. If the kernel declares neither, the driver chooses a size.
+/// requires, or one within its declared maximum if the driver may not keep to that. Otherwise the driver chooses.
 ///
 /// # Errors
 ///
@@ -78,9 +81,10 @@ pub(crate) fn choose(
             ));
         }
     }
-    // Not every driver knows the declared limit, because the code that it gets does not contain it.
-    if range.local.is_none() && limits.max_declared.is_some() {
-        range.local = Some(largest_fitting_size(global, limits, 1, 1));
+    if range.local.is_none()
+        && let Some((multiple, units)) = limits.chosen_here
+    {
+        range.local = Some(largest_fitting_size(global, limits, multiple, units));
     }
     let Some(local) = range.local else {
         return Ok(());
@@ -178,7 +182,7 @@ impl Kernel {
         Ok(self.suggested(range.into().into(), None)?.sizes())
     }
 
-    /// Returns the work-group size that the range or the kernel sets, if any. Otherwise queries the driver if `object`
+    /// Returns the work-group size that the range sets or that [`choose`] fills in, if any. Otherwise queries the driver if `object`
     /// (a kernel object with all arguments) is given. Calculates a size if the driver is not queried or suggests no
     /// usable size.
     fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
@@ -257,8 +261,8 @@ impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
     /// Returns the work-group size that the driver suggests for this kernel with these arguments
     /// (`cl_khr_suggested_local_work_size`). Does not check the contract, if any.
     ///
-    /// If the driver has no suggestion, or the file does not contain the types of all arguments, returns the same size
-    /// as [`Kernel::suggested_local_size`].
+    /// If the driver has no suggestion, the file does not contain the types of all arguments, or the kernel declares a
+    /// maximum that the driver may not know, returns the same size as [`Kernel::suggested_local_size`].
     ///
     /// # Errors
     ///
@@ -317,6 +321,7 @@ mod tests {
         dimensions: None,
         required: None,
         max_declared: None,
+        chosen_here: None,
         max_items: 256,
         max_sizes: [256, 128, 64],
     };
@@ -392,7 +397,16 @@ mod tests {
             "it was compiled for work-groups of at most [4, 16] (max_work_group_size<4, 16> in \
              C++), not of [4, 32]"
         );
-        assert_eq!(chosen(range, limits), Ok(Some(vec![4, 16])));
+        assert_eq!(chosen(range, limits), Ok(None));
+        // The second dimension is the driver's first, and four compute units share the work-items.
+        for (units, expected) in [(1, [4, 16]), (4, [4, 16]), (64, [1, 4])] {
+            let chosen_here = Some((1, units));
+            let limits = Limits {
+                chosen_here,
+                ..limits
+            };
+            assert_eq!(chosen(range, limits), Ok(Some(expected.to_vec())));
+        }
     }
 
     #[test]
@@ -460,6 +474,7 @@ mod suggestion_tests {
         max_range: usize::MAX,
         required: None,
         max_declared: None,
+        chosen_here: None,
         max_items: 256,
         max_sizes: [256, 128, 64],
     };

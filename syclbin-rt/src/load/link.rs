@@ -230,7 +230,7 @@ pub(crate) struct SymbolIndex {
     weak: BTreeMap<String, Vec<ImageIndex>>,
     /// The images that export the symbol according to their file's metadata.
     claimed: BTreeMap<String, Vec<ImageIndex>>,
-    /// The images whose metadata say that they define a set of virtual functions.
+    /// The images that define each set of virtual functions, according to their metadata.
     virtual_functions: BTreeMap<String, Vec<ImageIndex>>,
 }
 

@@ -217,7 +217,7 @@ pub fn items(bytes: &[u8]) {
     }
 }
 
-/// Rewrites the code of each module as the compiler driver does: what was SPIR-V or text remains it.
+/// Rewrites the code of each module as the compiler driver does. SPIR-V must stay valid, and text must stay text.
 pub fn lower(bytes: &[u8]) {
     let Ok(file) = read::parse(bytes) else { return };
     for mut module in file.into_owned().modules {
@@ -238,8 +238,8 @@ pub fn lower(bytes: &[u8]) {
     }
 }
 
-/// Reads text as what a build reads besides device code: Cargo.toml, a list of dependencies, a manifest of the cache,
-/// and a source whose `__has_include` it searches for.
+/// Reads text as the other inputs of a build: Cargo.toml, a depfile, a manifest of the cache, and a source with
+/// `__has_include`.
 pub fn inputs(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -254,7 +254,7 @@ pub fn inputs(bytes: &[u8]) {
     let rule = syclbin_build::depfile::rule("target".as_ref(), paths.iter().map(AsRef::as_ref));
     let again = syclbin_build::depfile::prerequisites(&rule);
     assert_eq!(again, paths, "{rule}");
-    // The cache stores no name with a carriage return, of which each reading removes one.
+    // Cached names contain no carriage return, and decoding removes a final one.
     if !text.contains('\r')
         && let Some(written) = syclbin_build::cache::recode(text)
     {
@@ -262,7 +262,7 @@ pub fn inputs(bytes: &[u8]) {
         assert_eq!(again.as_deref(), Some(written.as_str()));
     }
     let names = syclbin_build::cache::asked(text).unwrap_or_default();
-    // Joined lines can make a name that is in no line.
+    // A backslash can join the lines of a name.
     let joined = text.replace("\\\n", "").replace("\\\r\n", "");
     assert!(names.iter().all(|name| joined.contains(name.as_str())));
 }

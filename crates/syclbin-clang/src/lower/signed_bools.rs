@@ -3,9 +3,9 @@
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
 //! translator in the compiler library first turns the boolean into 1 or 0, so the result is +1 (fixed upstream in July
-//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, such a selection between 1 and 0 has no name. The
-//! selections that a source asks for are converted as unsigned, or are arguments of a conversion function and have a
-//! name, because names are kept ([`describe::arguments`](crate::describe::arguments)).
+//! 2026, KhronosGroup/SPIRV-LLVM-Translator#3918). In optimized code, the translator's selection between 1 and 0 has no
+//! name. A selection in the source is converted as unsigned, or is an argument of a conversion function and has a name,
+//! because [`describe::arguments`](crate::describe::arguments) keeps names.
 
 use std::collections::{BTreeMap, BTreeSet};
 

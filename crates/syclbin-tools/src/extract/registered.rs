@@ -106,7 +106,7 @@ impl<'a> Memory<'a> {
             offset: segment.file_range().0,
             size: segment.file_range().1,
         };
-        // Programs have a dozen; each address is searched in all of them.
+        // Programs have about a dozen. The offset of each section is searched in all of them.
         let mut segments: Vec<_> = file.segments().take(1024).map(segment).collect();
         segments.sort_unstable_by_key(|segment| segment.address);
         // Several sections may claim the same bytes, so the number of relocations is limited by the file size.

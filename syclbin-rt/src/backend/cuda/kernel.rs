@@ -18,12 +18,9 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Finds the kernel `symbol`, whose parameters in the file are `slots`, if known.
-    pub(crate) fn new(
-        program: Arc<Program>,
-        symbol: &CStr,
-        slots: Option<Vec<Slot>>,
-    ) -> Result<Self> {
+    /// Finds the kernel `symbol`. Limits work-group sizes to the maximum that the file declares, because the device
+    /// code does not contain this maximum.
+    pub(crate) fn new(program: Arc<Program>, symbol: &CStr, declared: Declared) -> Result<Self> {
         let context = &program.context;
         let plain = find(&program, symbol)?;
         let name = [symbol.to_bytes(), OFFSET_VARIANT.as_bytes()].concat();
@@ -32,7 +29,7 @@ impl Kernel {
             Err(failure) if failure.code() == Some(Code::Cuda(NOT_FOUND)) => None,
             found => Some(found?).filter(|found| is_offset_variant(context, plain, *found)),
         };
-        let parameters = agreed(reported_parameters(context, plain), slots)?;
+        let parameters = agreed(reported_parameters(context, plain), declared.slots)?;
         let number = |attribute| attribute_of(context, plain, attribute);
         let facts = &context.device.facts;
         let handles = Handles {
@@ -40,8 +37,11 @@ impl Kernel {
             offset_variant,
             bounds: Bounds {
                 groups: context.device.max_grid,
-                items: facts.max_work_item_sizes,
-                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+                items: std::array::from_fn(|dimension| {
+                    facts.max_work_item_sizes[dimension].min(declared.max_sizes[dimension])
+                }),
+                all_items: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
+                    .min(declared.max_items),
             },
             fixed_local: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
         };
@@ -95,6 +95,7 @@ impl DriverKernel for Kernel {
             // Recorded in the SYCLBIN metadata, not in the device code.
             required_local: None,
             max_local: self.handles.bounds.all_items,
+            keeps_declared: true,
             local_memory: self.handles.fixed_local as u64,
         }
     }

@@ -51,6 +51,7 @@ impl Memory {
         // queue, none of which would wait for this stream.
         // SAFETY: the stream is alive.
         if let Err(failure) = unsafe { context.settle(stream) } {
+            // A command may still use the memory.
             std::mem::forget(memory);
             return enqueued.and(Err(failure));
         }

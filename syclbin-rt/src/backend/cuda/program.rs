@@ -127,8 +127,8 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(self: Arc<Self>, symbol: CString, slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
-        Kernel::new(self, &symbol, slots).map(AnyKernel::from)
+    fn kernel(self: Arc<Self>, symbol: CString, declared: Declared) -> Result<AnyKernel> {
+        Kernel::new(self, &symbol, declared).map(AnyKernel::from)
     }
 
     /// Returns the native code that was loaded, or compiles the PTX to native code. Specialization constants have their

@@ -29,7 +29,7 @@ impl Queue {
     pub(crate) fn new(context: Arc<Context>, options: QueueOptions) -> Result<Self> {
         let stream = Stream::new(context, options.priority)?;
         if options.profiling {
-            // Start the clock now, because starting it waits.
+            // Starting the clock blocks, so do it now.
             stream.context.clock.base(&stream.context)?;
         }
         Ok(Self::over(stream, options))

@@ -39,6 +39,8 @@ impl Kernel {
             arguments,
             required_local: (required != [0; 3]).then_some(required),
             max_local: work_group_info(&object, CL_KERNEL_WORK_GROUP_SIZE)?,
+            // Some drivers get code that does not contain the maximum.
+            keeps_declared: false,
             // Queried before any argument is set: some drivers include the memory of local-memory arguments that are
             // already set.
             local_memory: work_group_info(&object, CL_KERNEL_LOCAL_MEM_SIZE)?,

@@ -275,7 +275,7 @@ impl Program {
 }
 
 impl DriverProgram for Program {
-    fn kernel(self: Arc<Self>, symbol: CString, _slots: Option<Vec<Slot>>) -> Result<AnyKernel> {
+    fn kernel(self: Arc<Self>, symbol: CString, _declared: Declared) -> Result<AnyKernel> {
         Kernel::new(self, symbol).map(AnyKernel::from)
     }
 

@@ -300,6 +300,7 @@ impl OwnedQueue {
     /// Waits until all commands enqueued so far have ended, even if some of them failed.
     pub(crate) fn drain(&self) -> Result<()> {
         match self.finish() {
+            // `finish` reports commands that failed; `end` does not.
             Err(_) if self.stays_failed || self.out_of_order => {
                 self.barrier(WaitList::NOTHING)?.end().map(drop)
             }

@@ -40,7 +40,7 @@ fn every_target_takes_every_file() {
     }
 }
 
-/// The corpus has small inputs, each of which reaches code that the others do not.
+/// The corpus contains seeds written by hand, and a sample of inputs that reach different code.
 #[test]
 fn every_target_takes_its_corpus() {
     for (name, target) in syclbin_fuzz::TARGETS {

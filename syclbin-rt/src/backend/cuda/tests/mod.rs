@@ -70,7 +70,12 @@ fn module(code: &[u8]) -> Source<'_> {
 }
 
 fn find(program: &Program, symbol: &CStr, slots: Option<Vec<Slot>>) -> Result<Kernel> {
-    Arc::clone(program).kernel(symbol.to_owned(), slots)
+    let declared = Declared {
+        slots,
+        max_items: usize::MAX,
+        max_sizes: [usize::MAX; 3],
+    };
+    Arc::clone(program).kernel(symbol.to_owned(), declared)
 }
 
 fn bench_with(options: QueueOptions) -> Result<Option<Bench>> {
