@@ -229,8 +229,15 @@ fn kernel_without_parameter_types_needs_a_contract() -> Result<()> {
         return Ok(());
     };
     let module = common::load(&queue, &common::testfile("vector_ops.object.syclbin"))?;
-    // A saved file has code without types.
-    let kernel = common::load(&queue, &module.to_syclbin()?)?.kernel("saxpy");
+    // A saved file has code without types. A driver may lack double precision, which another kernel of the file needs.
+    let saved = match module.to_syclbin() {
+        Err(error) if error.kind() == ErrorKind::Unavailable => {
+            common::say_skipped(&error.to_string());
+            return Ok(());
+        }
+        saved => saved?,
+    };
+    let kernel = common::load(&queue, &saved)?.kernel("saxpy");
     let x = queue.upload(&[1.0f32, 2.0])?;
     let mut y = queue.zeroed::<f32>(2)?;
     let error = saxpy(&kernel, 2.0, &x, &mut y).prepare(2).unwrap_err();
