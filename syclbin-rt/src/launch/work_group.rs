@@ -182,9 +182,9 @@ impl Kernel {
         Ok(self.suggested(range.into().into(), None)?.sizes())
     }
 
-    /// Returns the work-group size that the range sets or that [`choose`] fills in, if any. Otherwise queries the driver if `object`
-    /// (a kernel object with all arguments) is given. Calculates a size if the driver is not queried or suggests no
-    /// usable size.
+    /// Returns the work-group size that the range sets or that [`choose`] fills in, if any. Otherwise queries the driver
+    /// if `object` (a kernel object with all arguments) is given. Calculates a size if the driver is not queried or
+    /// suggests no usable size.
     fn suggested(&self, mut range: AnyRange, object: Option<&KernelObject>) -> Result<Extent> {
         let queue = self.queue();
         let limits = &self.checked().limits;
