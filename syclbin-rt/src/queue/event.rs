@@ -313,7 +313,7 @@ pub(crate) mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::{Arg, Buffer, Launch, common};
+    use crate::{Arg, Buffer, Kernel, Launch, common};
 
     const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 
@@ -330,12 +330,23 @@ pub(crate) mod tests {
         out: &mut Buffer<f32>,
         after: &[&Event],
     ) -> Result<Event> {
-        let kernel = common::kernel(queue, "vector_ops.object.syclbin", IOTA);
+        let kernel = iota_kernel(queue);
+        // SAFETY: the kernel writes only the elements of the buffer.
+        unsafe { iota_launch(&kernel, start, out).after(after).launch(1) }
+    }
+
+    pub(crate) fn iota_kernel(queue: &Queue) -> Result<Kernel> {
+        common::kernel(queue, "vector_ops.object.syclbin", IOTA)
+    }
+
+    pub(crate) fn iota_launch<'a>(
+        kernel: &'a Result<Kernel>,
+        start: f32,
+        out: &'a mut Buffer<f32>,
+    ) -> Launch<'a, 3> {
         let count = i32::try_from(out.len()).unwrap();
         let args = [Arg::scalar(start), Arg::write(out), Arg::scalar(count)];
-        let launch = Launch::new(&kernel, &["start", "out", "count"], args);
-        // SAFETY: the kernel writes only the `count` elements of the buffer.
-        unsafe { launch.after(after).launch(1) }
+        Launch::new(kernel, &["start", "out", "count"], args)
     }
 
     /// Notifies the test when it is woken.

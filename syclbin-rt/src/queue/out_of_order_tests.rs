@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::backend::queue::is_out_of_order;
 use crate::queue::event::Event;
-use crate::queue::event::tests::{Bell, iota, iota_from, say_queue_ended};
+use crate::queue::event::tests::{
+    Bell, iota, iota_from, iota_kernel, iota_launch, say_queue_ended,
+};
 use crate::{Buffer, Queue, QueueOptions, Result, backend, common};
 
 /// An event that the test completes on request.
@@ -196,6 +198,33 @@ fn nothing_overtakes_a_barrier() -> Result<()> {
         last.wait()?;
         assert_eq!(queue.download(&numbers)?, [20.0, 21.0]);
     }
+    Ok(())
+}
+
+#[test]
+#[allow(unsafe_code, reason = "recording a launch is unsafe")]
+fn replays_follow_each_other() -> Result<()> {
+    let Some([queue, other]) = queues()? else {
+        return Ok(());
+    };
+    let mut numbers = sevens(&other)?;
+    let kernel = iota_kernel(&queue);
+    let mut recordings = Vec::new();
+    for start in [10.0, 20.0] {
+        let mut recorder = queue.record();
+        // SAFETY: the kernel writes only the elements of the buffer.
+        unsafe { iota_launch(&kernel, start, &mut numbers).record(&mut recorder, 1) }?;
+        recordings.push(recorder.finish()?);
+    }
+    let mut gate = Gate::new(&queue);
+    let first = recordings[0].replay_after(&[&gate.event])?;
+    let second = recordings[1].replay()?;
+    std::thread::sleep(Duration::from_millis(50)); // enough to overtake
+    assert!(!first.is_complete()? && !second.is_complete()?);
+    gate.end(0);
+    second.wait()?;
+    assert!(first.is_complete()?);
+    assert_eq!(other.download(&numbers)?, [20.0, 21.0]);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! Commands on queues.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::*;
 
@@ -212,6 +212,100 @@ fn polling_task_is_woken_at_the_end() -> Tested {
     Ok(())
 }
 
+/// A number for which kernels wait.
+struct Flag(OwnedRegion);
+
+impl Flag {
+    fn new(queue: &Queue) -> Result<Self> {
+        Ok(Self(region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4)))
+    }
+
+    /// Returns a kernel that waits until the flag is set.
+    fn object(&self, bench: &Bench) -> Result<KernelObject> {
+        let mut object = bench.kernel("until_set", &[8])?.object()?;
+        // SAFETY: the kernel takes a pointer to a number.
+        unsafe { object.set(0, Argument::Memory(&self.0, false)) }?;
+        Ok(object)
+    }
+
+    /// Holds up the queue until the flag is set.
+    fn hold(&self, bench: &Bench, queue: &Queue) -> Result<Event> {
+        let one = grid(NdRange::new(1));
+        // SAFETY: the kernel takes a pointer to a number.
+        unsafe { (self.object(bench)?).enqueue(queue, &one, WaitList::NOTHING) }
+    }
+
+    fn set(&self) {
+        let pointer = self.0.memory.host_pointer().expect("host memory");
+        // SAFETY: the memory is alive, and is otherwise read only by kernels.
+        unsafe { AtomicU32::from_ptr(pointer.cast()) }.store(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        // After a failed test, dropping the queue must not wait forever.
+        self.set();
+    }
+}
+
+#[test]
+fn first_command_is_seen_to_end_while_others_are_polled() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let (first, second) = (Flag::new(queue)?, Flag::new(queue)?);
+    let held = first.hold(&bench, queue)?;
+    assert!(!held.is_complete()?);
+    let behind = second.hold(&bench, queue)?;
+    // More than there are marks on a stream.
+    for _ in 0..20 {
+        let event = bench.iota(queue, &out, 1, WaitList::NOTHING)?;
+        assert!(!event.is_complete()?);
+    }
+    first.set();
+    let long_after = Instant::now() + Duration::from_secs(20);
+    while !held.is_complete()? {
+        assert!(Instant::now() < long_after, "it has ended unnoticed");
+    }
+    assert!(!behind.is_complete()?);
+    second.set();
+    queue.finish()
+}
+
+#[test]
+fn times_do_not_wait_for_another_queue() -> Tested {
+    let Some(bench) = bench_with(QueueOptions::new().profiling())? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let other = queue.context().new_queue(QueueOptions::new().profiling())?;
+    let (out, unused) = (Numbers::new(queue)?, Numbers::new(queue)?);
+    let flag = Flag::new(queue)?;
+    let held = flag.hold(&bench, queue)?;
+    std::thread::sleep(Duration::from_millis(1100)); // until the clock needs a new base event
+    queue.start_fill(&unused.0, &[7], WaitList::NOTHING)?;
+    let event = other.start_fill(&out.0, &[7], WaitList::NOTHING)?;
+    let seen = std::thread::scope(|scope| {
+        let (ended, waiting) = mpsc::channel::<()>();
+        // If something does wait for the queue, the test fails instead of hanging.
+        let flag = &flag;
+        scope.spawn(move || {
+            let _ = waiting.recv_timeout(Duration::from_secs(20));
+            flag.set();
+        });
+        event.wait()?;
+        event.profile()?;
+        let seen = held.is_complete();
+        drop(ended);
+        seen
+    })?;
+    assert!(!seen, "it waited for the queue");
+    queue.finish()
+}
+
 /// Without the pool, dropping a buffer waits for all queues.
 fn bench_with_pool() -> Result<Option<Bench>> {
     let bench = bench()?;
@@ -232,24 +326,16 @@ fn buffers_do_not_wait_for_a_queue() -> Tested {
     let queue = &bench.queue;
     let other = queue.context().new_queue(QueueOptions::new())?;
     let out = Numbers::new(queue)?;
-    let flag = region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
-    let pointer = flag.memory.host_pointer().expect("host memory");
-    // SAFETY: the memory lives until the end of this function, and is otherwise read only by the kernel.
-    let set = unsafe { AtomicU32::from_ptr(pointer.cast()) };
-
-    let mut object = bench.kernel("until_set", &[8])?.object()?;
-    // SAFETY: the kernel takes a pointer to a number.
-    let running = unsafe {
-        object.set(0, Argument::Memory(&flag, false))?;
-        object.enqueue(queue, &grid(NdRange::new(1)), WaitList::NOTHING)
-    }?;
+    let flag = Flag::new(queue)?;
+    let running = flag.hold(&bench, queue)?;
     let filled = queue.start_fill(&out.0, &[7], WaitList::NOTHING)?;
     let (found, zeros) = std::thread::scope(|scope| {
         let (ended, waiting) = mpsc::channel::<()>();
         // If something does wait for the queue, the test fails instead of hanging.
+        let flag = &flag;
         scope.spawn(move || {
             let _ = waiting.recv_timeout(Duration::from_secs(20));
-            set.store(1, Ordering::Relaxed);
+            flag.set();
         });
         drop(out);
         for size in [16, 1 << 20] {
@@ -278,14 +364,10 @@ fn dropped_buffer_outlives_foreign_commands() -> Tested {
     let queue = bench.queue.cuda()?;
     let (stream, context) = (queue.stream.handle, &queue.stream.context);
     let out = Numbers::new(&bench.queue)?;
-    let flag = region(bench.queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
-    let pointer = flag.memory.host_pointer().expect("host memory");
-    // SAFETY: the memory lives until the end of this function, and is otherwise read only by the kernel.
-    let set = unsafe { AtomicU32::from_ptr(pointer.cast()) };
-    let mut object = bench.kernel("until_set", &[8])?.object()?;
+    let flag = Flag::new(&bench.queue)?;
+    let object = flag.object(&bench)?;
     // SAFETY: the kernel takes a pointer to a number. The fill is inside the memory.
     unsafe {
-        object.set(0, Argument::Memory(&flag, false))?;
         let object = object.cuda()?;
         let one = grid(NdRange::new(1));
         object.prepare(queue, &one, |launch| {
@@ -295,6 +377,6 @@ fn dropped_buffer_outlives_foreign_commands() -> Tested {
     }
     drop(out);
     std::thread::sleep(Duration::from_millis(50)); // enough to free the memory too early
-    set.store(1, Ordering::Relaxed);
+    flag.set();
     bench.queue.finish()
 }

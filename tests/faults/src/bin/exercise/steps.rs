@@ -9,8 +9,8 @@ use std::thread::Thread;
 
 use syclbin_rt::format::{Rgba, Unorm8};
 use syclbin_rt::{
-    Addressing, Arg, Buffer, Device, DeviceArray, Event, Filtering, HostArray, Image, Kernel,
-    Launch, Module, Queue, QueueOptions, Result, Sampler, SharedArray,
+    Addressing, Arg, Buffer, Device, DeviceArray, ErrorKind, Event, Filtering, HostArray, Image,
+    Kernel, Launch, Module, Queue, QueueOptions, Result, Sampler, SharedArray,
 };
 
 use crate::answer;
@@ -50,6 +50,7 @@ pub(crate) fn all(ledger: &Ledger<'_>, device: &Device) -> Option<()> {
     ledger.step("link", || linked(&queue))?;
     ledger.step("set constants", || constants(&queue))?;
     ledger.step("use variables", || variables(&queue))?;
+    ledger.step("fail an assert", || failed_assert(&queue))?;
     ledger.step("use device arrays", || arrays(&queue))?;
     ledger.step("use host and shared arrays", || shared_arrays(&queue))?;
     ledger.step("copy parts, fill and map", || parts(&queue))?;
@@ -228,6 +229,28 @@ fn variables(queue: &Queue) -> Result<()> {
     unsafe { Launch::new(&kernel, &["value"], [Arg::scalar(7i32)]).launch(1)? }.wait()?;
     expect_eq!(table.read()?, [0, 7, 14, 21]);
     Ok(())
+}
+
+/// A failed assert is reported once, even if the driver first fails to read the record of asserts.
+fn failed_assert(queue: &Queue) -> Result<()> {
+    let module = load(queue, "made/asserts.syclbin")?;
+    let kernel = module.kernel("halve");
+    let mut data = queue.upload(&[5])?;
+    // SAFETY: one work-item for each element.
+    let event = unsafe { Launch::new(&kernel, &["data"], [Arg::write(&mut data)]).launch(1)? };
+    let waited = event.wait();
+    if !executes() {
+        return waited;
+    }
+    let error = waited.expect_err("5 is odd");
+    if error.kind() == ErrorKind::Assert {
+        return queue.wait();
+    }
+    // A kernel that did not run has no failed assert.
+    if !error.to_string().starts_with("clEnqueueNDRangeKernel") {
+        queue.wait().expect_err("the failed assert is not lost");
+    }
+    Err(error)
 }
 
 fn arrays(queue: &Queue) -> Result<()> {
