@@ -194,8 +194,13 @@ impl Build {
     /// error, existing files stay unchanged, including an older file with this name.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
-        if made.is_err() {
+        if let Err(error) = &made {
             abandoned::restore_others();
+            // If the script continues, Cargo does not know the headers of a failed compile, so it must run the script
+            // again. Cargo treats a missing file as always changed.
+            if !matches!(error, Error::NoCompiler { .. }) {
+                cargo::rerun_if_changed(Path::new("syclbin-build-failed"));
+            }
         }
         made
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
 use crate::build::Build;
 use crate::cargo;
@@ -163,7 +163,7 @@ pub fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         return mistake(span, problem);
     }
     let mut entries = Vec::new();
-    for (key, value) in table {
+    for (key, value) in sorted(table) {
         let name = key.get_ref().as_ref();
         if KEYS.contains(&name) && value.get_ref().as_table().is_none() {
             let remedy = format!("move it to [{TABLE}.NAME]");
@@ -172,8 +172,6 @@ pub fn parse(text: &str) -> Result<Option<Vec<Entry>>, Mistake> {
         }
         entries.push(entry(name, value)?);
     }
-    // Sorted, because the parser does not guarantee an order.
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Some(entries))
 }
 
@@ -182,7 +180,7 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
     let table = as_table(value, &place)?;
     let mut build = Build::new();
     let mut sources = Vec::new();
-    for (key, value) in table {
+    for (key, value) in sorted(table) {
         let place = format!("{place}.{}", key.get_ref());
         match key.get_ref().as_ref() {
             "sources" => {
@@ -202,7 +200,7 @@ fn entry(name: &str, value: &Value<'_>) -> Result<Entry, Mistake> {
             "link" => build = build.link(flag(value, &place)?),
             "warnings" => build = build.warnings(flag(value, &place)?),
             "define" => {
-                for (macro_name, value) in as_table(value, &place)? {
+                for (macro_name, value) in sorted(as_table(value, &place)?) {
                     let macro_name = macro_name.get_ref();
                     let value = definition(value, &format!("{place}.{macro_name}"))?;
                     build = build.define(macro_name, value.as_deref());
@@ -242,6 +240,13 @@ fn definition(value: &Value<'_>, place: &str) -> Result<Option<String>, Mistake>
 fn as_table<'v, 't>(value: &'v Value<'t>, place: &str) -> Result<&'v DeTable<'t>, Mistake> {
     let table = value.get_ref().as_table();
     table.map_or_else(|| wrong(value, place, "a table"), Ok)
+}
+
+/// Returns the entries in the order of their keys, because the parser does not guarantee an order.
+fn sorted<'v, 't>(table: &'v DeTable<'t>) -> Vec<(&'v Spanned<DeString<'t>>, &'v Value<'t>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by(|a, b| a.0.get_ref().cmp(b.0.get_ref()));
+    entries
 }
 
 fn flag(value: &Value<'_>, place: &str) -> Result<bool, Mistake> {

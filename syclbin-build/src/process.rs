@@ -11,7 +11,11 @@ use std::time::{Duration, Instant};
 /// The maximum number of output bytes to read. Diagnostics are shorter.
 const MOST_SAID: u64 = 16 << 20;
 
-pub(crate) const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
+pub const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
+
+/// The default time limit of compilers: much longer than any kernel takes to compile, yet short enough for users to
+/// wait.
+const COMPILE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns a time limit: `value` in seconds, or `default` if `value` is not a positive integer.
 #[must_use]
@@ -20,6 +24,12 @@ pub fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
         .and_then(|value| value.to_str()?.trim().parse().ok())
         .filter(|seconds| *seconds > 0)
         .map_or(default, Duration::from_secs)
+}
+
+/// Returns the time limit of compilers. `value` is the value of [`COMPILE_LIMIT_VARIABLE`].
+#[must_use]
+pub fn compile_limit(value: Option<OsString>) -> Duration {
+    time_limit(value, COMPILE_LIMIT)
 }
 
 /// A running program, which is stopped when this value is dropped.

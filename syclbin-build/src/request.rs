@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::cache::named_files;
 use crate::error::{Error, Result};
 use crate::out_dir::Paths;
 use crate::{cargo, prebuilt};
@@ -69,14 +70,25 @@ impl Request {
         Ok(self)
     }
 
-    /// Checks that every source can be read and that its path can be reported to Cargo. Makes Cargo track the sources.
+    /// Returns the sources, and the files that arguments name.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let arguments = self
+            .arguments
+            .iter()
+            .filter_map(|argument| argument.to_str());
+        let sources = self.sources.iter().map(PathBuf::as_path);
+        sources.chain(arguments.flat_map(named_files))
+    }
+
+    /// Checks that every source can be read and that its path can be reported to Cargo. Makes Cargo track the
+    /// [`files`](Self::files).
     pub(crate) fn check_sources(&self) -> Result<()> {
+        // Reports a source even if it is missing, so that the script runs again once it exists.
+        self.files().for_each(cargo::rerun_if_changed);
         for path in &self.sources {
             if path.to_string_lossy().contains(['\n', '\r']) {
                 return Err(Error::LineBreak(path.clone()));
             }
-            // Reports the source even if it is missing, so that the script runs again once it exists.
-            cargo::rerun_if_changed(path);
             // Rejects directories and FIFOs, which `File::open` would accept on some systems.
             syclbin_toolchain::file::open(path).map_err(|source| Error::Source {
                 path: path.clone(),
@@ -115,8 +127,11 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
         problem: problem.to_owned(),
     };
     let directory = pattern_directory(pattern);
+    let real = |path: &Path| Path::new(".").join(path).canonicalize();
     // Cargo would check all files below the directory, including `target`, which every build changes.
-    if directory.as_os_str().is_empty() || directory == Path::new(".") {
+    if let (Ok(package), Ok(searched)) = (real(Path::new("")), real(&directory))
+        && package.starts_with(searched)
+    {
         return Err(failed(
             "searches the whole package, so Cargo would rerun the build script on every build; move the sources to a \
              directory, as in \"kernels/*.cpp\"",

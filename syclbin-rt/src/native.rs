@@ -169,12 +169,15 @@ impl Kernel {
 /// Native handles.
 impl Event {
     /// Returns a driver event for another library's wait list. The event completes when this command has finished, or
-    /// later. Returns `None` if the command has already finished.
+    /// later. May return `None` if the command has already finished. The event belongs to a command that has been
+    /// flushed, so other queues may wait for it.
     ///
     /// # Errors
     ///
     /// Fails if the driver rejects the request.
     pub fn native(&self) -> Result<Option<NativeEvent>> {
-        self.raw.native().map_err(|failure| self.failed(failure))
+        let flushed = self.queue().raw().flushed();
+        let native = flushed.and_then(|()| self.raw.native());
+        native.map_err(|failure| self.failed(failure))
     }
 }

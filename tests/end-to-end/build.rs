@@ -206,11 +206,6 @@ fn for_nvidia() {
     Build::new()
         .source("../files/import_side.cpp")
         .source("../files/export_side.cpp")
-        .targets([
-            "spir64",
-            "spir64_x86_64",
-            "nvidia_gpu_sm_80",
-            "nvidia_gpu_sm_90",
-        ])
+        .targets(["spir64", "nvidia_gpu_sm_80", "nvidia_gpu_sm_90"])
         .compile("nvidia_linked");
 }

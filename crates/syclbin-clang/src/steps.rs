@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use syclbin_build::process;
+use syclbin_build::process::{self, COMPILE_LIMIT_VARIABLE};
 
 use crate::command_line::options::Show;
 use crate::native::ocloc;
@@ -72,19 +72,19 @@ impl Step {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(variables);
         let program = self.program.display();
-        let limit = self.gpu.as_ref().map(|_| ocloc::limit()).transpose()?;
-        let output = match limit {
-            Some(limit) => process::output(command, limit),
+        let limit = process::compile_limit(std::env::var_os(COMPILE_LIMIT_VARIABLE));
+        let output = match self.gpu {
+            // Some versions of ocloc hang on some kernels.
+            Some(_) => process::output(command, limit),
             None => command.output().map(Some),
         };
         match output {
             Ok(Some(output)) => Ok(output),
             Ok(None) => own(format!(
-                "{program} did not finish {} within {} s; try another version of ocloc, remove this target, or set {} \
-                 to a higher number",
+                "{program} did not finish {} within {} s; try another version of ocloc, remove this target, or set \
+                 {COMPILE_LIMIT_VARIABLE} to a higher number",
                 self.subject,
-                limit.unwrap_or_default().as_secs(),
-                ocloc::LIMIT_VARIABLE
+                limit.as_secs(),
             )),
             Err(error) => own(format!("cannot start {program}: {error}")),
         }

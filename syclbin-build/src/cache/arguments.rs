@@ -100,7 +100,7 @@ impl Named {
             let (list, value) = match (of(&FOLDERS), of(&HEADERS)) {
                 (Some(folder), _) => (&mut named.folders, folder),
                 (None, Some(header)) => (&mut named.headers, header),
-                (None, None) if names_file(argument) => return None,
+                (None, None) if named_files(argument).next().is_some() => return None,
                 (None, None) => continue,
             };
             list.extend(match value {
@@ -118,15 +118,16 @@ fn is_unfit(argument: &str) -> bool {
         || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
 }
 
-/// Returns whether an argument contains the path of an existing file, as in `a.syclbin` or `-option=a.bc`. Macro
+/// Returns the paths of existing files in an argument, as in `a.syclbin`, `@arguments` or `-option=a.bc`. Macro
 /// definitions do not count, because the compiler does not read a file for them.
-fn names_file(argument: &str) -> bool {
+pub(crate) fn named_files(argument: &str) -> impl Iterator<Item = &Path> {
     let is_macro = argument.starts_with("-D") || argument.starts_with("-U");
     let after = argument
         .match_indices(['=', ','])
         .map(|(at, _)| &argument[at + 1..]);
-    let mut parts = after.chain(argument.split(['=', ','])).chain([argument]);
-    !is_macro && parts.any(|part| Path::new(part).is_file())
+    let parts = after.chain(argument.split(['=', ','])).chain([argument]);
+    let paths = parts.map(|part| Path::new(part.strip_prefix('@').unwrap_or(part)));
+    paths.filter(move |path| !is_macro && path.is_file())
 }
 
 #[cfg(test)]

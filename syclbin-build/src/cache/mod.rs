@@ -37,6 +37,7 @@ use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 use crate::cargo;
 use crate::compiler::Compiler;
 use crate::compiler::output::Compiled;
+pub(crate) use arguments::named_files;
 pub(crate) use files::Files;
 pub use files::asked;
 use manifest::{Record, decode_result, encode_result};
@@ -122,8 +123,8 @@ impl Cache {
             .ok()??;
         if folder.exists() && !trust::is_private(&folder) {
             cargo::warning(&format!(
-                "the cache {} is not used, because other users can write to it; make it private (chmod 700), or \
-                 set {CACHE_VARIABLE} to another directory, or to off",
+                "the cache {} is not used, because it belongs to another user, or other users can write to it; make it \
+                 private (chown, chmod 700), or set {CACHE_VARIABLE} to another directory, or to off",
                 folder.display()
             ));
             return None;

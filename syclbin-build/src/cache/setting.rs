@@ -64,8 +64,11 @@ impl Setting {
                 field(&mut hash, name.as_os_str().as_encoded_bytes());
             }
         }
-        let arguments: Option<Vec<&str>> = flags.iter().map(|flag| flag.to_str()).collect();
-        let arguments = arguments?;
+        // The arguments in `CXX`, without the compiler that a wrapper runs.
+        let wrapped = usize::from(compiler.found.candidate.wrapped.is_some());
+        let leading = compiler.found.candidate.leading.iter().skip(wrapped);
+        let arguments = leading.chain(flags).map(|flag| flag.to_str());
+        let arguments = arguments.collect::<Option<Vec<&str>>>()?;
         let mut named = Named::read(arguments.iter().copied())?;
         // The compiler looks up headers named in arguments (`-include`) in the current directory first.
         let current = (!named.headers.is_empty()).then(|| PathBuf::from("."));

@@ -13,9 +13,6 @@ use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::process::{self, COMPILE_LIMIT_VARIABLE, Process};
 
-/// The default time limit: much longer than any kernel takes to compile, yet short enough for users to wait.
-const LIMIT: Duration = Duration::from_secs(600);
-
 /// The maximum pause between two polls: a hundredth of the time that a short compile takes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
@@ -37,7 +34,7 @@ pub(crate) type JobResult = Option<Result<String>>;
 /// Runs the jobs in parallel. A failed job affects only the jobs that depend on it (`only_with`).
 pub(crate) fn run(compiler: &Compiler, jobs: &[Job]) -> Vec<JobResult> {
     // Cargo does not track this variable: the limit does not affect the result, and a failed build runs again anyway.
-    let limit = process::time_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE), LIMIT);
+    let limit = process::compile_limit(cargo::env_again(COMPILE_LIMIT_VARIABLE));
     let mut tokens = Tokens::of_environment();
     let mut outcomes: Vec<JobResult> = jobs.iter().map(|_| None).collect();
     let mut waiting: VecDeque<usize> = (0..jobs.len()).collect();
@@ -206,7 +203,7 @@ mod tests {
             line: String::new(),
         };
         let result = loop {
-            if let Some(result) = running.poll(LIMIT) {
+            if let Some(result) = running.poll(process::compile_limit(None)) {
                 break result;
             }
         };

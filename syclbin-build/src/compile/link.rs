@@ -116,6 +116,8 @@ fn compile_natively(modules: Vec<Module>, context: &Context<'_>) -> Result<Syclb
     std::fs::write(&objects, bytes).map_err(Error::write(&objects))?;
     let mut flags = ["-fsycl", "-fsycl-link"].map(OsString::from).to_vec();
     flags.extend(default_targets::split(&context.flags).1);
+    let is_cuda = |flag: &&OsString| flag.to_string_lossy().starts_with("--cuda-path=");
+    flags.extend(context.flags.iter().filter(is_cuda).cloned());
     let job = Job {
         flags,
         source: objects.clone(),

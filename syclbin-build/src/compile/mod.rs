@@ -47,7 +47,7 @@ pub(crate) fn compile(
     let (sources, results): (Vec<&Path>, Vec<_>) = results.into_iter().unzip();
     let mut compiled = all_or_error(&sources, results)?;
     same_names::resolve(&mut compiled, &sources);
-    let mut files: BTreeSet<PathBuf> = request.sources.iter().cloned().collect();
+    let mut files: BTreeSet<PathBuf> = request.files().map(Path::to_owned).collect();
     for one in &compiled {
         for path in &one.files {
             cargo::rerun_if_changed(path);
@@ -95,6 +95,12 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
             warn_without_nvidia(compiler);
         }
         flags.extend(targets);
+    }
+    if default_targets::name_native(&flags) {
+        // Where compilers of native code are found.
+        for variable in ["PATH", "OPENCL_DYLIB_PATH"] {
+            cargo::env(variable);
+        }
     }
     flags.extend(headers::arguments());
     if !compiler.found.is_own() {

@@ -46,9 +46,9 @@ pub(crate) fn parts(found: &Detected, variable: &dyn Fn(&str) -> Option<OsString
     parts
 }
 
-/// Returns whether `flags` may request native code for CPUs or Intel GPUs, which is compiled from SPIR-V.
+/// Returns whether `flags` may request native code.
 pub(crate) fn name_native(flags: &[OsString]) -> bool {
-    let is_native = |target: &str| target != "spir64" && !target.starts_with("nv");
+    let is_native = |target: &str| target != "spir64" && !target.starts_with("nvptx");
     flags.iter().any(|flag| {
         let text = flag.to_string_lossy();
         match text.strip_prefix(TARGETS) {
@@ -161,7 +161,8 @@ mod tests {
         for (flag, expected) in [
             ("-fsycl-targets=spir64,spir64_x86_64", true),
             ("-fsycl-targets=intel_gpu_pvc", true),
-            ("-fsycl-targets=spir64,nvidia_gpu_sm_80", false),
+            ("-fsycl-targets=spir64,nvidia_gpu_sm_80", true),
+            ("-fsycl-targets=spir64,nvptx64-nvidia-cuda", false),
             ("--optional-target=nvptx64-nvidia-cuda", false),
             ("-O2", false),
         ] {

@@ -139,8 +139,11 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     if whole.starts_with(out_dir) {
         return None;
     }
-    let inside = path.strip_prefix(root).ok();
-    let inside = inside.or(path.is_relative().then_some(path))?;
+    let mut inside = roots(root).find_map(|root| path.strip_prefix(root).ok().map(Path::to_owned));
+    if path.is_relative() {
+        inside = Some(path.to_owned());
+    }
+    let inside = inside?;
     let mut name: Vec<String> = Vec::new();
     for part in inside.components() {
         match part {
@@ -154,20 +157,23 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     Some(name.join("/"))
 }
 
+/// Returns both spellings of the package directory: `CARGO_MANIFEST_DIR` may contain symbolic links, but the current
+/// directory never does.
+fn roots(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    [Some(root.to_owned()), spelled].into_iter().flatten()
+}
+
 /// Returns an argument in a form that is the same on all machines.
 pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String {
     let mut text = argument.to_string_lossy().into_owned();
-    // Replaces both spellings of the package directory: `CARGO_MANIFEST_DIR` may contain symbolic links, but the
-    // current directory never does.
-    let spelled = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let roots = [Some(root), spelled.as_deref()].into_iter().flatten();
-    let roots = roots.map(|root| (root, "$CARGO_MANIFEST_DIR"));
+    let roots = roots(root).map(|root| (root, "$CARGO_MANIFEST_DIR"));
     // Replaces OUT_DIR first, because it is usually inside the package directory.
-    for (folder, name) in std::iter::once((out_dir, "$OUT_DIR")).chain(roots) {
+    for (folder, name) in std::iter::once((out_dir.to_owned(), "$OUT_DIR")).chain(roots) {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
-    // A value in a property set cannot contain line breaks.
-    text.replace(['\n', '\r'], " ")
+    // Patterns match paths in the form of the system. A value in a property set cannot contain line breaks.
+    text.replace('\\', "/").replace(['\n', '\r'], " ")
 }
 
 /// Replaces a directory with `name` in each path to it or inside it. `/p` matches neither `/p2` nor `/home/p`.
@@ -234,6 +240,7 @@ mod tests {
         assert_eq!(argument("-I/home/me/p/inc"), "-I$CARGO_MANIFEST_DIR/inc");
         assert_eq!(argument("-I/home/me/p/target/out/h"), "-I$OUT_DIR/h");
         assert_eq!(argument("-DTEXT=a\nb"), "-DTEXT=a b");
+        assert_eq!(argument("kernels\\a.cpp"), "kernels/a.cpp");
         let map = argument("-fdebug-prefix-map=/home/me/p=/home/me/p/a");
         let expected = "-fdebug-prefix-map=$CARGO_MANIFEST_DIR=$CARGO_MANIFEST_DIR/a";
         assert_eq!(map, expected);

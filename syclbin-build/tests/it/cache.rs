@@ -191,6 +191,13 @@ fn results_with_hidden_inputs_are_not_cached() {
             assert_eq!(cached.compiles_of(script), 2, "{flag}");
         }
     }
+    // The variable that names the compiler may contain such an argument, too.
+    let named = format!("{} @more", script::fake_clang_program().display());
+    for _ in 0..2 {
+        let script = cached.script(&steps(""), &compile());
+        let script = script.env_remove("SYCLBIN_CLANG").env("CXX", &named);
+        assert_eq!(cached.compiles_of(script), 2);
+    }
 }
 
 #[test]

@@ -290,3 +290,32 @@ fn x86_code_filed_as_spirv_is_kept() {
     let file = syclbin::read::parse(&bytes).unwrap();
     assert_eq!(file.modules.last().unwrap().images, [image]);
 }
+
+#[test]
+fn files_that_arguments_name_are_tracked() {
+    let package = Package::new();
+    for name in ["kernels/more.bc", "kernels/arguments", "kernels/unused.bc"] {
+        package.write(name, "");
+    }
+    let steps = "flag @kernels/arguments\nflag -some-option=kernels/more.bc\n\
+        flag -DNAME=kernels/unused.bc\nsource kernels/vector_ops.cpp\ncompile vector_ops";
+    let ran = package.script(steps, COMPILE).run().succeeded();
+    let tracked = ran.said("rerun-if-changed");
+    for (name, is_tracked) in [("arguments", true), ("more.bc", true), ("unused.bc", false)] {
+        let path = format!("kernels/{name}");
+        assert_eq!(tracked.contains(&path.as_str()), is_tracked, "{path}");
+    }
+}
+
+#[test]
+fn variables_that_find_native_compilers_are_tracked() {
+    let package = Package::new();
+    for (target, is_tracked) in [("spir64_x86_64", true), ("nvptx64-nvidia-cuda", false)] {
+        let steps =
+            format!("targets spir64 {target}\nsource kernels/vector_ops.cpp\ncompile vector_ops");
+        let ran = package.script(&steps, COMPILE).run().succeeded();
+        let tracked = ran.said("rerun-if-env-changed");
+        let is = tracked.contains(&"OPENCL_DYLIB_PATH");
+        assert_eq!(is, is_tracked, "{target}");
+    }
+}

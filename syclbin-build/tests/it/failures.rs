@@ -41,6 +41,10 @@ fn caught_error_contains_the_compilers_output() {
         assert!(ran.stderr.starts_with(expected), "{ran:?}");
         let next = "]kernels/b.cpp does not compile; see the compiler's errors\n";
         assert!(ran.stderr.ends_with(next), "{ran:?}");
+        // The script runs again, because Cargo does not know the headers.
+        let tracked = ran.said("rerun-if-changed");
+        let missing = tracked.iter().filter(|path| !package.path(path).exists());
+        assert_eq!(missing.count(), 1, "{tracked:?}");
     }
 }
 

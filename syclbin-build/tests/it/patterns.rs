@@ -86,6 +86,10 @@ fn wrong_pattern_error_names_the_remedy() {
             "*.cpp",
             "searches the whole package, so Cargo would rerun the build script on every build",
         ),
+        (
+            "kernels/../*.cpp",
+            "searches the whole package, so Cargo would rerun the build script on every build",
+        ),
         ("kernels/a**.cpp", "is not valid: "),
         ("none/*.cpp", "matches no visible file"),
     ] {

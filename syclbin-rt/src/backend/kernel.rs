@@ -130,7 +130,9 @@ impl<'a> Arguments<'a> for KernelObject {
 pub(crate) trait DriverKernelObject: Send + Sync {
     /// Returns the work-group size that the driver would choose for `global`, in the driver's order: x first. Returns
     /// `None` if the driver does not report it. All arguments must be set, because the size may depend on them.
-    fn suggested_local(&self, queue: &Queue, global: &[usize]) -> Result<Option<[usize; 3]>>;
+    fn suggested_local(&self, _queue: &Queue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
+        Ok(None)
+    }
 }
 
 impl KernelObject {
@@ -176,14 +178,8 @@ impl KernelObject {
             // SAFETY: the caller guarantees this.
             Self::OpenCl(object) => unsafe { object.enqueue_without_event(queue, grid, after) },
             #[cfg(feature = "cuda")]
-            Self::Cuda(object) => {
-                let queue = queue.cuda()?;
-                object.prepare(queue, grid, |launch| {
-                    // SAFETY: `submit_without_event` makes the queue's context current and passes the queue's stream;
-                    // the caller guarantees the rest.
-                    queue.submit_without_event(after, unsafe { object.command(launch, grid) })
-                })
-            }
+            // SAFETY: the caller guarantees this.
+            Self::Cuda(object) => unsafe { object.enqueue(queue, grid, after) }.map(drop),
         }
     }
 }

@@ -123,25 +123,26 @@ impl<M: Into<RawMemory>> From<M> for Memory {
     }
 }
 
+/// Sequentially consistent: of a view and a prepared launch that begin at the same time, at least one sees the other.
 impl Uses {
     pub(crate) fn begin(&self, writing: bool) {
-        self.all.fetch_add(1, Ordering::AcqRel);
+        self.all.fetch_add(1, Ordering::SeqCst);
         if writing {
-            self.writing.fetch_add(1, Ordering::AcqRel);
+            self.writing.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     pub(crate) fn end(&self, writing: bool) {
         if writing {
-            self.writing.fetch_sub(1, Ordering::AcqRel);
+            self.writing.fetch_sub(1, Ordering::SeqCst);
         }
-        self.all.fetch_sub(1, Ordering::AcqRel);
+        self.all.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Returns whether there are uses. Considers only uses that write the memory, unless `any` is set.
     pub(crate) fn some(&self, any: bool) -> bool {
         let count = if any { &self.all } else { &self.writing };
-        count.load(Ordering::Acquire) > 0
+        count.load(Ordering::SeqCst) > 0
     }
 }
 

@@ -46,8 +46,11 @@ pub(crate) trait DriverQueue: Copies + Variables + Send + Sync {
     fn finish(&self) -> Result<()>;
 
     /// Returns whether commands may still be running. This is only a hint: it may return `true` although all commands
-    /// have ended, and may miss commands that other threads or libraries enqueue.
-    fn is_busy(&self) -> bool;
+    /// have ended, and may miss commands that other threads or libraries enqueue. The default is for devices that
+    /// allocate memory without waiting for a queue.
+    fn is_busy(&self) -> bool {
+        false
+    }
 
     /// Makes enqueued commands start soon, even if no thread waits for them. Call it after each command, without
     /// holding a lock that other threads need: it blocks while the device is far behind.

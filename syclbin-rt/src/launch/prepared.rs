@@ -243,6 +243,8 @@ impl BoundKernel {
         // SAFETY: the kind of each argument is checked if the code contains the parameter types. Otherwise, the caller
         // of an unsafe function or the author of the contract guarantees it.
         unsafe { call.give(self) }?;
+        // Checks again that no argument is mapped: a view may have begun before its memory counted as prepared.
+        call.check()?;
         self.complete = true;
         Ok(())
     }

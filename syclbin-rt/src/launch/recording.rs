@@ -117,8 +117,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or if the element size exceeds 128 bytes or is not a power of two.
-    /// Devices cannot fill memory with such elements.
+    /// Fails if the slice is on another device. Also fails if the element size exceeds 128 bytes or is not a power of
+    /// two, unless all bytes of `value` are equal: devices cannot fill memory with such elements.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
         self.recording.queue.same_device(slice)?;
         let region = slice.region();
@@ -195,7 +195,7 @@ impl Recorder {
         enqueue: impl FnOnce(QueueHandle) -> Result<(), E>,
     ) -> Result<(), E> {
         let device = self.recording.queue.device().clone();
-        let Some(graph) = self.graph().map_err(device.failed(RECORD))? else {
+        let Some(graph) = self.graph()? else {
             let what = "recordings of another library's work (enqueue it between replays of two recordings)";
             return Err(Error::unsupported(what, "CUDA 12 or later", &device).into());
         };
@@ -224,7 +224,7 @@ impl Recorder {
         let device = self.recording.queue.device().clone();
         if self.recording.is_empty() {
             self.recording.graph = None; // a capture may have created it
-        } else if let Some(graph) = self.graph().map_err(device.failed(RECORD))? {
+        } else if let Some(graph) = self.graph()? {
             graph.finish().map_err(device.failed(RECORD))?;
         }
         Ok(self.recording)
@@ -232,25 +232,32 @@ impl Recorder {
 
     /// Returns the graph, which then contains all steps. Returns `None` if the driver does not support graphs.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-    fn graph(&mut self) -> Result<Option<&mut Box<dyn Graph>>, Failure> {
+    fn graph(&mut self) -> Result<Option<&mut Box<dyn Graph>>> {
         let recording = &mut self.recording;
+        let device = recording.queue.device();
         if recording.graph.is_none() {
-            recording.graph = recording.queue.raw().graph()?;
+            let graph = recording.queue.raw().graph();
+            recording.graph = graph.map_err(device.failed(RECORD))?;
         }
         let Some(graph) = &mut recording.graph else {
             return Ok(None);
         };
         for step in recording.steps.iter().skip(self.added) {
-            match step {
-                // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch guarantees
-                // the rest.
-                Step::Launch(fixed) => unsafe { graph.add_kernel(&fixed.object, &fixed.range)? },
-                Step::Copy { from, to, .. } => graph.add_copy(from, to)?,
+            let added = match step {
+                Step::Launch(fixed) => {
+                    // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch
+                    // guarantees the rest.
+                    let added = unsafe { graph.add_kernel(&fixed.object, &fixed.range) };
+                    added.map_err(|failure| fixed.kernel.failed("recording", failure))?;
+                    Ok(())
+                }
+                Step::Copy { from, to, .. } => graph.add_copy(from, to),
                 Step::Fill {
                     region, pattern, ..
-                } => graph.add_fill(region, pattern)?,
-                Step::Captured => {} // added when it was captured
-            }
+                } => graph.add_fill(region, pattern),
+                Step::Captured => Ok(()), // added when it was captured
+            };
+            added.map_err(device.failed(RECORD))?;
             self.added += 1;
         }
         Ok(Some(graph))

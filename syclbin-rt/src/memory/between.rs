@@ -65,7 +65,8 @@ impl Queue {
             ready.wait()?;
             let _span = trace::span(Class::Memory, "copying between devices", size);
             let copied = self.raw().copy_to_peer(source, other.raw(), target);
-            return copied.map_err(|failure| self.failed(failure, "copying", size));
+            copied.map_err(|failure| self.failed(failure, "copying", size))?;
+            return self.check_asserts();
         }
         let before = self.barrier(&[])?;
         // Zero-sized elements form a single chunk, because there is nothing to copy.

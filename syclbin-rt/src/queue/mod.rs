@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
-use crate::backend::{self, CallGuard, Failure, HostSlice, Program, QueueOptions, guard};
+use crate::backend::{self, Failure, HostSlice, Program, QueueOptions, guard};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{self, Class};
@@ -245,28 +245,32 @@ impl Queue {
         if !asserts.exist.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Must precede the lock: once the process is exiting, `CallGuard::new` blocks forever, and the exiting thread
-        // may need the lock.
-        let _guard = CallGuard::new();
-        let mut programs = asserts.programs();
+        // Reading waits for commands, so other threads must be able to lock the list meanwhile.
+        let known = asserts.programs().clone();
         let mut first = Ok(None);
-        programs.retain(|asserting| {
+        for asserting in &known {
             // The next call reports the other failures.
             if !matches!(first, Ok(None)) {
-                return true;
+                break;
             }
-            let is_used = Arc::strong_count(&asserting.program) > 1;
             if asserting.launched.swap(false, Ordering::AcqRel) {
                 first = self.take_failed_assert(asserting);
                 if first.is_err() {
                     // The next call reads the record again.
                     asserting.note_launch();
-                    return true;
                 }
             }
-            is_used
-        });
+        }
+        let mut programs = asserts.programs();
+        // Dropped after the lock is released, because dropping a program calls the driver.
+        let is_unused = |asserting: &mut Arc<Asserting>| {
+            Arc::strong_count(&asserting.program) == 1
+                && !asserting.launched.load(Ordering::Acquire)
+        };
+        let unused: Vec<_> = programs.extract_if(.., is_unused).collect();
         asserts.exist.store(!programs.is_empty(), Ordering::Release);
+        drop(programs);
+        drop(unused);
         match first.map_err(self.device().failed("reading failed asserts"))? {
             None => Ok(()),
             Some(failed) => Err(Error::assert(failed, self.device())),

@@ -10,7 +10,7 @@ use crate::queue::event::Event;
 use crate::queue::event::tests::{
     Bell, iota, iota_from, iota_kernel, iota_launch, say_queue_ended,
 };
-use crate::{Buffer, Queue, QueueOptions, Result, backend, common};
+use crate::{Arg, Buffer, Launch, Queue, QueueOptions, Result, backend, common};
 
 /// An event that the test completes on request.
 struct Gate {
@@ -96,6 +96,35 @@ fn new_memory_does_not_wait_for_the_queue() -> Result<()> {
     assert!(queue.download(&zeroed)?.iter().all(|byte| *byte == 0));
     assert_eq!(queue.download(&held)?, [0.0, 1.0]);
     Ok(())
+}
+
+#[test]
+#[allow(unsafe_code, reason = "launching a kernel is unsafe")]
+fn kernels_are_found_while_a_failed_assert_is_read() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &common::testfile("made/asserts.syclbin"))?;
+    let kernel = module.kernel("halve");
+    let mut data = queue.upload(&[2])?;
+    let mut held = sevens(&queue)?;
+    // SAFETY: one work-item for each element.
+    let launched = unsafe { Launch::new(&kernel, &["data"], [Arg::write(&mut data)]).launch(1)? };
+    let mut gate = Gate::new(&queue);
+    iota(&queue, &mut held, &[&gate.event])?;
+    let found = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| launched.wait());
+        std::thread::sleep(Duration::from_millis(50)); // until it reads the record
+        let (send, receive) = mpsc::channel();
+        let module = &module;
+        scope.spawn(move || send.send(module.kernel("positive").map(drop)));
+        let found = receive.recv_timeout(Duration::from_secs(20));
+        assert!(!waiting.is_finished());
+        gate.end(0);
+        waiting.join().expect("it does not panic")?;
+        Ok::<_, crate::Error>(found)
+    })?;
+    found.expect("it waits for no command")
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) struct Collector {
     /// Whether to print the table when the process exits.
     pub(super) prints: bool,
     /// Commands whose times the device has not reported yet.
-    pending: Vec<(Slice, backend::Event)>,
+    pub(super) pending: Vec<(Slice, backend::Event)>,
     pub(super) slices: Vec<Slice>,
     /// The number of slices dropped because of the limit.
     pub(super) left_out: usize,
@@ -75,13 +75,6 @@ pub(super) enum State {
     Unfinished,
 }
 
-/// How to treat commands that are still running.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unfinished {
-    Keep,
-    Include,
-}
-
 impl Collector {
     /// Calls `act` with the collector. Returns `None` if another thread holds the collector for too long.
     pub(super) fn with<R>(act: impl FnOnce(&mut Self) -> R) -> Option<R> {
@@ -98,6 +91,9 @@ impl Collector {
         if self.traces == 0 {
             self.slices = Vec::new();
             self.left_out = 0;
+            if !self.prints {
+                self.pending = Vec::new();
+            }
         }
     }
 
@@ -107,20 +103,18 @@ impl Collector {
         let Ok(event) = event.shared() else { return };
         self.pending.push((slice, event));
         if self.pending.len().is_multiple_of(AT_ONCE) {
-            self.harvest(Unfinished::Keep);
+            self.harvest();
         }
     }
 
-    /// Records the pending commands that have ended, with their times. With [`Unfinished::Include`], also records those
-    /// that are still running.
-    pub(super) fn harvest(&mut self, unfinished: Unfinished) {
+    /// Records the pending commands that have ended, with their times.
+    pub(super) fn harvest(&mut self) {
         for (mut slice, event) in std::mem::take(&mut self.pending) {
             slice.state = match event.is_complete() {
-                Ok(false) if unfinished == Unfinished::Keep => {
+                Ok(false) => {
                     self.pending.push((slice, event));
                     continue;
                 }
-                Ok(false) => State::Unfinished,
                 Err(_) => State::Failed,
                 Ok(true) => self.times(&slice, &event),
             };

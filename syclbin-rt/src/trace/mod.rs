@@ -49,7 +49,7 @@ use std::time::Instant;
 use crate::backend::{self, gate};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
-use collector::{Collector, Slice, State, Track, Unfinished, thread_number};
+use collector::{Collector, Slice, State, Track, thread_number};
 
 /// The kind of a recorded command or call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -231,7 +231,7 @@ impl Trace {
             return Ok(());
         }
         let text = Collector::with(|collector| {
-            collector.harvest(Unfinished::Include);
+            collector.harvest();
             let text = timeline::json(collector, self.begun);
             collector.end();
             text
@@ -327,7 +327,10 @@ fn at_exit() {
         let _ = writeln!(io::stderr(), "{error}");
     }
     let table = Collector::with(|collector| {
-        collector.harvest(Unfinished::Include);
+        collector.harvest();
+        for (unfinished, _) in &collector.pending {
+            collector.statistics.add(unfinished);
+        }
         std::mem::take(&mut collector.prints).then(|| collector.statistics.to_string())
     });
     if let Some(Some(table)) = table {

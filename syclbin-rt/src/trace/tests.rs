@@ -118,3 +118,36 @@ fn unwritable_trace_is_an_error() {
     let expected = format!("cannot write the trace {}: ", path.display());
     assert!(error.starts_with(&expected), "{error}");
 }
+
+#[test]
+fn end_of_a_trace_leaves_commands_to_others() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["first", "second"].map(|name| folder.path().join(name));
+    let [first, second] = paths.each_ref().map(start);
+    let Some(queue) = crate::common::queue() else {
+        return Ok(());
+    };
+    let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
+        crate::common::say_skipped("user events");
+        return Ok(());
+    };
+    let event = crate::Event::of_action(&queue, "being a test", raw);
+    // No other test fills as many bytes.
+    let mut bytes = queue.zeroed::<u8>(12_344)?;
+    let filled = queue.after(&[&event]).fill(&mut bytes, 1)?;
+    first.finish()?;
+    user.end(0);
+    filled.wait()?;
+    second.finish()?;
+    let fill = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut lines = text.lines();
+        let line =
+            lines.find(|line| line.contains("\"bytes\":12344") && !line.contains("\"pid\":0"));
+        line.unwrap_or_default().to_owned()
+    };
+    let [first, second] = paths.each_ref().map(fill);
+    assert!(first.contains("had not finished"), "{first}");
+    assert!(second.contains("\"dur\""), "{second}");
+    Ok(())
+}

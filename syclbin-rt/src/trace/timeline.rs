@@ -19,7 +19,9 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
         let device = clock.device.to_string();
         let _ = name(&mut text, "process_name", index + 1, 0, &device);
     }
-    let slices = collector.slices.iter().filter(|slice| slice.begun >= begun);
+    let unfinished = collector.pending.iter().map(|(slice, _)| slice);
+    let slices = collector.slices.iter().chain(unfinished);
+    let slices = slices.filter(|slice| slice.begun >= begun);
     let mut named: Vec<Track> = Vec::new();
     for slice in slices {
         if !named.contains(&slice.track) {

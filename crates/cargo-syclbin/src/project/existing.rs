@@ -62,7 +62,8 @@ impl Existing {
             }
             // Lets the copies include the headers beside the originals.
             calls.extend(directories.iter().map(|path| format!(".include({path:?})")));
-            calls.extend(self.flags.iter().map(|flag| format!(".flag({flag:?})")));
+            let flags = self.flags.iter().map(|flag| absolute(flag, current));
+            calls.extend(flags.map(|flag| format!(".flag({flag:?})")));
             script = script.replace(&format!(".source({example:?})"), &calls.join("\n        "));
             let launches = syclbin_expand::launches(&bytes)
                 .map_err(|cause| Error::Expand(sources[0].clone(), vec![cause.to_string()]))?;
@@ -93,6 +94,18 @@ impl Existing {
         let headers = compiled.map(|compiled| compiled.files).unwrap_or_default();
         Ok((read(&file)?, headers))
     }
+}
+
+/// Returns a compiler argument with an absolute path, because the program is in another directory than this process.
+fn absolute(flag: &str, current: &Path) -> String {
+    for option in ["-isystem", "-iquote", "-I", ""] {
+        if let Some(path) = flag.strip_prefix(option).filter(|path| !path.is_empty())
+            && current.join(path).exists()
+        {
+            return format!("{option}{}", current.join(path).display());
+        }
+    }
+    flag.to_owned()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

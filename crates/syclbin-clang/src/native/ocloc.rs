@@ -1,39 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Support for ocloc, Intel's offline compiler: a time limit, and messages in this program's style.
+//! Messages of ocloc, Intel's offline compiler, in this program's style.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use syclbin_tools::__private::spelled;
-
-use crate::{Result, own};
-
-/// The environment variable that sets the time limit in seconds.
-pub(crate) const LIMIT_VARIABLE: &str = "SYCLBIN_OCLOC_LIMIT";
-
-/// The default time limit. A limit is necessary because some versions of ocloc hang on some kernels.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
-
-/// Returns the time limit for ocloc: the value of the environment variable, or the default if it is not set.
-///
-/// # Errors
-///
-/// Fails if the value is not a positive number of seconds.
-pub(crate) fn limit() -> Result<Duration> {
-    match std::env::var_os(LIMIT_VARIABLE) {
-        Some(value) => parse_limit(&value.to_string_lossy()),
-        None => Ok(DEFAULT_LIMIT),
-    }
-}
-
-fn parse_limit(value: &str) -> Result<Duration> {
-    match value.trim().parse() {
-        Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
-        _ => own(format!(
-            "{LIMIT_VARIABLE}={value}: expected a positive number of seconds"
-        )),
-    }
-}
 
 /// Prefixes of lines that are unrelated to the compiled code.
 const NOISE: [&str; 6] = [
@@ -98,16 +68,6 @@ fn in_cpp(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limit_is_a_positive_number_of_seconds() {
-        assert_eq!(parse_limit(" 90 "), Ok(Duration::from_secs(90)));
-        for value in ["1m", "0", ""] {
-            let expected =
-                format!("SYCLBIN_OCLOC_LIMIT={value}: expected a positive number of seconds");
-            assert_eq!(parse_limit(value), own(expected));
-        }
-    }
 
     fn said(report: &str, succeeded: bool) -> String {
         String::from_utf8(messages(report.as_bytes(), "pvc", succeeded)).unwrap()

@@ -201,19 +201,3 @@ impl DriverContext for Context {
         Ok(memory.into())
     }
 }
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        let Ok(functions) = self.enter() else {
-            return;
-        };
-        self.pool.clear(functions);
-        // SAFETY: the streams are owned. The context was retained once, and objects created in it keep this value alive,
-        // so none are left.
-        unsafe {
-            (functions.cuStreamDestroy_v2.pass())(self.allocating);
-            (functions.cuStreamDestroy_v2.pass())(self.freeing);
-            (functions.cuDevicePrimaryCtxRelease_v2.pass())(self.device.device);
-        }
-    }
-}

@@ -78,7 +78,7 @@ impl Copies for Queue {
         // Fail if the target's context is lost.
         there.enter()?;
         self.enable_peer_access(there);
-        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
+        let copied = self.submit("cuMemcpyPeerAsync", WaitList::NOTHING, |_, stream| {
             // SAFETY: both regions are `size` bytes long and inside memory of these contexts, which are alive. The
             // borrows outlive the copy, because this function waits for it.
             unsafe {
@@ -89,7 +89,7 @@ impl Copies for Queue {
         });
         // Wait even if the call failed: it may have enqueued the copy.
         let settled = self.stream.settle();
-        copied.and(settled)
+        copied.map(drop).and(settled)
     }
 }
 
@@ -164,14 +164,14 @@ impl Queue {
             return self.finish();
         }
         let (to, from) = ends(address, host.raw());
-        let copied = self.submit_without_event(WaitList::NOTHING, |_, stream| {
+        let copied = self.submit("cuMemcpyAsync", WaitList::NOTHING, |_, stream| {
             // SAFETY: the caller guarantees that the address is valid. The host bytes outlive the copy, because this
             // function waits for it.
             unsafe { call!(self.stream.context => cuMemcpyAsync(to, from, size, stream)) }
         });
         // Wait even if the call failed: it may have enqueued the copy.
         let settled = self.stream.settle();
-        copied.and(settled)
+        copied.map(drop).and(settled)
     }
 
     /// Starts copying `size` bytes once all commands in `after` have finished.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::Aspect;
 use syclbin::ptx::Version;
@@ -22,12 +22,15 @@ const NAMES: &[&str] = if cfg!(windows) {
 pub(crate) struct Library {
     /// The file name under which the library was found.
     name: &'static str,
-    functions: Functions,
+    functions: &'static Functions,
     /// The CUDA version that the driver supports: 12040 is CUDA 12.4.
     version: c_int,
     has_devices: bool,
     devices: Devices<DriverDevice>,
 }
+
+/// The driver's functions, which name its errors even if it cannot be initialized.
+static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
 
@@ -53,6 +56,7 @@ impl Library {
             })
         };
         let functions = functions.map_err(LibraryError::TooOld)?;
+        let functions = FUNCTIONS.get_or_init(|| functions);
         // SAFETY: `cuInit` requires its flags to be 0.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
@@ -151,7 +155,7 @@ impl Library {
     }
 
     fn device(&'static self, number: c_int, only: bool) -> Result<DriverDevice> {
-        let functions = &self.functions;
+        let functions = self.functions;
         let mut device = 0;
         // SAFETY: the call writes one handle through a valid pointer.
         unsafe { call!(in any context, functions => cuDeviceGet(&raw mut device, number)) }?;
@@ -324,11 +328,10 @@ impl Abilities {
 
 /// Returns the driver's name for an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) fn error_name(code: c_int) -> &'static str {
-    let loaded = *LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut name = std::ptr::null();
-    if let (Some(library), Ok(code)) = (loaded, CUresult::try_from(code)) {
+    if let (Some(functions), Ok(code)) = (FUNCTIONS.get(), CUresult::try_from(code)) {
         // SAFETY: the call writes one pointer through a valid pointer.
-        unsafe { (library.functions.cuGetErrorName.pass())(code, &raw mut name) };
+        unsafe { (functions.cuGetErrorName.pass())(code, &raw mut name) };
     }
     if name.is_null() {
         return "an unknown error";

@@ -42,11 +42,7 @@ pub(crate) struct KernelObject {
     _program: Arc<Program>,
 }
 
-impl DriverKernelObject for KernelObject {
-    fn suggested_local(&self, _queue: &AnyQueue, _global: &[usize]) -> Result<Option<[usize; 3]>> {
-        Ok(None)
-    }
-}
+impl DriverKernelObject for KernelObject {}
 
 impl<'a> Arguments<'a> for KernelObject {
     // Inlined into the launch loop for the most common kinds of arguments.

@@ -81,20 +81,6 @@ impl Queue {
         Ok(Event::new(&self.stream, call, self.stream.count(), None).into())
     }
 
-    /// Enqueues `commands` without an event, for a command that is never waited for individually.
-    #[inline]
-    pub(crate) fn submit_without_event(
-        &self,
-        after: &WaitList<'_>,
-        commands: impl FnOnce(&'static Functions, CUstream) -> Result<()>,
-    ) -> Result<()> {
-        let functions = self.stream.context.enter()?;
-        self.make_wait(after)?;
-        commands(functions, self.stream.handle)?;
-        self.stream.count();
-        Ok(())
-    }
-
     #[cold]
     fn submit_timed(
         &self,
@@ -173,9 +159,5 @@ impl DriverQueue for Queue {
 
     fn finish(&self) -> Result<()> {
         self.stream.finish()
-    }
-
-    fn is_busy(&self) -> bool {
-        !self.stream.has_ended(self.stream.last())
     }
 }

@@ -300,15 +300,6 @@ impl Pool {
         let events = if timed { &self.timed } else { &self.plain };
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    pub(crate) fn clear(&self, functions: &Functions) {
-        for timed in [false, true] {
-            for Free(handle) in self.of(timed).drain(..) {
-                // SAFETY: the event is owned, and its context is current.
-                unsafe { (functions.cuEventDestroy_v2.pass())(handle) };
-            }
-        }
-    }
 }
 
 /// The maximum age of a base event. The driver returns the time between two events in milliseconds as a 32-bit

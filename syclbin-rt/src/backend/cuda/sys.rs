@@ -246,7 +246,6 @@ macro_rules! for_each_function {
                 cuDeviceCanAccessPeer(*mut c_int, CUdevice, CUdevice);
                 cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
                 cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
-                cuDevicePrimaryCtxRelease_v2(CUdevice);
                 cuCtxGetCurrent(*mut CUcontext);
                 cuCtxSetCurrent(CUcontext);
                 cuCtxGetStreamPriorityRange(*mut c_int, *mut c_int);
@@ -271,7 +270,6 @@ macro_rules! for_each_function {
                 cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode);
                 cuStreamEndCapture(CUstream, *mut CUgraph);
                 cuEventCreate(*mut CUevent, c_uint);
-                cuEventDestroy_v2(CUevent);
                 cuEventRecord(CUevent, CUstream);
                 cuEventQuery(CUevent);
                 cuEventSynchronize(CUevent);

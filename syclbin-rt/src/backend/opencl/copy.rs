@@ -132,7 +132,8 @@ impl Copies for Queue {
         };
         let none = WaitList::NOTHING;
         // SAFETY: the queue and the memory share a context, and mapping the memory returned this pointer.
-        unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) }?.wait()
+        self.started(unsafe { enqueue!(self, none => clEnqueueUnmapMemObject(object, view)) })?
+            .wait()
     }
 
     unsafe fn start_transfer(

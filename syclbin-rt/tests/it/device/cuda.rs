@@ -141,6 +141,26 @@ fn a_child_faults() -> Result<()> {
 }
 
 #[test]
+fn failed_recording_names_its_kernel() -> Result<()> {
+    if !common::on_cuda() {
+        common::say_skipped("not a CUDA device");
+        return Ok(());
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let kernel = load(&queue)?.kernel("put");
+    let mut out = queue.zeroed::<i32>(1)?;
+    let mut recorder = queue.record();
+    let launch = Launch::new(&kernel, &["out"], [Arg::write(&mut out)]);
+    // SAFETY: it is not launched. There would be more groups than devices allow, because the size is prime.
+    unsafe { launch.record(&mut recorder, [65_537, 1])? };
+    let message = recorder.finish().unwrap_err().to_string();
+    assert!(message.contains("put"), "{message}");
+    Ok(())
+}
+
+#[test]
 fn ptx_module_knows_its_parameter_types() -> Result<()> {
     if !common::on_cuda() {
         common::say_skipped("not a CUDA device");

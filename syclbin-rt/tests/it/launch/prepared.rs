@@ -223,6 +223,32 @@ fn buffers_of_prepared_launch_cannot_be_mapped() -> Result<()> {
 }
 
 #[test]
+fn prepared_launch_and_view_never_begin_together() -> Result<()> {
+    let queue = queue!();
+    let kernel = kernel(&queue, "saxpy");
+    let x = queue.upload(&[1.0f32; 64])?;
+    let mut both = queue.zeroed::<f32>(2048)?;
+    for _ in 0..500 {
+        let (mut left, mut right) = both.split_at_mut(1024)?;
+        let (mut left, barrier) = (left.slice_mut(..64)?, std::sync::Barrier::new(2));
+        std::thread::scope(|scope| {
+            let preparing = scope.spawn(|| {
+                barrier.wait();
+                let prepared = saxpy(&kernel, 1.0, &x, &mut left).prepare(64);
+                barrier.wait();
+                prepared.map(drop)
+            });
+            barrier.wait();
+            let view = queue.map_mut(&mut right);
+            barrier.wait();
+            let prepared = preparing.join().expect("it does not panic");
+            assert!(prepared.is_err() || view.is_err());
+        });
+    }
+    Ok(())
+}
+
+#[test]
 fn kernel_without_parameter_types_needs_a_contract() -> Result<()> {
     // Code for CUDA tells them.
     let Some(queue) = common::opencl_queue() else {

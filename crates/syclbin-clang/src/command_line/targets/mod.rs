@@ -146,15 +146,18 @@ impl Targets {
     /// Fails if an option names an unsupported GPU, or if there are ptxas options but no GPU.
     pub(crate) fn nvidia(&self) -> Result<Option<NvidiaCode>> {
         let (mut gpus, mut options, mut is_target) = (BTreeSet::new(), Vec::new(), false);
+        let mut is_for_all = false;
         for target in self.all() {
             let Target::Nvidia(gpu) = target else {
                 continue;
             };
             is_target = true;
+            let mut names_gpu = gpu.is_some();
             gpus.extend(gpu);
             for option in self.backend(&target) {
                 let named = ["--offload-arch=", "--cuda-gpu-arch="];
                 if let Some(value) = named.iter().find_map(|name| option.strip_prefix(name)) {
+                    names_gpu = true;
                     for name in names(value, &option)? {
                         gpus.insert(nvidia_gpu(name, &option)?);
                     }
@@ -162,6 +165,7 @@ impl Targets {
                     options.push(option);
                 }
             }
+            is_for_all |= !names_gpu;
         }
         if !is_target {
             return Ok(None);
@@ -174,10 +178,11 @@ impl Targets {
             ));
         }
         let ptx = match gpus.as_slice() {
-            [] => NvidiaGpu::OLDEST,
+            _ if is_for_all => NvidiaGpu::OLDEST,
             // The PTX may use every feature of this GPU, because no other GPU runs it.
             [only] => *only,
             [lowest, ..] => lowest.plain(),
+            [] => NvidiaGpu::OLDEST,
         };
         Ok(Some(NvidiaCode { ptx, gpus, options }))
     }

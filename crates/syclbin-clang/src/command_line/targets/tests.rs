@@ -164,6 +164,8 @@ fn ptx_is_for_the_lowest_gpu() {
         assert_eq!((found.ptx.name(), found.options.len()), ("sm_80", 0));
     }
     assert_eq!(code("nvidia_gpu_sm_90a", &[]).ptx.name(), "sm_90a");
+    let both = code("nvptx64-nvidia-cuda,nvidia_gpu_sm_90", &[]);
+    assert_eq!((both.ptx, both.gpus), (NvidiaGpu::OLDEST, gpus(&["sm_90"])));
     let several = code("nvidia_gpu_sm_90a,nvidia_gpu_sm_120", &[]);
     assert_eq!(several.ptx.name(), "sm_90", "sm_120 cannot run sm_90a PTX");
     let mut targets = Targets::default();

@@ -91,10 +91,7 @@ fn existing_sources_become_a_program() {
         source: checkout(),
         existing: Existing {
             sources: vec!["old/src/one.cpp".into(), "old/src/two.cpp".into()],
-            flags: vec![
-                "-DRANGES=<ranges.hpp>".to_owned(),
-                format!("-I{}", old.display()),
-            ],
+            flags: ["-DRANGES=<ranges.hpp>", "-Iold"].map(str::to_owned).into(),
         },
     };
     new::run(&options, root.path()).unwrap();
