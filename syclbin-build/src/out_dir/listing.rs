@@ -7,9 +7,12 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::cargo;
+use crate::compiler::default_targets::{self, TARGETS};
 use crate::compiler::headers;
 use crate::file::{self, join_words, key_and_value, split_words};
 use crate::request::{Request, Triples};
+use crate::search;
 
 /// The prefix of a note's file name. The name of the SYCLBIN file follows.
 const PREFIX: &str = ".sources-";
@@ -42,7 +45,14 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     }
     let arguments = request.arguments.iter();
     words.extend(arguments.map(|argument| word("argument", argument)));
-    let compiler = request.compiler.iter();
+    // Cargo may have set these variables only for the build script.
+    if default_targets::split(&request.arguments).1.is_empty() {
+        let targets = cargo::env_again(default_targets::VARIABLE);
+        let flag = |targets: OsString| OsString::from_iter([OsStr::new(TARGETS), &targets]);
+        words.extend(targets.map(|targets| word("argument", flag(targets))));
+    }
+    let compiler = request.compiler.clone().map(PathBuf::into_os_string);
+    let compiler = compiler.or_else(|| cargo::env_again(search::VARIABLE));
     words.extend(compiler.map(|compiler| word("compiler", compiler)));
     words.extend((request.links_at_load).then(|| word("link-at-load", "true")));
     words.extend(request.links.then(|| word("link", "true")));

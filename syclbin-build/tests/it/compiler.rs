@@ -319,3 +319,17 @@ fn variables_that_find_native_compilers_are_tracked() {
         assert_eq!(is, is_tracked, "{target}");
     }
 }
+
+#[test]
+fn watch_gets_variables_of_the_build_script() {
+    let package = Package::new();
+    let script = package.script(VECTOR_OPS, COMPILE);
+    script.env("SYCLBIN_TARGETS", "spir64").run().succeeded();
+    let noted = package.out_dir().join("syclbin/.sources-vector_ops");
+    let noted = fs::read_to_string(noted).unwrap();
+    let words: Vec<_> = noted.split('\0').collect();
+    let compiler = format!("compiler={}", crate::script::fake_clang_program().display());
+    for word in ["argument=-fsycl-targets=spir64", &compiler] {
+        assert!(words.contains(&word), "{word}: {words:?}");
+    }
+}
