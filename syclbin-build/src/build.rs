@@ -191,13 +191,14 @@ impl Build {
     /// # Errors
     ///
     /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns them. On
-    /// error, existing files stay unchanged, including an older file with this name.
+    /// error, existing files stay unchanged, including an older file with this name. If the script continues after an
+    /// error, Cargo runs it on each build until the error is gone, unless no compiler was found.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
         if let Err(error) = &made {
             abandoned::restore_others();
-            // If the script continues, Cargo does not know the headers of a failed compile, so it must run the script
-            // again. Cargo treats a missing file as always changed.
+            // Without the headers of a failed compile, Cargo cannot tell when to run the script again. A missing file
+            // makes it run on each build. Without a compiler, no header was read.
             if !matches!(error, Error::NoCompiler { .. }) {
                 cargo::rerun_if_changed(Path::new("syclbin-build-failed"));
             }

@@ -70,12 +70,17 @@ impl Request {
         Ok(self)
     }
 
-    /// Returns the sources, and the files that arguments name.
+    /// Returns the sources, and the files that arguments name, except files that the compiler writes.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let arguments = self
             .arguments
             .iter()
             .filter_map(|argument| argument.to_str());
+        let mut after_output = false;
+        let arguments = arguments.filter(move |argument| {
+            let is_output = OUTPUTS.iter().any(|option| argument.starts_with(option));
+            !std::mem::replace(&mut after_output, is_output) && !is_output
+        });
         let sources = self.sources.iter().map(PathBuf::as_path);
         sources.chain(arguments.flat_map(named_files))
     }
@@ -83,12 +88,14 @@ impl Request {
     /// Checks that every source can be read and that its path can be reported to Cargo. Makes Cargo track the
     /// [`files`](Self::files).
     pub(crate) fn check_sources(&self) -> Result<()> {
-        // Reports a source even if it is missing, so that the script runs again once it exists.
-        self.files().for_each(cargo::rerun_if_changed);
-        for path in &self.sources {
+        for path in self.files() {
             if path.to_string_lossy().contains(['\n', '\r']) {
-                return Err(Error::LineBreak(path.clone()));
+                return Err(Error::LineBreak(path.to_owned()));
             }
+            // Reports a source even if it is missing, so that the script runs again once it exists.
+            cargo::rerun_if_changed(path);
+        }
+        for path in &self.sources {
             // Rejects directories and FIFOs, which `File::open` would accept on some systems.
             syclbin_toolchain::file::open(path).map_err(|source| Error::Source {
                 path: path.clone(),
@@ -104,11 +111,23 @@ impl Request {
         let arguments = self.arguments.iter().map(OsString::as_os_str);
         let linking = self.links_at_load.then_some(OsStr::new("link at load"));
         let links = self.links.then_some(OsStr::new("link"));
-        let all = arguments.chain(linking).chain(links).chain(sources);
-        all.map(|argument| prebuilt::argument(argument, &paths.package, &paths.out_dir))
-            .collect()
+        let portable = |word| prebuilt::argument(word, &paths.package, &paths.out_dir);
+        let arguments = arguments.chain(linking).chain(links).map(portable);
+        // Patterns match paths with the separator of the system.
+        let sources = sources.map(|source| portable(source).replace('\\', "/"));
+        arguments.chain(sources).collect()
     }
 }
+
+/// Options that name files that the compiler writes.
+const OUTPUTS: [&str; 6] = [
+    "-M",
+    "-o",
+    "-foptimization-record-file",
+    "-ftime-trace",
+    "-serialize-diagnostics",
+    "--serialize-diagnostics",
+];
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 

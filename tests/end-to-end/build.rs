@@ -203,9 +203,15 @@ fn for_nvidia() {
             .link_at_load(name.ends_with("_side"))
             .compile(&format!("nvidia_{name}"));
     }
-    Build::new()
-        .source("../files/import_side.cpp")
-        .source("../files/export_side.cpp")
-        .targets(["spir64", "nvidia_gpu_sm_80", "nvidia_gpu_sm_90"])
-        .compile("nvidia_linked");
+    let targets = ["spir64", "nvidia_gpu_sm_80", "nvidia_gpu_sm_90"];
+    for (name, more) in [
+        ("nvidia_linked", &["spir64_x86_64"][..]),
+        ("nvidia_alone", &[]),
+    ] {
+        Build::new()
+            .source("../files/import_side.cpp")
+            .source("../files/export_side.cpp")
+            .targets(targets.iter().chain(more))
+            .compile(name);
+    }
 }

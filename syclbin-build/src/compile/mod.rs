@@ -96,9 +96,14 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         }
         flags.extend(targets);
     }
-    if default_targets::name_native(&flags) {
-        // Where compilers of native code are found.
-        for variable in ["PATH", "OPENCL_DYLIB_PATH"] {
+    // The variables by which the compilers of native code are found.
+    for (variable, target) in [
+        ("PATH", ["intel_gpu_", "spir64_gen"]),
+        ("OPENCL_DYLIB_PATH", ["x86_64"; 2]),
+    ] {
+        let is_for = |text: &str| text.contains(target[0]) || text.contains(target[1]);
+        let mut texts = flags.iter().map(|flag| flag.to_string_lossy());
+        if texts.any(|text| is_for(&text) || text.contains("--offload-arch")) {
             cargo::env(variable);
         }
     }

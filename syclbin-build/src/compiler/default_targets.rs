@@ -53,7 +53,9 @@ pub(crate) fn name_native(flags: &[OsString]) -> bool {
         let text = flag.to_string_lossy();
         match text.strip_prefix(TARGETS) {
             Some(targets) => targets.split(',').any(is_native),
-            None => text.starts_with("--offload-arch"),
+            None => ["--offload-arch", "--cuda-gpu-arch"]
+                .iter()
+                .any(|it| text.contains(it)),
         }
     })
 }
@@ -164,6 +166,8 @@ mod tests {
             ("-fsycl-targets=spir64,nvidia_gpu_sm_80", true),
             ("-fsycl-targets=spir64,nvptx64-nvidia-cuda", false),
             ("--optional-target=nvptx64-nvidia-cuda", false),
+            ("--cuda-gpu-arch=sm_80", true),
+            ("-O3 --offload-arch=sm_80", true),
             ("-O2", false),
         ] {
             assert_eq!(name_native(&[flag.into()]), expected, "{flag}");

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
+use crate::cache::named_files;
 use crate::cargo;
 use crate::error::Result;
 use crate::request::{Request, Triples};
@@ -95,6 +96,9 @@ impl Compiler {
         parts.extend(default_targets::parts(&found, &cargo::env));
         parts.extend(found.candidate.files().map(Path::to_owned));
         parts.extend(configurations(found.candidate.files()));
+        let leading = found.candidate.leading.iter();
+        let leading = leading.filter_map(|word| word.to_str());
+        parts.extend(leading.flat_map(named_files).map(Path::to_owned));
         for part in &parts {
             cargo::rerun_if_changed(part);
         }

@@ -294,14 +294,20 @@ fn x86_code_filed_as_spirv_is_kept() {
 #[test]
 fn files_that_arguments_name_are_tracked() {
     let package = Package::new();
-    for name in ["kernels/more.bc", "kernels/arguments", "kernels/unused.bc"] {
-        package.write(name, "");
+    for name in ["arguments", "more.bc", "unused.bc", "written.dia"] {
+        let name = format!("kernels/{name}");
+        package.write(&name, "");
     }
-    let steps = "flag @kernels/arguments\nflag -some-option=kernels/more.bc\n\
+    let steps = "flag @kernels/arguments\nflag -serialize-diagnostics\nflag kernels/written.dia\nflag -some-option=kernels/more.bc\n\
         flag -DNAME=kernels/unused.bc\nsource kernels/vector_ops.cpp\ncompile vector_ops";
     let ran = package.script(steps, COMPILE).run().succeeded();
     let tracked = ran.said("rerun-if-changed");
-    for (name, is_tracked) in [("arguments", true), ("more.bc", true), ("unused.bc", false)] {
+    for (name, is_tracked) in [
+        ("arguments", true),
+        ("more.bc", true),
+        ("unused.bc", false),
+        ("written.dia", false),
+    ] {
         let path = format!("kernels/{name}");
         assert_eq!(tracked.contains(&path.as_str()), is_tracked, "{path}");
     }

@@ -332,6 +332,8 @@ fn line_break_in_path_is_an_error() {
         "the path of source \"kernels/a\\nb.cpp\" contains a line break, which build scripts cannot pass to Cargo; \
          rename the file\n"
     );
+    let tracked = ran.said("rerun-if-changed");
+    assert!(!tracked.contains(&"kernels/a"), "{tracked:?}");
 }
 
 #[test]

@@ -114,8 +114,8 @@ impl<R: Into<AnyRange>, T> Prepared<R, T> {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Launch::prepare`], or if `launch` launches another kernel. On failure, the
-    /// prepared launch is unchanged, unless the driver rejected an argument. In that case, it must be changed again
-    /// before it can be launched.
+    /// prepared launch is unchanged, unless the driver rejected an argument or another thread mapped its memory
+    /// meanwhile. In these cases, it must be changed again before it can be launched.
     pub fn change<const N: usize>(
         &mut self,
         launch: Launch<'_, N, R, T>,
@@ -132,7 +132,7 @@ impl<R> Prepared<R> {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request, or if it rejected an argument of the last [change](Prepared::change).
+    /// Fails if the driver rejects the request, or if the last [change](Prepared::change) left the launch incomplete.
     ///
     /// # Safety
     ///
@@ -166,7 +166,7 @@ impl<R> Prepared<R, Checked> {
     ///
     /// # Errors
     ///
-    /// Fails if the driver rejects the request, or if it rejected an argument of the last [change](Prepared::change).
+    /// Fails if the driver rejects the request, or if the last [change](Prepared::change) left the launch incomplete.
     pub fn launch(&self) -> Result<Event> {
         self.launch_after(&[])
     }
@@ -197,7 +197,7 @@ pub(crate) struct BoundKernel {
     pub(crate) object: KernelObject,
     kept: Vec<Option<Box<dyn Send + Sync>>>,
     pub(crate) range: AnyRange,
-    /// Whether all arguments are set. If not, the driver rejected one.
+    /// Whether all arguments are set and none is mapped.
     complete: bool,
 }
 
@@ -221,8 +221,8 @@ impl BoundKernel {
     ///
     /// # Errors
     ///
-    /// On failure, the bound kernel is unchanged, unless the driver rejected an argument. In that case, it is no longer
-    /// complete.
+    /// On failure, the bound kernel is unchanged, unless the driver rejected an argument or another thread mapped its
+    /// memory meanwhile. In these cases, it is no longer complete.
     fn change(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
         let (kernel, range) = (call.kernel, checked(call, range)?);
         if !kernel.is(&self.kernel) {
@@ -259,8 +259,7 @@ impl BoundKernel {
         let (kernel, raw_queue) = (&self.kernel, &self.kernel.checked().raw_queue);
         if !self.complete {
             return Err(kernel.refused(
-                "the driver rejected an argument when this prepared launch was changed; change it again before you \
-                 launch it",
+                "the last change of this prepared launch failed; change it again before you launch it",
             ));
         }
         let list;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use syclbin::__private::failed_assert::{FailedAssert, SIZE};
 
-use crate::backend::{self, Failure, HostSlice, Program, QueueOptions, guard};
+use crate::backend::{self, CallGuard, Failure, HostSlice, Program, QueueOptions, guard};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{self, Class};
@@ -200,6 +200,8 @@ pub(crate) struct Asserting {
     symbol: CString,
     /// Whether a kernel has been launched since the record was last read.
     launched: AtomicBool,
+    /// Locked while a thread reads and clears the record.
+    record: Mutex<()>,
 }
 
 impl Asserting {
@@ -222,6 +224,7 @@ impl Queue {
             program: program.clone(),
             symbol,
             launched: AtomicBool::new(false),
+            record: Mutex::default(),
         }));
         asserts.exist.store(true, Ordering::Release);
     }
@@ -261,10 +264,12 @@ impl Queue {
                 }
             }
         }
+        drop(known);
         let mut programs = asserts.programs();
         // Dropped after the lock is released, because dropping a program calls the driver.
         let is_unused = |asserting: &mut Arc<Asserting>| {
-            Arc::strong_count(&asserting.program) == 1
+            Arc::strong_count(asserting) == 1
+                && Arc::strong_count(&asserting.program) == 1
                 && !asserting.launched.load(Ordering::Acquire)
         };
         let unused: Vec<_> = programs.extract_if(.., is_unused).collect();
@@ -279,6 +284,12 @@ impl Queue {
 
     /// Reads a program's record after all earlier commands, and clears it for the next failure.
     fn take_failed_assert(&self, asserting: &Asserting) -> Result<Option<FailedAssert>, Failure> {
+        // Must precede the lock: once the process is exiting, `CallGuard::new` blocks forever, and the exiting thread
+        // may need the lock.
+        let _guard = CallGuard::new();
+        // Otherwise, another thread could report the same failure, or clear a later one.
+        let record = asserting.record.lock();
+        let _record = record.unwrap_or_else(PoisonError::into_inner);
         let transfer = |host: HostSlice<'_>| {
             let queue = self.raw();
             queue.transfer_variable(&asserting.program, &asserting.symbol, 0, host)

@@ -100,7 +100,7 @@ fn new_memory_does_not_wait_for_the_queue() -> Result<()> {
 
 #[test]
 #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
-fn kernels_are_found_while_a_failed_assert_is_read() -> Result<()> {
+fn kernels_are_found_during_an_assert_read() -> Result<()> {
     let Some(queue) = common::opencl_queue() else {
         return Ok(());
     };

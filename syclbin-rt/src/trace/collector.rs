@@ -85,7 +85,7 @@ impl Collector {
         Some(act(&mut collector))
     }
 
-    /// Unregisters a trace. Drops the slices if no trace remains.
+    /// Unregisters a trace. If no trace remains, drops the slices, and the pending commands unless the table needs them.
     pub(super) fn end(&mut self) {
         self.traces = self.traces.saturating_sub(1);
         if self.traces == 0 {

@@ -135,8 +135,9 @@ fn end_of_a_trace_leaves_commands_to_others() -> Result<()> {
     // No other test fills as many bytes.
     let mut bytes = queue.zeroed::<u8>(12_344)?;
     let filled = queue.after(&[&event]).fill(&mut bytes, 1)?;
-    first.finish()?;
+    let finished = first.finish();
     user.end(0);
+    finished?;
     filled.wait()?;
     second.finish()?;
     let fill = |path: &PathBuf| {

@@ -44,7 +44,9 @@ impl Existing {
         } else {
             let sources = self.sources.iter().map(|path| current.join(path));
             let sources: Vec<PathBuf> = sources.collect();
-            let (bytes, headers) = self.compile(&sources)?;
+            let flags = self.flags.iter().map(|flag| absolute(flag, current));
+            let flags: Vec<String> = flags.collect();
+            let (bytes, headers) = compile(&sources, &flags)?;
             let (mut calls, mut directories) = (Vec::new(), BTreeSet::new());
             for source in &sources {
                 let own = source.file_name().unwrap_or_default();
@@ -62,8 +64,7 @@ impl Existing {
             }
             // Lets the copies include the headers beside the originals.
             calls.extend(directories.iter().map(|path| format!(".include({path:?})")));
-            let flags = self.flags.iter().map(|flag| absolute(flag, current));
-            calls.extend(flags.map(|flag| format!(".flag({flag:?})")));
+            calls.extend(flags.iter().map(|flag| format!(".flag({flag:?})")));
             script = script.replace(&format!(".source({example:?})"), &calls.join("\n        "));
             let launches = syclbin_expand::launches(&bytes)
                 .map_err(|cause| Error::Expand(sources[0].clone(), vec![cause.to_string()]))?;
@@ -77,23 +78,23 @@ impl Existing {
         files.insert("src/main.rs".to_owned(), main.into());
         Ok((files, features))
     }
+}
 
-    /// Compiles the sources. Returns the bytes of the compiled file, and the paths of the files that the compiler read.
-    fn compile(&self, sources: &[PathBuf]) -> Result<(Vec<u8>, BTreeSet<PathBuf>)> {
-        let build = Build::new().targets(["spir64"]).warnings(false);
-        let build = sources.iter().fold(build, Build::source);
-        let build = self.flags.iter().fold(build, Build::flag);
-        let failed = |cause| Error::Save(std::env::temp_dir(), cause);
-        let folder = tempfile::tempdir().map_err(failed)?;
-        let file = folder.path().join("draft.syclbin");
-        // The first poll always compiles.
-        let compiled = build.watch(&file).poll().transpose().map_err(|error| {
-            ui::pass_on(error.diagnostics());
-            Error::Build(error)
-        })?;
-        let headers = compiled.map(|compiled| compiled.files).unwrap_or_default();
-        Ok((read(&file)?, headers))
-    }
+/// Compiles the sources. Returns the bytes of the compiled file, and the paths of the files that the compiler read.
+fn compile(sources: &[PathBuf], flags: &[String]) -> Result<(Vec<u8>, BTreeSet<PathBuf>)> {
+    let build = Build::new().targets(["spir64"]).warnings(false);
+    let build = sources.iter().fold(build, Build::source);
+    let build = flags.iter().fold(build, Build::flag);
+    let failed = |cause| Error::Save(std::env::temp_dir(), cause);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let file = folder.path().join("draft.syclbin");
+    // The first poll always compiles.
+    let compiled = build.watch(&file).poll().transpose().map_err(|error| {
+        ui::pass_on(error.diagnostics());
+        Error::Build(error)
+    })?;
+    let headers = compiled.map(|compiled| compiled.files).unwrap_or_default();
+    Ok((read(&file)?, headers))
 }
 
 /// Returns a compiler argument with an absolute path, because the program is in another directory than this process.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use syclbin::Aspect;
 use syclbin::ptx::Version;
@@ -29,8 +29,8 @@ pub(crate) struct Library {
     devices: Devices<DriverDevice>,
 }
 
-/// The driver's functions, which name its errors even if it cannot be initialized.
-static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+/// The functions of the library that was loaded last. They name its errors even if it cannot be initialized.
+static FUNCTIONS: Mutex<Option<&'static Functions>> = Mutex::new(None);
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
 
@@ -56,7 +56,8 @@ impl Library {
             })
         };
         let functions = functions.map_err(LibraryError::TooOld)?;
-        let functions = FUNCTIONS.get_or_init(|| functions);
+        let functions: &'static Functions = Box::leak(Box::new(functions));
+        *FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner) = Some(functions);
         // SAFETY: `cuInit` requires its flags to be 0.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
@@ -328,8 +329,9 @@ impl Abilities {
 
 /// Returns the driver's name for an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) fn error_name(code: c_int) -> &'static str {
+    let functions = *FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut name = std::ptr::null();
-    if let (Some(functions), Ok(code)) = (FUNCTIONS.get(), CUresult::try_from(code)) {
+    if let (Some(functions), Ok(code)) = (functions, CUresult::try_from(code)) {
         // SAFETY: the call writes one pointer through a valid pointer.
         unsafe { (functions.cuGetErrorName.pass())(code, &raw mut name) };
     }

@@ -178,11 +178,10 @@ impl Targets {
             ));
         }
         let ptx = match gpus.as_slice() {
-            _ if is_for_all => NvidiaGpu::OLDEST,
             // The PTX may use every feature of this GPU, because no other GPU runs it.
-            [only] => *only,
-            [lowest, ..] => lowest.plain(),
-            [] => NvidiaGpu::OLDEST,
+            [only] if !is_for_all => *only,
+            [lowest, ..] if !is_for_all => lowest.plain(),
+            _ => NvidiaGpu::OLDEST,
         };
         Ok(Some(NvidiaCode { ptx, gpus, options }))
     }

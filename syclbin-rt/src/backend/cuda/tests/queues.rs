@@ -212,19 +212,20 @@ fn polling_task_is_woken_at_the_end() -> Tested {
     Ok(())
 }
 
-/// A number for which kernels wait.
-struct Flag(OwnedRegion);
+/// A number for which kernels wait. Its memory is never freed, because that would wait for kernels.
+struct Flag(&'static OwnedRegion);
 
 impl Flag {
     fn new(queue: &Queue) -> Result<Self> {
-        Ok(Self(region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4)))
+        let number = region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
+        Ok(Self(Box::leak(Box::new(number))))
     }
 
     /// Returns a kernel that waits until the flag is set.
     fn object(&self, bench: &Bench) -> Result<KernelObject> {
         let mut object = bench.kernel("until_set", &[8])?.object()?;
         // SAFETY: the kernel takes a pointer to a number.
-        unsafe { object.set(0, Argument::Memory(&self.0, false)) }?;
+        unsafe { object.set(0, Argument::Memory(self.0, false)) }?;
         Ok(object)
     }
 
@@ -250,7 +251,7 @@ impl Drop for Flag {
 }
 
 #[test]
-fn first_command_is_seen_to_end_while_others_are_polled() -> Tested {
+fn first_command_ends_while_others_are_polled() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };

@@ -49,7 +49,13 @@ fn linked_sources_have_native_code() {
     if component().is_none() {
         return;
     }
-    let bytes = built("linked");
+    linked_code("alone", &["SpirV"]);
+    linked_code("linked", &["SpirV", "x86_64"]);
+}
+
+/// Checks and runs the file `name`, whose first module has these `images`.
+fn linked_code(name: &str, expected: &[&str]) {
+    let bytes = built(name);
     let findings = syclbin_tools::verify::verify(&bytes);
     assert!(findings.is_empty(), "{findings:?}");
     let file = syclbin::read::parse(&bytes).unwrap();
@@ -62,7 +68,7 @@ fn linked_sources_have_native_code() {
     let [(spirv, None), (ptx, Some(_)), (native, None)] = of_kernel.as_slice() else {
         panic!("{of_kernel:?}");
     };
-    assert_eq!(spirv.as_slice(), ["SpirV", "x86_64"]);
+    assert_eq!(spirv.as_slice(), expected);
     assert_eq!(ptx.as_slice(), ["sm_80"]);
     assert_eq!(native.as_slice(), ["sm_80", "sm_90"]);
     let last = file.modules.last().unwrap();
