@@ -164,7 +164,7 @@
 //! - a source or header contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment, or `__has_include` with
 //!   a macro as its argument;
 //! - an argument makes the compiler read a file that is not a header (`more.bc`, `@file`, plugins, modules, profiles),
-//!   or run another program (targets other than `spir64` and `nvptx64-nvidia-cuda`);
+//!   or run another program (targets other than `spir64` and, with `syclbin-clang`, `nvptx64-nvidia-cuda`);
 //! - `CCC_OVERRIDE_OPTIONS`, `__INTEL_PRE_CFLAGS` or `__INTEL_POST_CFLAGS` is set;
 //! - a file changed or appeared while the compiler ran, or in the 10 ms before;
 //! - the compile failed.

@@ -69,6 +69,10 @@ impl Setting {
         let leading = compiler.found.candidate.leading.iter().skip(wrapped);
         let arguments = leading.chain(flags).map(|flag| flag.to_str());
         let arguments = arguments.collect::<Option<Vec<&str>>>()?;
+        let is_ptx = arguments.iter().any(|text| text.contains("nvptx64"));
+        if is_ptx && !compiler.found.is_own() {
+            return None; // they read files of a CUDA toolkit
+        }
         let mut named = Named::read(arguments.iter().copied())?;
         // The compiler looks up headers named in arguments (`-include`) in the current directory first.
         let current = (!named.headers.is_empty()).then(|| PathBuf::from("."));

@@ -181,6 +181,7 @@ fn results_with_hidden_inputs_are_not_cached() {
         "-DNOW=__TIME__",
         "-DHAS=__has_include(<maybe.hpp>)",
         "-fsycl-targets=spir64,spir64_x86_64",
+        "-fsycl-targets=spir64,nvptx64-nvidia-cuda",
         "-fplugin=x.so",
         "@more",
         "include/a.hpp",
