@@ -166,7 +166,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.AddOne.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
         /// Kernel `Triad`; the file does not record its C++ signature.
@@ -194,7 +194,7 @@ pub mod kernels {
                         let all = arg2.len();
                         ::syclbin_rt::Arg::write_accessor(arg2, all)
                     },
-                    ::syclbin_rt::Arg::scalar(arg3),
+                    ::syclbin_rt::Arg::value(arg3),
                 ],
             )
         }

@@ -40,15 +40,7 @@ impl Passing {
             Type::Value(Element::Scalar(Scalar::Bool)) => {
                 given(quote!(bool), quote!(#rt::Arg::bool(#name)))
             }
-            Type::Value(element) => {
-                let value = match element {
-                    Element::Scalar(Scalar::F16 | Scalar::BF16) => by_value,
-                    // An enumeration is passed as a number, because the file does not record its enumerators.
-                    Element::Scalar(_) | Element::Enum(_) => quote!(#rt::Arg::scalar(#name)),
-                    _ => by_value,
-                };
-                given(types.of(element, depth), value)
-            }
+            Type::Value(element) => given(types.of(element, depth), by_value),
             Type::Pointer { pointee, .. } => {
                 let pointee = types.pointee(pointee, depth);
                 let slice = quote!(#reference #rt::DeviceSlice<#pointee>);

@@ -201,25 +201,8 @@ impl SpecializationConstants {
     ///
     /// Fails for the same reasons as [`Self::layout`], which runs again on each call.
     pub fn default_value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
-        self.value_in(self.defaults.as_ref(), name)
-    }
-
-    /// Returns the effective value of the constant `name`: the value that was set, or else the default.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Self::default_value`].
-    pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
-        self.value_in(self.set_values.as_ref().or(self.defaults.as_ref()), name)
-    }
-
-    fn value_in<'b>(
-        &self,
-        blob: Option<&'b Vec<u8>>,
-        name: &str,
-    ) -> Result<Option<&'b [u8]>, Malformed> {
         let layout = self.layout()?;
         let place = layout.get(name);
-        Ok(place.and_then(|place| place.slice(blob?)))
+        Ok(place.and_then(|place| place.slice(self.defaults.as_ref()?)))
     }
 }

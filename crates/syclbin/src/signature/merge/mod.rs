@@ -12,6 +12,7 @@ use super::memory_map::MemoryMap;
 use super::names::Names;
 use super::types::{Access, Element, Enum, Layouts, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, mangled, unsupported};
+use crate::metadata::DeviceRequirements;
 use crate::model::AbstractModule;
 use crate::prelude::*;
 use crate::ptx;
@@ -23,6 +24,7 @@ pub(super) struct Sources<'m> {
     pub(super) module: &'m AbstractModule<'m>,
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
+    pub(super) requirements: DeviceRequirements,
     pub(super) meanings: Option<Meanings<'m>>,
     /// The elements that types in the code represent, and their structs. Used only to check declarations.
     compared: Option<(Meanings<'m>, Layouts)>,
@@ -39,6 +41,8 @@ impl<'m> Sources<'m> {
             module,
             code,
             described,
+            // Malformed requirements are reported when a program loads the file.
+            requirements: DeviceRequirements::read(&module.metadata).unwrap_or_default(),
             meanings: meanings(),
             compared: meanings().map(|code| (code, Layouts::default())),
         }
