@@ -93,6 +93,17 @@ impl SpecConstantLayout {
     pub(crate) fn slice<'b>(&self, blob: &'b [u8]) -> Option<&'b [u8]> {
         blob.get(self.start..)?.get(..self.size)
     }
+
+    /// Returns the sizes that a value may have. An emulated constant has a single part, and its size may include padding
+    /// up to the next constant, which a value may omit.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn value_sizes(&self) -> [usize; 2] {
+        match self.leaves.as_slice() {
+            [only] if only.start == self.start => [self.size, only.size],
+            _ => [self.size; 2],
+        }
+    }
 }
 
 /// The position of a part of a constant in the value blobs.

@@ -317,6 +317,29 @@ fn first_typed_module_describes_the_variable() {
     assert_eq!(constants(&file), [reason]);
 }
 
+#[test]
+fn padding_of_emulated_constant_is_no_value() {
+    const PADDING: u32 = SpecConstantDescriptor::PADDING;
+    let with = |code, parts: &[(u32, u32, u32)], defaults: &[u8]| {
+        with_constants(module(code), &[("c", parts)], Some(defaults.into()))
+    };
+    let native = || with(Some(constants_of(&[2])), &[(0, 0, 1)], &[1]);
+    let padded = || with(None, &[(0, 0, 1), (PADDING, 1, 3)], &[1, 9, 9, 9]);
+    let mut declared = padded();
+    Declared::default()
+        .variable("c", "bool")
+        .record(&mut declared);
+    for modules in [
+        vec![native(), padded()],
+        vec![padded(), native()],
+        vec![declared],
+    ] {
+        let file = signatures(modules);
+        assert_eq!(constants(&file), ["c: bool"]);
+        assert_eq!(file.constants[0].default, Some(vec![1]));
+    }
+}
+
 /// Structs with tens of thousands of members, which as many variables have.
 #[test]
 fn many_variables_of_large_struct_end() {

@@ -66,11 +66,11 @@ impl<'m> Sources<'m> {
     }
 
     /// Returns the type that the debug information records for the variable `name`, and its C++ spelling. Returns
-    /// `None` if the debug information does not describe the type. Fails if the type is not `size` bytes long.
+    /// `None` if the debug information does not describe the type. Fails if the size of the type is not among `sizes`.
     pub(super) fn described_variable(
         &mut self,
         name: &str,
-        size: u64,
+        sizes: [u64; 2],
         names: &mut Names,
     ) -> Option<Result<(Element, &'m CppType), Unsupported>> {
         let variables = &self.described.variables;
@@ -83,10 +83,11 @@ impl<'m> Sources<'m> {
             Err(missing) => return Some(Err(within(missing.into()))),
         };
         Some(match names.layouts.size(&element) {
-            Some(own) if own == size => Ok((element, text)),
+            Some(own) if sizes.contains(&own) => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "the size of `{text}` is {}, but the file records {size}",
-                counted(own, "byte")
+                "the size of `{text}` is {}, but the file records {}",
+                counted(own, "byte"),
+                sizes[0]
             )),
             None => unsupported(format!("`{text}` is larger than the address space")),
         })
