@@ -87,6 +87,30 @@ fn two_structs_of_one_name_are_both_shown() {
 }
 
 #[test]
+fn reasons_for_conflicts_stay_short() {
+    let members: String = (0..2000)
+        .map(|n| format!("int m{n}; /* {} */ ", 4 * n))
+        .collect();
+    let large = format!("struct P {{ {members}}} /* size 8000, align 4 */");
+    let long = format!(
+        "struct P {{ int {}; /* 0 */ }} /* size 4, align 4 */",
+        "m".repeat(5000)
+    );
+    let small = "struct P { float y; /* 0 */ } /* size 4, align 4 */";
+    let found = file(&[
+        ("a", "void a(P p)", &[&large]),
+        ("b", "void b(P p)", &[&long]),
+        ("c", "void c(P p)", &[small]),
+        ("d", "void d(P p)", &[&large]),
+    ]);
+    for kernel in 0..4 {
+        let reason = reason(&found, kernel);
+        assert!(reason.contains("int m15; /* 60 */ ... }"), "{reason}");
+        assert!(reason.len() < 3000, "{reason}");
+    }
+}
+
+#[test]
 fn conflicts_inside_of_arrays_are_shown() {
     let outer = "struct O { P p[2]; /* 0 */ } /* size 8, align 4 */";
     let found = file(&[

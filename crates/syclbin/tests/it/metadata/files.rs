@@ -70,8 +70,8 @@ fn device_globals_keep_their_run_prefix() {
     let found = globals.device_globals.iter();
     let found = found.map(|(name, found)| (without_run_prefix(name), *found));
     let expected = [
-        ("_Z5table", global(16, false)),
         ("_Z4bias", global(4, true)),
+        ("_Z5table", global(16, false)),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
     assert_eq!(globals.device_globals.get("_Z4bias"), None);
