@@ -189,7 +189,10 @@ pub mod kernels {
                 &["arg0", "arg1", "arg2", "arg3"],
                 [
                     ::syclbin_rt::Arg::local_accessor::<f32>(arg0),
-                    ::syclbin_rt::Arg::read_accessor(arg1, arg1.len()),
+                    {
+                        let all = arg1.len();
+                        ::syclbin_rt::Arg::read_accessor(arg1, all)
+                    },
                     {
                         let all = arg2.len();
                         ::syclbin_rt::Arg::write_accessor(arg2, all)

@@ -311,7 +311,7 @@ fn conditions_stand_outside_of_unsafe_blocks() {
     let code = code("safe fn k where x.len() >= n;", &file);
     let check = code.find("mod__contract{").unwrap();
     let launch =
-        code.find("unsafe{::syclbin_rt::SafeLaunch::with_contract(launch,__contract::check)}");
+        code.find("unsafe{::syclbin_rt::SafeLaunch::with_contract(launch,__contract::__check)}");
     assert!(check < launch.unwrap(), "{code}");
 }
 

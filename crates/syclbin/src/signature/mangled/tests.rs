@@ -414,13 +414,17 @@ fn functions_and_values_are_template_arguments() {
 
 #[test]
 fn repeated_template_arguments_are_bounded() {
-    let (name, repeated) = ("x".repeat(1000), "XT_E".repeat(5000));
-    let found = parse(&format!("_ZTSZ1fI1000{name}Ev1gI{repeated}EEUlvE_"));
-    assert!(format!("{found:?}").len() < 10_000);
-    // Substitutions in a short symbol.
-    let repeated = "S_".repeat(50);
-    let found = parse(&format!("_ZTSZ1fI100{}EvEUlvE_", &name[..100]));
-    assert!(found.is_some());
-    let found = parse(&format!("_ZTSZ1f1a{repeated}EUl{repeated}E_"));
-    assert!(found.is_some());
+    let name = "x".repeat(1000);
+    let repeated = |count| {
+        parse(&format!(
+            "_ZTSZ1fI1000{name}EvvE3MyKI{}E",
+            "XT_E".repeat(count)
+        ))
+    };
+    assert_eq!(repeated(20).unwrap().template_arguments.len(), 20);
+    assert_eq!(repeated(5000), None);
+    // A short symbol may expand less.
+    let short = |count| parse(&format!("_Z1f200{}{}", &name[..200], "S_".repeat(count)));
+    assert_eq!(short(100).unwrap().parameters.unwrap().len(), 101);
+    assert_eq!(short(300).unwrap().parameters, None);
 }
