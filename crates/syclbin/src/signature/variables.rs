@@ -83,7 +83,8 @@ impl Variable {
         let own = ty.as_ref().ok().and_then(|(ty, _)| layouts.size(ty));
         let sizes = own.map_or(sizes, |own| [own; 2]);
         // Padding is not part of the value.
-        let default = default.map(|value| value.iter().take(sizes[0] as usize).copied().collect());
+        let default =
+            default.map(|value| (0..sizes[0]).zip(value).map(|(_, byte)| *byte).collect());
         Self {
             sizes: Some(sizes),
             ty,

@@ -372,7 +372,12 @@ fn large_struct_under_many_names_is_refused() {
     let mut kernels = file.kernels.iter().filter(|kernel| kernel.symbol != "k");
     assert_eq!(kernels.clone().count(), symbols.len());
     assert!(kernels.next().unwrap().parameters.is_ok());
-    let reason = kernels.last().unwrap().parameters.as_ref().unwrap_err();
+    let reason = kernels
+        .next_back()
+        .unwrap()
+        .parameters
+        .as_ref()
+        .unwrap_err();
     assert!(
         reason
             .to_string()
