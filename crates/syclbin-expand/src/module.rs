@@ -205,16 +205,21 @@ fn contents(
     errors: &mut Vec<syn::Error>,
 ) -> Contents {
     let mut contents = Contents::default();
-    let mut members = Scope::default();
+    // Fields, and the functions and constants.
+    let (mut members, mut items) = (Scope::default(), Scope::default());
+    let globals = namespace.globals.iter().map(|global| &global.ident);
+    let left_out = namespace.left_out.iter().map(|left_out| &left_out.ident);
+    globals.chain(left_out).for_each(|ident| items.take(ident));
     for stub in &namespace.stubs {
         members.take(&stub.ident);
+        items.take(&stub.ident);
     }
     for stub in &namespace.stubs {
         let (ident, symbol) = (&stub.ident, &stub.kernel.symbol);
         let mut constant = None;
         if let Some(size) = &stub.kernel.required_local_size {
             let name = crate::names::plain(ident).to_uppercase();
-            constant = members.claim(&format!("{name}_LOCAL_SIZE"));
+            constant = items.claim(&format!("{name}_LOCAL_SIZE"));
             let doc = doc::comment(&format!(
                 "The work-group size that `{ident}` is compiled for, in SYCL's order."
             ));

@@ -3,7 +3,6 @@
 
 use crate::prelude::*;
 use core::fmt;
-use core::str::FromStr;
 
 /// A device architecture, identified by its number in the SYCL extension `sycl_ext_oneapi_device_architecture`.
 ///
@@ -12,18 +11,18 @@ use core::str::FromStr;
 /// such as the `a` in `sm_90a`, and is zero if the name has no suffix. Unknown numbers are preserved.
 ///
 /// Files store architectures as text, in a spelling that depends on the writer. The compiler writes `pvc`, `sm_90`
-/// or `gfx90a`. The reference runtime writes `intel_gpu_pvc`. [`FromStr`] accepts both spellings and all aliases.
+/// or `gfx90a`. The reference runtime writes `intel_gpu_pvc`. [`Self::from_name`] accepts both spellings and all aliases.
 /// To compare architectures that may be unknown, use [`same`].
 ///
 /// ```
 /// use syclbin::architecture::{Architecture, Family, same};
 ///
-/// let pvc: Architecture = "pvc".parse()?;
+/// let pvc = Architecture::from_name("pvc").ok_or("not known")?;
 /// assert_eq!(pvc.name(), Some("intel_gpu_pvc"));
 /// assert_eq!(pvc.family(), Family::IntelGpu);
-/// assert_eq!("intel_gpu_12_60_7".parse(), Ok(pvc));
+/// assert_eq!(Architecture::from_name("intel_gpu_12_60_7"), Some(pvc));
 /// assert!(same("bmg-g21", "intel_gpu_20_1_4") && !same("sm_90", "sm_90a"));
-/// # Ok::<(), syclbin::architecture::UnknownArchitecture>(())
+/// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Architecture(pub u64);
@@ -134,19 +133,6 @@ impl fmt::Display for Architecture {
             Some(name) => f.pad(name),
             None => write!(f, "architecture {:#018x}", self.0),
         }
-    }
-}
-
-/// An unknown architecture name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a known architecture")]
-pub struct UnknownArchitecture(String);
-
-impl FromStr for Architecture {
-    type Err = UnknownArchitecture;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::from_name(name).ok_or_else(|| UnknownArchitecture(name.into()))
     }
 }
 
@@ -261,7 +247,7 @@ mod tests {
             let architecture = Architecture(*id);
             assert_eq!(architecture.name(), Some(*name));
             for name in aliases.iter().chain([name]) {
-                assert_eq!(name.parse(), Ok(architecture));
+                assert_eq!(Architecture::from_name(name), Some(architecture));
                 let dashed = short(name).replace('_', "-");
                 assert_eq!(
                     Architecture::from_name(&dashed),
@@ -363,7 +349,6 @@ mod tests {
         assert_eq!(unknown.name(), None);
         assert_eq!(unknown.to_string(), "architecture 0x010000000000c000");
         assert_eq!(Architecture::UNKNOWN.to_string(), "unknown");
-        let error = "sm_1".parse::<Architecture>().unwrap_err();
-        assert_eq!(error.to_string(), "`sm_1` is not a known architecture");
+        assert_eq!(Architecture::from_name("sm_1"), None);
     }
 }

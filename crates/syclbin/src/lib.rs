@@ -71,7 +71,7 @@ mod text;
 pub mod write;
 
 pub use architecture::Architecture;
-pub use aspect::{Aspect, UnknownAspect};
+pub use aspect::Aspect;
 pub use content::{Container, Content};
 pub use error::{Error, ErrorKind};
 pub use merge::{MergeError, merge};

@@ -10,7 +10,7 @@ fn calls(queue: &syclbin_rt::Queue, bools: &syclbin_rt::Buffer<u8>) -> syclbin_r
     let mut floats = queue.zeroed::<f32>(4)?;
     let _ = kernels.r#move(1, 2, 3u32);
     let _ = kernels.r#gen();
-    let _ = kernels.self_(1, 2, 3);
+    let _ = kernels.self_(1, 2, 3, 4);
     let _ = kernels.load_(bools, true);
     let _: syclbin_rt::Launch<'_, 0> = kernels.clone();
     let _ = kernels.fmt(&mut floats);

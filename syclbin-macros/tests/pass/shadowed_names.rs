@@ -14,12 +14,19 @@ struct u32;
 struct f32;
 struct usize;
 const LIMIT: i64 = 2;
+const fn check(count: i128) -> i128 {
+    count
+}
+const fn holds(count: i128) -> i128 {
+    count
+}
 
 ::syclbin_rt::include_syclbin! {
     mod kernels = "declared.syclbin";
     unsafe extern "SYCL" {
         safe fn saxpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
-        safe fn step where particles.len() >= world.count * LIMIT, range.dimensions() == 1;
+        safe fn step where particles.len() >= world.count * LIMIT, particles.len() >= check(1),
+            particles.len() >= holds(1), range.dimensions() == 1;
     }
 }
 

@@ -149,7 +149,7 @@ pub mod kernels {
                 [
                     ::syclbin_rt::Arg::read(arg0),
                     ::syclbin_rt::Arg::write(arg1),
-                    ::syclbin_rt::Arg::scalar(arg2),
+                    ::syclbin_rt::Arg::value(arg2),
                     ::syclbin_rt::Arg::kernel_handler(),
                 ],
             )

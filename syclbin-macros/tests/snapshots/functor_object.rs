@@ -166,7 +166,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.AddOne.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
         /// Kernel `Triad`; the file does not record its C++ signature.
@@ -189,12 +189,15 @@ pub mod kernels {
                 &["arg0", "arg1", "arg2", "arg3"],
                 [
                     ::syclbin_rt::Arg::local_accessor::<f32>(arg0),
-                    ::syclbin_rt::Arg::read_accessor(arg1, arg1.len()),
+                    {
+                        let all = arg1.len();
+                        ::syclbin_rt::Arg::read_accessor(arg1, all)
+                    },
                     {
                         let all = arg2.len();
                         ::syclbin_rt::Arg::write_accessor(arg2, all)
                     },
-                    ::syclbin_rt::Arg::scalar(arg3),
+                    ::syclbin_rt::Arg::value(arg3),
                 ],
             )
         }

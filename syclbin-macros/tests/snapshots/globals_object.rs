@@ -150,7 +150,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.store.get(),
                 &["arg0"],
-                [::syclbin_rt::Arg::scalar(arg0)],
+                [::syclbin_rt::Arg::value(arg0)],
             )
         }
         /// Kernel `lookup`; the file does not record its C++ signature.

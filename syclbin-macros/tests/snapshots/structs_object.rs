@@ -184,7 +184,7 @@ pub mod kernels {
                     ::syclbin_rt::Arg::value(arg0),
                     ::syclbin_rt::Arg::read(arg1),
                     ::syclbin_rt::Arg::write(arg2),
-                    ::syclbin_rt::Arg::scalar(arg3),
+                    ::syclbin_rt::Arg::value(arg3),
                 ],
             )
         }
@@ -210,7 +210,7 @@ pub mod kernels {
                 [
                     ::syclbin_rt::Arg::value(arg0),
                     ::syclbin_rt::Arg::read(arg1),
-                    ::syclbin_rt::Arg::scalar(arg2),
+                    ::syclbin_rt::Arg::value(arg2),
                 ],
             )
         }

@@ -148,7 +148,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.scale.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
         /// Kernel `Filled`; the file does not record its C++ signature.

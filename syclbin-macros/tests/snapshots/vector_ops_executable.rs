@@ -194,7 +194,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.scale_double.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
         /// ```cpp
@@ -214,7 +214,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.scale_int.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
         #[doc(hidden)]
@@ -336,9 +336,9 @@ pub mod kernels {
                     self.iota.get(),
                     &["arg0", "arg1", "arg2"],
                     [
-                        ::syclbin_rt::Arg::scalar(arg0),
+                        ::syclbin_rt::Arg::value(arg0),
                         ::syclbin_rt::Arg::write(arg1),
-                        ::syclbin_rt::Arg::scalar(arg2),
+                        ::syclbin_rt::Arg::value(arg2),
                     ],
                 )
             }

@@ -233,10 +233,10 @@ pub mod kernels {
                 self.saxpy.get(),
                 &["arg0", "arg1", "arg2", "arg3"],
                 [
-                    ::syclbin_rt::Arg::scalar(arg0),
+                    ::syclbin_rt::Arg::value(arg0),
                     ::syclbin_rt::Arg::read(arg1),
                     ::syclbin_rt::Arg::write(arg2),
-                    ::syclbin_rt::Arg::scalar(arg3),
+                    ::syclbin_rt::Arg::value(arg3),
                 ],
             )
         }
@@ -257,7 +257,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.scale_int.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
         /// ```cpp
@@ -277,7 +277,7 @@ pub mod kernels {
             ::syclbin_rt::Launch::new(
                 self.scale_double.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::scalar(arg1)],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
     }
@@ -380,9 +380,9 @@ pub mod kernels {
                     self.iota.get(),
                     &["arg0", "arg1", "arg2"],
                     [
-                        ::syclbin_rt::Arg::scalar(arg0),
+                        ::syclbin_rt::Arg::value(arg0),
                         ::syclbin_rt::Arg::write(arg1),
-                        ::syclbin_rt::Arg::scalar(arg2),
+                        ::syclbin_rt::Arg::value(arg2),
                     ],
                 )
             }

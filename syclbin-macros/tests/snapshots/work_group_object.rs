@@ -76,7 +76,7 @@ pub mod kernels {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::ReadPointer,
                     ty: "",
-                    size: ::core::option::Option::Some(1),
+                    size: ::core::option::Option::None,
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
@@ -229,7 +229,10 @@ pub mod kernels {
         /// Kernel `histogram`; the file does not record its C++ signature.
         ///
         /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`, `arg1`.
+        /// `arg1`.
+        ///
+        /// The file does not record what these point to, so they accept buffers of any type:
+        /// `arg0`.
         ///
         /// # Safety
         ///
@@ -238,7 +241,7 @@ pub mod kernels {
         /// lists everything that the caller guarantees.
         pub fn histogram<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::DeviceSlice<i8>,
+            arg0: &'a ::syclbin_rt::DeviceSlice<impl ::syclbin_rt::Pod>,
             arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(

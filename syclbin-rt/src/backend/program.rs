@@ -206,7 +206,7 @@ mod tests {
         let facts = |architecture: &str| Facts {
             kind: DeviceKind::Gpu,
             vendor: "Intel(R) Corporation".to_owned(),
-            architecture: architecture.parse().ok(),
+            architecture: Architecture::from_name(architecture),
             ..Facts::default()
         };
         let intel = "-cl-mad-enable -cl-intel-no-spill -ze-opt-level=2";

@@ -34,7 +34,7 @@ pub(crate) fn check_given<'m>(
                 continue;
             };
             found = true;
-            if !takes(place, value.len()) {
+            if !place.value_sizes().contains(&value.len()) {
                 return Err(Error::invalid(format_args!(
                     "specialization constant {name} is {} long, but the given value is {} long; pass a value of its type",
                     counted(place.size, "byte"),
@@ -54,16 +54,6 @@ pub(crate) fn check_given<'m>(
         }
     }
     Ok(())
-}
-
-/// Returns whether the constant at `place` accepts a value of `bytes` bytes. An emulated constant has a single
-/// part, and its size may include padding up to the next constant.
-fn takes(place: &SpecConstantLayout, bytes: usize) -> bool {
-    let without_padding = match place.leaves.as_slice() {
-        [only] if only.start == place.start => only.size,
-        _ => place.size,
-    };
-    bytes == place.size || bytes == without_padding
 }
 
 /// Returns the values of all constants, in the layout of the file. Constants that are not set keep the value from the

@@ -295,7 +295,7 @@ mod tests {
     fn cpu() -> Facts {
         Facts {
             kind: DeviceKind::Cpu,
-            architecture: "x86_64".parse().ok(),
+            architecture: Architecture::from_name("x86_64"),
             ..Facts::default()
         }
     }
@@ -350,7 +350,7 @@ mod tests {
         let taken = |arch, device: &str| {
             let gpu = Facts {
                 kind: DeviceKind::Gpu,
-                architecture: device.parse().ok(),
+                architecture: Architecture::from_name(device),
                 ..Facts::default()
             };
             let image = Image::native(arch, "spir64_gen-unknown-unknown", bytes.clone());

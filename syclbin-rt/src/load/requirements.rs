@@ -179,7 +179,7 @@ mod tests {
         Facts {
             kind: DeviceKind::Cpu,
             aspects: [Aspect::CPU, Aspect::FP64].into(),
-            architecture: "x86_64".parse().ok(),
+            architecture: Architecture::from_name("x86_64"),
             max_work_group_size: 512,
             max_work_item_sizes: [512, 512, 4],
             sub_group_sizes: vec![4, 8, 16],

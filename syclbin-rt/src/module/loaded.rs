@@ -251,15 +251,11 @@ impl<'m> NativeCode<'m> {
     }
 }
 
-/// Returns the work-group and sub-group sizes that a kernel requires. Compilers record the number of dimensions of a
-/// required work-group size on the kernel, on the module, or on both. Explicit SIMD kernels use sub-groups of one
+/// Returns the work-group and sub-group sizes that a kernel requires. Explicit SIMD kernels use sub-groups of one
 /// work-item, a size that no device lists, so their required sub-group size is ignored.
 fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
-    let mut sizes = (metadata.program.kernels.get(kernel).cloned()).unwrap_or_default();
-    let wanted = &metadata.requirements;
-    if wanted.work_group.is_some() {
-        sizes.dimensions = sizes.dimensions.or(wanted.dimensions);
-    }
+    let sizes = metadata.program.kernels.get(kernel).cloned();
+    let mut sizes = metadata.requirements.complete(sizes.unwrap_or_default());
     if metadata.misc.esimd == Some(true) {
         sizes.required_sub_group = None;
     }

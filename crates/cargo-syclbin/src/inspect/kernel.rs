@@ -112,6 +112,7 @@ impl Kernel {
             name: signature.name.as_ref().map(KernelName::qualified),
             declaration: signature.declaration.as_ref().map(ToString::to_string),
             location: signature.location.clone(),
+            required_work_group_size: signature.required_local_size.clone(),
             reason: parameters.err().map(ToString::to_string),
             parameters: parameters.ok().map(|all| all.iter().map(of).collect()),
             ..Self::default()
@@ -119,12 +120,14 @@ impl Kernel {
     }
 
     pub(super) fn add_launch_requirements(&mut self, metadata: &ModuleMetadata) {
-        if let Some(sizes) = metadata.program.kernels.get(&self.symbol) {
-            self.required_work_group_size = sizes.required_sycl();
-            self.maximum_work_group_size = sizes.maximum_sycl();
-            self.work_group_dimensions = sizes.dimensions.map(Dimensions::get);
-            self.required_sub_group_size = sizes.required_sub_group;
+        let sizes = metadata.program.kernels.get(&self.symbol).cloned();
+        let sizes = metadata.requirements.complete(sizes.unwrap_or_default());
+        if let Some(size) = sizes.required_sycl() {
+            self.required_work_group_size = Some(size);
         }
+        self.maximum_work_group_size = sizes.maximum_sycl();
+        self.work_group_dimensions = sizes.dimensions.map(Dimensions::get);
+        self.required_sub_group_size = sizes.required_sub_group;
         if let Some(mask) = metadata.argument_masks.get(&self.symbol) {
             let arguments = 0..mask.removed.len();
             self.eliminated_arguments = arguments.filter(|index| mask.is_removed(*index)).collect();

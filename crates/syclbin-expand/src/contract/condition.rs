@@ -35,9 +35,10 @@ impl Condition {
         let values = self.values.iter();
         let values = values.map(|(text, code)| quote!((#text, &#code)));
         let given = given();
+        let holds = Ident::new("holds", Span::mixed_site());
         let check = quote! {
-            let holds: ::core::primitive::bool = #code;
-            if !#given.holds(holds) {
+            let #holds: ::core::primitive::bool = #code;
+            if !#given.holds(#holds) {
                 return ::core::result::Result::Err(#given.broken(#text, #argument, &[#(#values),*]));
             }
         };

@@ -83,7 +83,7 @@ pub(crate) fn check(
         mod __contract {
             #imports
 
-            pub(super) fn check(
+            pub(super) fn __check(
                 #view: &::syclbin_rt::__private::LaunchView<'_>,
             ) -> ::core::result::Result<(), ::syclbin_rt::__private::Broken> {
                 #(#checks)*

@@ -36,6 +36,12 @@ pub(crate) fn missing(
         if memory(&parameter.ty).is_none() || removed(parameter) {
             return None;
         }
+        if matches!(&parameter.ty, Type::Accessor { element, .. } if !matches!(element, Pointee::Element(_))) {
+            return Some(format!(
+                "this kernel cannot be safe: the file does not record the element type of accessor `{name}`, so no \
+                 condition can bound its size in bytes"
+            ));
+        }
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
         Some(match dimensions {

@@ -16,8 +16,9 @@ use syclbin::signature::{KernelName, KernelSignature, Lambda};
 
 use crate::names::{identifier, plain, rust, words};
 
-/// The names of the functions in every generated module struct.
-pub(crate) const OWN_METHODS: [&str; 6] = [
+/// The names of the functions and the constant in every generated module struct.
+pub(crate) const OWN_METHODS: [&str; 7] = [
+    "FILE",
     "best_device",
     "build",
     "build_kernels",

@@ -95,7 +95,7 @@ const TYPES: [&str; 12] = [
 const CRATES: [&str; 4] = ["std", "core", "alloc", "syclbin_rt"];
 
 /// Constants and variants in scope. A parameter with one of these names would become a constant pattern.
-const CONSTANTS: [&str; 5] = ["SYCLBIN", "None", "Some", "Ok", "Err"];
+const CONSTANTS: [&str; 6] = ["SYCLBIN", "KERNELS", "None", "Some", "Ok", "Err"];
 
 /// Returns an identifier for `name`: unchanged, raw if it is a keyword, or with a trailing underscore if the keyword
 /// cannot be raw. Returns `None` if `name` cannot become an identifier.

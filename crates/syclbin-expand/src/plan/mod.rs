@@ -101,9 +101,8 @@ impl<'f> Plan<'f> {
             return Ok(());
         };
         if rename.is_some() && OWN_METHODS.contains(&ident.to_string().as_str()) {
-            let message = format!(
-                "the generated module already has a function `{ident}`; choose another name"
-            );
+            let message =
+                format!("the generated module already defines `{ident}`; choose another name");
             return Err(syn::Error::new(ident.span(), message));
         }
         let key = RustName {

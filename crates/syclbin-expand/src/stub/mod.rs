@@ -146,7 +146,7 @@ impl<'f> Stub<'f> {
             let word = Ident::new("unsafe", vouched);
             let new = quote!(::syclbin_rt::SafeLaunch::with_contract(
                 launch,
-                __contract::check
+                __contract::__check
             ));
             let mut block = Group::new(Delimiter::Brace, new);
             block.set_span(vouched);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generates a parameter: its Rust type, and the expression that passes it.
 
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use syclbin::signature::{Access, Element, Scalar, Type};
 
@@ -40,15 +40,7 @@ impl Passing {
             Type::Value(Element::Scalar(Scalar::Bool)) => {
                 given(quote!(bool), quote!(#rt::Arg::bool(#name)))
             }
-            Type::Value(element) => {
-                let value = match element {
-                    Element::Scalar(Scalar::F16 | Scalar::BF16) => by_value,
-                    // An enumeration is passed as a number, because the file does not record its enumerators.
-                    Element::Scalar(_) | Element::Enum(_) => quote!(#rt::Arg::scalar(#name)),
-                    _ => by_value,
-                };
-                given(types.of(element, depth), value)
-            }
+            Type::Value(element) => given(types.of(element, depth), by_value),
             Type::Pointer { pointee, .. } => {
                 let pointee = types.pointee(pointee, depth);
                 let slice = quote!(#reference #rt::DeviceSlice<#pointee>);
@@ -93,29 +85,26 @@ impl Passing {
             Type::Accessor {
                 element,
                 dimensions,
-                access,
+                ..
             } => {
                 let element = types.pointee(element, depth);
                 let buffer = quote!(#reference #rt::DeviceSlice<#element>);
                 let constructor = format_ident!("{verb}_accessor");
                 let constructor = quote!(#rt::Arg::#constructor);
-                match (dimensions, access) {
-                    // Passes the entire buffer, like a C++ accessor without a range.
-                    (1, Access::Read) => borrowed(buffer, quote!(#constructor(#name, #name.len()))),
-                    (1, Access::ReadWrite) => borrowed(
-                        buffer,
-                        quote!({
-                            let all = #name.len();
-                            #constructor(#name, all)
-                        }),
-                    ),
-                    _ => {
-                        let extent = extent(*dimensions);
-                        borrowed(
-                            quote!((#buffer, #extent)),
-                            quote!(#constructor(#name.0, #name.1)),
-                        )
-                    }
+                if *dimensions == 1 {
+                    // Passes the entire buffer, like a C++ accessor without a range. The parameter may be called `all`.
+                    let all = Ident::new("all", Span::mixed_site());
+                    let value = quote!({
+                        let #all = #name.len();
+                        #constructor(#name, #all)
+                    });
+                    borrowed(buffer, value)
+                } else {
+                    let extent = extent(*dimensions);
+                    borrowed(
+                        quote!((#buffer, #extent)),
+                        quote!(#constructor(#name.0, #name.1)),
+                    )
                 }
             }
             Type::Image {

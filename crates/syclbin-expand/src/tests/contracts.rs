@@ -118,6 +118,22 @@ fn accessor_length_does_not_bound_its_rows() {
 }
 
 #[test]
+fn accessor_of_unknown_type_rules_out_safety() {
+    let accessor = "void k(sycl::accessor<U, 1, sycl::access_mode::read_write> u)";
+    let errors = errors(
+        "safe fn k where u.len() >= range.items();",
+        &recorded(&[accessor], &[]),
+    );
+    assert_eq!(
+        errors,
+        [
+            "this kernel cannot be safe: the file does not record the element type of accessor `u`, so no condition \
+             can bound its size in bytes"
+        ]
+    );
+}
+
+#[test]
 fn bool_limit_of_a_launch_is_inclusive() {
     let flags = |count| {
         let layout =
@@ -295,7 +311,7 @@ fn conditions_stand_outside_of_unsafe_blocks() {
     let code = code("safe fn k where x.len() >= n;", &file);
     let check = code.find("mod__contract{").unwrap();
     let launch =
-        code.find("unsafe{::syclbin_rt::SafeLaunch::with_contract(launch,__contract::check)}");
+        code.find("unsafe{::syclbin_rt::SafeLaunch::with_contract(launch,__contract::__check)}");
     assert!(check < launch.unwrap(), "{code}");
 }
 

@@ -125,7 +125,11 @@ fn items_with_mistakes_are_errors() {
         ),
         (
             "fn k as load;",
-            "the generated module already has a function `load`",
+            "the generated module already defines `load`",
+        ),
+        (
+            "fn k as FILE;",
+            "the generated module already defines `FILE`",
         ),
         (
             "fn k as l;",
@@ -212,6 +216,16 @@ fn types_are_replaced_or_renamed() {
         assert!(code.contains(expected), "{items}: {code}");
         assert!(code.contains(other), "{items}: {code}");
     }
+}
+
+#[test]
+fn size_constants_yield_to_other_items() {
+    let kernels = ["void sum(int n)", "void SUM_LOCAL_SIZE(Unknown x)"];
+    let mut file = recorded(&kernels, &[]);
+    file.signatures.kernels[0].required_local_size = Some(vec![64]);
+    let code = code("", &file);
+    assert!(code.contains("pubfnSUM_LOCAL_SIZE<T0>("), "{code}");
+    assert!(code.contains("pubconstSUM_LOCAL_SIZE_:[usize;1]"), "{code}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn members_say_what_their_types_do_not() {
         ),
         ("sycl::vec<float, 4> m;", "/// `m` at byte 8."),
         ("bytes m[4];", "/// Opaque bytes: a union or bit-fields."),
-        ("float *m;", "/// float *"),
+        ("float *m;", "/// `float *`."),
         ("void *m;", "/// Points to anything."),
         ("Other *m;", "/// Points to `Other`."),
         ("int m;", "/// `m` at byte 8."),

@@ -166,7 +166,7 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
                 "Points to a type that the file does not describe.".to_owned()
             }
             Pointee::Void => "Points to anything.".to_owned(),
-            _ => types.layouts.spell(&field.ty),
+            _ => format!("`{}`.", types.layouts.spell(&field.ty)),
         },
         _ => match &field.name {
             Some(name) => format!("`{name}` at byte {}.", field.offset),

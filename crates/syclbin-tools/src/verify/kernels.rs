@@ -256,7 +256,7 @@ pub(super) fn check_ptx_names(
             }
         }
     }
-    let variables = BTreeSet::from_iter(ptx.variables.iter().map(|found| found.name.as_str()));
+    let variables = BTreeSet::from_iter(ptx.variables.iter().map(String::as_str));
     for global in sets.keys(set::DEVICE_GLOBALS).map(without_run_prefix) {
         let mapping = format!("{global}@{}", key::GLOBAL_ID_MAPPING);
         let symbol = sets.get(set::PROGRAM_METADATA, &mapping);

@@ -63,15 +63,6 @@ impl<T, K: Borrow<str> + Clone + Ord> Named<T, K> {
         Some(&mut self.entries[*self.places.get(name)?].1)
     }
 
-    /// Returns the value of `name`, with or without a run prefix (see [`without_run_prefix`]). After runtime
-    /// compilation, the reference runtime writes device globals only with the prefix.
-    #[must_use]
-    pub fn find(&self, name: &str) -> Option<&T> {
-        let is_prefixed = |(other, _): &(&str, _)| without_run_prefix(other) == name;
-        let prefixed = || self.iter().find(is_prefixed);
-        self.get(name).or_else(|| Some(prefixed()?.1))
-    }
-
     /// Sets the value of `name` and returns the previous value. An existing name keeps its position.
     pub fn insert(&mut self, name: impl Into<K>, value: T) -> Option<T> {
         let name = name.into();
@@ -251,14 +242,10 @@ mod tests {
     }
 
     #[test]
-    fn run_prefix_is_skipped_without_plain_name() {
-        let named: Named<u32> = [("rtc_0$x", 1), ("rtc_12$y", 2), ("y", 3), ("rtc_$z", 4)]
-            .into_iter()
-            .collect();
-        assert_eq!(named.find("x"), Some(&1));
-        assert_eq!(named.find("y"), Some(&3));
-        assert_eq!(named.find("z"), None);
-        assert_eq!(named.get("x"), None);
+    fn run_prefix_needs_a_number() {
+        for (name, plain) in [("rtc_0$x", "x"), ("rtc_12$y", "y"), ("rtc_$z", "rtc_$z")] {
+            assert_eq!(without_run_prefix(name), plain);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! The requirements that a device must meet to run a module.
 
 use super::Field;
-use super::program::{Dimensions, WorkGroupSize};
+use super::program::{Dimensions, KernelSizes, WorkGroupSize};
 use super::value::{Malformed, Property, describe};
 use crate::Aspect;
 use crate::prelude::*;
@@ -94,6 +94,17 @@ impl DeviceRequirements {
         self.matrices.write(sets, SET, key::JOINT_MATRIX);
         self.matrix_products.write(sets, SET, key::JOINT_MATRIX_MAD);
         self.compile_target.write(sets, SET, key::COMPILE_TARGET);
+    }
+
+    /// Adds the number of dimensions to the sizes of a kernel. Compilers record this number for a required work-group
+    /// size on the kernel, on the module, or on both.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn complete(&self, mut sizes: KernelSizes) -> KernelSizes {
+        if self.work_group.is_some() {
+            sizes.dimensions = sizes.dimensions.or(self.dimensions);
+        }
+        sizes
     }
 
     /// Returns the work-group size in SYCL order, with one number for each dimension of the kernels.

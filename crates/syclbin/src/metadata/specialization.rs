@@ -93,6 +93,17 @@ impl SpecConstantLayout {
     pub(crate) fn slice<'b>(&self, blob: &'b [u8]) -> Option<&'b [u8]> {
         blob.get(self.start..)?.get(..self.size)
     }
+
+    /// Returns the sizes that a value may have. An emulated constant has a single part, and its size may include padding
+    /// up to the next constant, which a value may omit.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn value_sizes(&self) -> [usize; 2] {
+        match self.leaves.as_slice() {
+            [only] if only.start == self.start => [self.size, only.size],
+            _ => [self.size; 2],
+        }
+    }
 }
 
 /// The position of a part of a constant in the value blobs.
@@ -201,25 +212,8 @@ impl SpecializationConstants {
     ///
     /// Fails for the same reasons as [`Self::layout`], which runs again on each call.
     pub fn default_value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
-        self.value_in(self.defaults.as_ref(), name)
-    }
-
-    /// Returns the effective value of the constant `name`: the value that was set, or else the default.
-    ///
-    /// # Errors
-    ///
-    /// Fails for the same reasons as [`Self::default_value`].
-    pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Malformed> {
-        self.value_in(self.set_values.as_ref().or(self.defaults.as_ref()), name)
-    }
-
-    fn value_in<'b>(
-        &self,
-        blob: Option<&'b Vec<u8>>,
-        name: &str,
-    ) -> Result<Option<&'b [u8]>, Malformed> {
         let layout = self.layout()?;
         let place = layout.get(name);
-        Ok(place.and_then(|place| place.slice(blob?)))
+        Ok(place.and_then(|place| place.slice(self.defaults.as_ref()?)))
     }
 }

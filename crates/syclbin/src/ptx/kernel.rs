@@ -22,12 +22,6 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// The required work-group size along x, y and z (`.reqntid`).
     pub required_local_size: Option<[u32; 3]>,
-    /// The maximum work-group size along x, y and z (`.maxntid`). Compilers that limit only the total number
-    /// of work-items write that number as x.
-    pub max_local_size: Option<[u32; 3]>,
-    /// Whether the PTX also contains the variant `NAME_with_offset`, for ranges that do not start at zero. The
-    /// variant takes an additional last parameter, a 12-byte array: the offsets along x, y and z as `u32`.
-    pub has_offset_variant: bool,
     /// Whether the kernel uses dynamically sized work-group memory: directly, in a function that it calls, or
     /// because DPC++ declared such memory for it (`NAME_shared_mem`).
     pub uses_dynamic_shared_memory: bool,
@@ -133,15 +127,6 @@ impl Passed {
 }
 
 impl Kernel {
-    /// Returns the total size of the parameters in bytes, or `None` if a size is unknown.
-    #[must_use]
-    pub fn parameter_bytes(&self) -> Option<u64> {
-        match self.parameters.last() {
-            None => Some(0),
-            Some(last) => last.layout.map(|layout| layout.offset + layout.size),
-        }
-    }
-
     /// Returns whether `other` is the variant of this kernel for ranges with an offset.
     pub(super) fn is_offset_variant(&self, other: &Self) -> bool {
         let Some((last, rest)) = other.parameters.split_last() else {
@@ -186,7 +171,6 @@ impl Kernel {
             tokens.next();
         }
         kernel.required_local_size = size(&words, b".reqntid");
-        kernel.max_local_size = size(&words, b".maxntid");
         kernel
     }
 }
@@ -278,7 +262,7 @@ fn read<'t>(words: &[&'t [u8]]) -> Option<(Passed, u64, &'t [u8])> {
     Some((passed, align, name))
 }
 
-pub(super) fn scalar(word: &[u8]) -> Option<(Kind, u32)> {
+fn scalar(word: &[u8]) -> Option<(Kind, u32)> {
     let (kind, bits) = match word.strip_prefix(b".")? {
         [b'u', bits @ ..] => (Kind::Unsigned, bits),
         [b's', bits @ ..] => (Kind::Signed, bits),

@@ -17,7 +17,8 @@
 //!
 //! SYCL compilers (DPC++, and the compiler library in DPC++ 2026.2) map SYCL to PTX as follows:
 //!
-//! - A kernel that queries its global id is emitted twice. See [`Kernel::has_offset_variant`].
+//! - A kernel that queries its global id is emitted twice. The variant `NAME_with_offset` is for ranges that do not
+//!   start at zero. It takes an additional last parameter, a 12-byte array: the offsets along x, y and z as `u32`.
 //! - SYCL dimensions are reversed: the last dimension is x.
 //! - Work-group memory is a single block whose size is set at launch. Local accessors are passed as offsets into this
 //!   block. See [`Passed::Number`]. Scratch memory (`get_work_group_scratch_memory`) is a parameter only in SPIR-V. In
@@ -30,7 +31,6 @@
 mod kernel;
 mod target;
 mod tokens;
-mod variable;
 
 use core::fmt::Write as _;
 use core::mem::take;
@@ -41,8 +41,6 @@ use crate::spirv::reads::reachable;
 pub use kernel::{Kernel, Kind, Parameter, ParameterLayout, Passed, Space};
 pub use target::{Suffix, Target, Version};
 use tokens::{Tokens, text};
-pub use variable::Variable;
-use variable::{Linkage, declared};
 
 /// Functions that the driver provides to all PTX code.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
@@ -69,8 +67,8 @@ pub struct Module {
     /// Functions and kernels that other PTX code may define as well (`.weak`). A linker keeps one definition of
     /// each. The functions are also among `exports`.
     pub weak_exports: Vec<String>,
-    /// Variables in device memory that can be looked up by name (`.global`, `.const`).
-    pub variables: Vec<Variable>,
+    /// Names of variables in device memory that can be looked up (`.global`, `.const`).
+    pub variables: Vec<String>,
 }
 
 impl Module {
@@ -88,12 +86,6 @@ impl Module {
     #[must_use]
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
-    }
-
-    /// Returns the variable called `name`.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
-        self.variables.iter().find(|found| found.name == name)
     }
 
     /// Returns everything that can be parsed, and the first error.
@@ -136,6 +128,20 @@ pub fn is_ptx(bytes: &[u8]) -> bool {
     Tokens::new(bytes).next() == Some(b".version")
 }
 
+/// The visibility of a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Linkage {
+    /// Visible only in this PTX text.
+    #[default]
+    Own,
+    /// Visible in all PTX code linked with this text: `.visible`, `.common`.
+    Visible,
+    /// Like `Visible`, but other PTX code may also define the name: `.weak`.
+    Weak,
+    /// Defined in other PTX code.
+    Extern,
+}
+
 #[derive(Default)]
 struct Function<'a> {
     linkage: Linkage,
@@ -156,8 +162,8 @@ struct Reader<'a> {
     /// The names of `functions`, in order of appearance.
     order: Vec<&'a [u8]>,
     /// Work-group memory whose size is set at launch.
-    dynamic: BTreeSet<Vec<u8>>,
-    variables: Vec<Variable>,
+    dynamic: BTreeSet<&'a [u8]>,
+    variables: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -271,22 +277,29 @@ impl<'a> Reader<'a> {
         function.mentions.extend(mentions);
     }
 
+    /// Reads the declarations after `.global`, `.const` or `.shared`, up to their `;`.
     fn variable(&mut self, tokens: &mut Tokens<'a>, space: &[u8], linkage: Linkage) {
-        let space = match space {
-            b".shared" => Space::Shared,
-            b".const" => Space::Const,
-            _ => Space::Global,
-        };
-        let found = declared(tokens, space);
-        match (space, linkage) {
-            (Space::Shared, Linkage::Extern) => {
-                let names = found.into_iter().map(|variable| variable.name.into_bytes());
-                self.dynamic.extend(names);
+        let mut named = false;
+        while let Some(token) = tokens.next() {
+            match token {
+                b";" => break,
+                b"," => named = false,
+                b"{" => tokens.skip_block(|_| {}),
+                // The first identifier, as in `.align 4 .b8 NAME[16] = {1}`. Directives begin with a dot.
+                [first, ..]
+                    if !named && (first.is_ascii_alphabetic() || b"_$%".contains(first)) =>
+                {
+                    named = true;
+                    match (space, linkage) {
+                        (b".shared", Linkage::Extern) => _ = self.dynamic.insert(token),
+                        (b".global" | b".const", Linkage::Visible | Linkage::Weak) => {
+                            self.variables.push(text(token));
+                        }
+                        _ => {}
+                    }
+                }
+                _ => {}
             }
-            (Space::Global | Space::Const, Linkage::Visible | Linkage::Weak) => {
-                self.variables.extend(found);
-            }
-            _ => {}
         }
     }
 
@@ -298,7 +311,7 @@ impl<'a> Reader<'a> {
             }
         }
         // Work-group memory, and the functions that use it, directly or through calls.
-        let memory = self.dynamic.iter().map(Vec::as_slice);
+        let memory = self.dynamic.iter().copied();
         let scratch = memory.clone().filter(|name| *name == SCRATCH);
         let scratch = reachable(scratch.collect(), &users);
         let dynamic = reachable(memory.collect(), &users);
@@ -321,7 +334,7 @@ impl<'a> Reader<'a> {
             let own = [kernel.name.as_bytes(), b"_shared_mem"].concat();
             kernel.uses_scratch_memory = !mentions.is_disjoint(&scratch);
             kernel.uses_dynamic_shared_memory =
-                self.dynamic.contains(&own) || !mentions.is_disjoint(&dynamic);
+                self.dynamic.contains(own.as_slice()) || !mentions.is_disjoint(&dynamic);
             kernel
         });
         Module {
@@ -336,21 +349,18 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Removes offset variants, and sets `has_offset_variant` on the corresponding plain kernels.
+/// Removes offset variants.
 fn without_offset_variants(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
     let names = kernels.iter().map(|kernel| kernel.name.clone());
     let places: BTreeMap<String, usize> = names.zip(0..).collect();
-    let plain = |kernel: &Kernel| {
-        let name = kernel.name.strip_suffix(kernel::OFFSET_VARIANT)?;
-        let at = *places.get(name)?;
-        kernels[at].is_offset_variant(kernel).then_some(at)
+    let is_variant = |kernel: &Kernel| {
+        let name = kernel.name.strip_suffix(kernel::OFFSET_VARIANT);
+        let plain = name.and_then(|name| places.get(name));
+        plain.is_some_and(|at| kernels[*at].is_offset_variant(kernel))
     };
-    let plain: Vec<Option<usize>> = kernels.iter().map(plain).collect();
-    for at in plain.iter().flatten() {
-        kernels[*at].has_offset_variant = true;
-    }
-    let mut plain = plain.into_iter();
-    kernels.retain(|_| plain.next().is_none_or(|plain| plain.is_none()));
+    let variants: Vec<bool> = kernels.iter().map(is_variant).collect();
+    let mut variants = variants.into_iter();
+    kernels.retain(|_| variants.next() == Some(false));
     kernels
 }
 

@@ -123,19 +123,6 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Returns the strings in the wrapper that have no meaning in SYCLBIN. In version 1, these strings belong
-    /// to the wrapper's entry. In version 2, they belong to the entry with the global metadata.
-    #[must_use]
-    pub fn strings(&self) -> &Strings<'a> {
-        &self.strings
-    }
-
-    /// Returns the entries in the wrapper that do not belong to SYCLBIN.
-    #[must_use]
-    pub fn foreign(&self) -> &[Entry<'a>] {
-        &self.foreign
-    }
-
     /// Returns the number of abstract modules.
     #[must_use]
     pub fn module_count(&self) -> usize {

@@ -144,8 +144,9 @@ impl<'m> Meanings<'m> {
             {
                 (Pointee::Unknown(None), true)
             }
+            // Compilers with opaque pointers emit such pointers for all element types.
+            Some((Element::Scalar(Scalar::I8), _)) | None => (Pointee::Unknown(None), true),
             Some((element, sign_known)) => (Pointee::Element(element), sign_known),
-            None => (Pointee::Unknown(None), true),
         }
     }
 

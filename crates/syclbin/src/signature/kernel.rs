@@ -28,6 +28,7 @@ impl Sources<'_> {
             declaration.map(|(parameters, name)| Declaration::new(name.qualified(), parameters));
         let parameters = self.kernel_parameters(symbol, declared, code, names);
         let sizes = KernelSizes::read(&self.module.metadata, symbol);
+        let sizes = sizes.map(|sizes| self.requirements.complete(sizes));
         let sizes = sizes.map_err(|malformed| Unsupported::new(malformed.to_string()));
         let dimensions = described.and_then(|kernel| kernel.dimensions);
         let dimensions = dimensions.or_else(|| {

@@ -9,6 +9,11 @@ use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
 use crate::prelude::*;
 
+/// The maximum number of members and characters of a struct in the reason for a conflict. The same struct may appear in
+/// many reasons.
+const MEMBERS: usize = 16;
+const MAX_TEXT: usize = 1000;
+
 /// State that the modules of a file share.
 #[derive(Default)]
 pub(super) struct Names {
@@ -69,10 +74,13 @@ impl Names {
         let name = layout.name.clone();
         let id = self.layouts.insert(layout);
         let first = *self.described.entry(name.clone()).or_insert(id);
-        if first != id {
-            let (a, b) = (self.layouts.describe(first), self.layouts.describe(id));
+        if first != id && !self.conflicts.contains_key(&id) {
+            let [a, b] = [first, id].map(|id| {
+                let text = self.layouts.describe_members(id, MEMBERS);
+                text.chars().take(MAX_TEXT).collect::<String>()
+            });
             let reason = Unsupported::new(format!(
-                "two structs are named `{name}`; rename one in C++: {a} and {b}"
+                "two structs are named `{name}`; rename one in C++: `{a}` and `{b}`"
             ));
             let conflict = self.conflicts.entry(first);
             conflict.or_insert_with(|| reason.clone());
@@ -212,7 +220,7 @@ mod tests {
             let inner = all.element(&inner).unwrap();
             all.define_struct("O", 128, 4, [field(0, inner)]).unwrap();
         }
-        assert_eq!(all.layouts.len(), 2);
+        assert_eq!(all.layouts.iter().count(), 2);
         let Some(Element::Struct(id)) = all.named.get("P") else {
             panic!("{all:?}")
         };

@@ -12,15 +12,23 @@ impl Layouts {
     /// Formats the struct `id` on one line, with the offset of each member.
     #[must_use]
     pub fn describe(&self, id: StructId) -> String {
+        self.describe_members(id, usize::MAX)
+    }
+
+    /// Formats the struct `id` like [`Self::describe`], with at most `most` members.
+    pub(super) fn describe_members(&self, id: StructId, most: usize) -> String {
         let Some(layout) = self.get(id) else {
             return "a struct from another file".into();
         };
         let mut text = format!("struct {} {{", layout.name);
-        for field in &layout.fields {
+        for field in layout.fields.iter().take(most) {
             let spelled = self.spell(&field.ty);
             let (ty, dimensions) = split_array(&spelled);
             let name = field.name.as_deref().unwrap_or("_");
             text += &format!(" {ty} {name}{dimensions}; /* {} */", field.offset);
+        }
+        if layout.fields.len() > most {
+            text += " ...";
         }
         text + &format!(" }} /* size {}, align {} */", layout.size, layout.align)
     }

@@ -440,18 +440,6 @@ impl Layouts {
         numbered.map(|(index, layout)| (StructId(index), layout))
     }
 
-    /// Returns the number of structs.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// Returns whether there are no structs.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Adds a struct and returns its id, or returns the id of an equal struct.
     pub(super) fn insert(&mut self, layout: Layout) -> StructId {
         if let Some(id) = self.places.get(&layout) {

@@ -65,8 +65,8 @@ pub(super) struct Variables {
 }
 
 struct Variable {
-    /// The size in bytes, if the property sets record it.
-    size: Option<u64>,
+    /// The possible sizes in bytes, if the property sets record them. If the type is known, both are its size.
+    sizes: Option<[u64; 2]>,
     ty: Result<Known, Unsupported>,
     default: Option<Vec<u8>>,
     /// Whether two modules record different sizes.
@@ -74,9 +74,19 @@ struct Variable {
 }
 
 impl Variable {
-    fn new(size: Option<u64>, ty: Result<Known, Unsupported>, default: Option<Vec<u8>>) -> Self {
+    fn new(
+        sizes: [u64; 2],
+        ty: Result<Known, Unsupported>,
+        default: Option<&[u8]>,
+        layouts: &Layouts,
+    ) -> Self {
+        let own = ty.as_ref().ok().and_then(|(ty, _)| layouts.size(ty));
+        let sizes = own.map_or(sizes, |own| [own; 2]);
+        // Padding is not part of the value.
+        let default =
+            default.map(|value| (0..sizes[0]).zip(value).map(|(_, byte)| *byte).collect());
         Self {
-            size,
+            sizes: Some(sizes),
             ty,
             default,
             contradicted: false,
@@ -84,7 +94,12 @@ impl Variable {
     }
 
     fn malformed(malformed: &Malformed) -> Self {
-        Self::new(None, unsupported(malformed.to_string()), None)
+        Self {
+            sizes: None,
+            ty: unsupported(malformed.to_string()),
+            default: None,
+            contradicted: false,
+        }
     }
 
     fn add_to(self, all: &mut Named<Self>, name: &str) {
@@ -93,9 +108,9 @@ impl Variable {
             return;
         };
         // Several modules may contain the same source variable. The first known type is used.
-        match (first.size, self.size) {
-            (Some(a), Some(b)) if a != b => {
-                let a = counted(a, "byte");
+        match (first.sizes, self.sizes) {
+            (Some(a), Some(b)) if !a.iter().any(|size| b.contains(size)) => {
+                let (a, b) = (counted(a[0], "byte"), b[0]);
                 let reason = format!("its size is {a} in one module and {b} in another");
                 first.ty = unsupported(reason);
                 first.contradicted = true;
@@ -134,15 +149,15 @@ impl Variables {
             let name = without_run_prefix(key);
             let variable = match &found {
                 Ok((places, constants)) => places.get(key).map(|place| {
-                    let size = place.size as u64;
+                    let sizes = place.value_sizes().map(|size| size as u64);
                     let parts = constants.constants.get(key).map_or(&[][..], Vec::as_slice);
-                    let ty = described(module, name, size, names, |names| {
+                    let ty = described(module, name, sizes, names, |names| {
                         let sources = sources.as_deref_mut()?;
-                        Some(specialization_constant(name, size, parts, sources, names))
+                        Some(specialization_constant(name, sizes, parts, sources, names))
                     });
                     let values = constants.defaults.as_deref();
                     let value = values.and_then(|values| place.slice(values));
-                    Variable::new(Some(size), ty, value.map(Vec::from))
+                    Variable::new(sizes, ty, value, &names.layouts)
                 }),
                 Err(malformed) => Some(Variable::malformed(malformed)),
             };
@@ -157,12 +172,12 @@ impl Variables {
             }
             let variable = match module.metadata.read(set::DEVICE_GLOBALS, key) {
                 Ok(Some(global @ metadata::DeviceGlobal { size, .. })) => {
-                    let size = u64::from(size);
-                    let ty = described(module, name, size, names, |names| {
+                    let sizes = [u64::from(size); 2];
+                    let ty = described(module, name, sizes, names, |names| {
                         let sources = sources.as_deref_mut()?;
                         Some(device_global(key, global, sources, names))
                     });
-                    Variable::new(Some(size), ty, None)
+                    Variable::new(sizes, ty, None, &names.layouts)
                 }
                 Ok(None) => continue,
                 Err(malformed) => Variable::malformed(&malformed),
@@ -209,13 +224,13 @@ impl Variables {
 fn described(
     module: &AbstractModule<'_>,
     name: &str,
-    size: u64,
+    sizes: [u64; 2],
     names: &mut Names,
     infer: impl FnOnce(&mut Names) -> Option<Result<Known, Unsupported>>,
 ) -> Result<Known, Unsupported> {
     match recorded::variable(module, name, names) {
         Some(recorded) => recorded.and_then(|known| match names.layouts.size(&known.0) {
-            Some(own) if own == size => Ok(known),
+            Some(own) if sizes.contains(&own) => Ok(known),
             _ => unsupported("its recorded description has the wrong size; build the file again"),
         }),
         None => infer(names).unwrap_or_else(|| unsupported("the file does not record its type")),
@@ -224,20 +239,20 @@ fn described(
 
 fn specialization_constant(
     name: &str,
-    size: u64,
+    sizes: [u64; 2],
     parts: &[SpecConstantDescriptor],
     sources: &mut Sources<'_>,
     names: &mut Names,
 ) -> Result<Known, Unsupported> {
     let spirv = sources.code.spirv();
-    match sources.described_variable(name, size, names) {
+    match sources.described_variable(name, sizes, names) {
         Some(described) => {
             let (element, text) = described?;
             let declared = MemoryMap::of(&element, &names.layouts, false);
             agree_with_parts(&declared, parts, spirv, text)?;
             Ok((element, true))
         }
-        None => of_parts(parts, size, spirv, &mut names.layouts),
+        None => of_parts(parts, sizes[0], spirv, &mut names.layouts),
     }
 }
 
@@ -260,7 +275,7 @@ fn device_global(
             "the file records a size of {size}, but the size in the code differs"
         ));
     }
-    if let Some(described) = sources.described_variable(name, size, names) {
+    if let Some(described) = sources.described_variable(name, [size; 2], names) {
         let (element, text) = described?;
         if let Some(Some(ty)) = in_code {
             sources.agree(ty, &element, text, names)?;

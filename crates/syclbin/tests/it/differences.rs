@@ -216,6 +216,23 @@ fn work_group_sizes_are_compared() {
     );
 }
 
+#[test]
+fn dimensions_are_compared_where_both_are_known() {
+    let of = |dimensions| {
+        let mut found = file(vec![c("void f()", &[])]);
+        found.kernels[0].dimensions = dimensions;
+        found
+    };
+    let [one, two, unknown] = [Some(1), Some(2), None].map(of);
+    assert_eq!(
+        differences(&one, &two),
+        ["kernel f: expected 1 dimension, found 2 dimensions"]
+    );
+    let none: &[&str] = &[];
+    assert_eq!(differences(&one, &unknown), none);
+    assert_eq!(differences(&unknown, &two), none);
+}
+
 /// A file with a constant and a device global of four bytes, of these types.
 fn variables(constant: &str, global: &str) -> Signatures {
     let mut module = AbstractModule::default();

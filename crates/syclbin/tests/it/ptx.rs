@@ -349,6 +349,15 @@ fn scratch_memory_is_not_a_ptx_argument() {
     );
 }
 
+#[test]
+fn many_types_and_commas_are_read_quickly() {
+    let types = ".u8 ".repeat(100_000);
+    let commas = ",".repeat(500_000);
+    let text = format!(".version 6.3\n.target sm_75\n.visible .global {types} x{commas} y;");
+    let module = syclbin::ptx::Module::parse(text.as_bytes()).unwrap();
+    assert_eq!(module.variables, ["x", "y"]);
+}
+
 /// A file for those who damage files; `BLESS=1` writes it anew.
 #[test]
 fn stored_ptx_file_is_up_to_date() {

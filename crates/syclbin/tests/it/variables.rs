@@ -317,6 +317,76 @@ fn first_typed_module_describes_the_variable() {
     assert_eq!(constants(&file), [reason]);
 }
 
+#[test]
+fn padding_of_emulated_constant_is_no_value() {
+    const PADDING: u32 = SpecConstantDescriptor::PADDING;
+    let with = |code, parts: &[(u32, u32, u32)], defaults: &[u8]| {
+        with_constants(module(code), &[("c", parts)], Some(defaults.into()))
+    };
+    let native = || with(Some(constants_of(&[2])), &[(0, 0, 1)], &[1]);
+    let padded = || with(None, &[(0, 0, 1), (PADDING, 1, 3)], &[1, 9, 9, 9]);
+    let mut declared = padded();
+    Declared::default()
+        .variable("c", "bool")
+        .record(&mut declared);
+    for modules in [
+        vec![native(), padded()],
+        vec![padded(), native()],
+        vec![declared],
+    ] {
+        let file = signatures(modules);
+        assert_eq!(constants(&file), ["c: bool"]);
+        assert_eq!(file.constants[0].default, Some(vec![1]));
+    }
+}
+
+/// A struct with tens of thousands of members, which kernels take under different names.
+#[test]
+fn large_struct_under_many_names_is_refused() {
+    const KERNELS: u32 = 40;
+    let symbols: Vec<_> = (10..10 + KERNELS)
+        .map(|n| format!("_Z15__sycl_kernel_f3A{n}"))
+        .collect();
+    let mut instructions = Vec::new();
+    for (n, symbol) in (0..).zip(&symbols) {
+        let bytes: Vec<u8> = symbol.bytes().chain([0; 4]).collect();
+        let words = bytes.as_chunks().0.iter();
+        let words = words.map(|word| u32::from_le_bytes(*word));
+        instructions.push([vec![15, 6, 1000 + n], words.collect()].concat());
+        instructions.push(vec![71, 2000 + n, 38, 2]); // ByVal
+    }
+    instructions.push(INT.to_vec());
+    instructions.push([vec![30, 6], vec![1; 60_000]].concat());
+    instructions.extend([vec![32, 7, 7, 6], vec![19, 8], vec![33, 9, 8, 7]]);
+    for n in 0..KERNELS {
+        instructions.push(vec![54, 8, 1000 + n, 0, 9]);
+        instructions.push(vec![55, 7, 2000 + n]);
+        instructions.push(vec![56]);
+    }
+    let instructions: Vec<_> = instructions.iter().map(Vec::as_slice).collect();
+    let mut module = module(Some(spirv(&instructions)));
+    for symbol in &symbols {
+        module.add_kernel_name(symbol.clone());
+    }
+    let file = signatures(vec![module]);
+    let mut kernels = file.kernels.iter().filter(|kernel| kernel.symbol != "k");
+    assert_eq!(kernels.clone().count(), symbols.len());
+    assert!(kernels.next().unwrap().parameters.is_ok());
+    let reason = kernels
+        .next_back()
+        .unwrap()
+        .parameters
+        .as_ref()
+        .unwrap_err();
+    assert!(
+        reason
+            .to_string()
+            .contains("too many structs without a definition, such as `A49`"),
+        "{reason}"
+    );
+    assert!(file.layouts.iter().count() < 20);
+}
+
 /// Structs with tens of thousands of members, which as many variables have.
 #[test]
 fn many_variables_of_large_struct_end() {

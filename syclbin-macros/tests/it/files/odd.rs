@@ -20,7 +20,7 @@ fn odd_names() -> Module {
     Module::default().functions(&[
         "void move(int gen, int type, unsigned int self)",
         "void gen()",
-        "void self(int None, int SYCLBIN, int Ok)",
+        "void self(int None, int SYCLBIN, int Ok, int KERNELS)",
         "void load(const bool *module, bool kernel)",
         "void clone()",
         "void fmt(float *f)",
@@ -32,6 +32,7 @@ fn odd_names() -> Module {
         "void module()",
         "void Some(int Some)",
         "void None()",
+        "void FILE()",
         "void Ok(int Err)",
         "void Vec(int *Vec)",
         "void Option(int Option)",
@@ -75,6 +76,7 @@ fn odd_parameters() -> Module {
             "void nameless(int, float *, value)",
             "void numbered(int arg1, int, float *arg0)",
             "void shapes(sycl::accessor<float, 2, sycl::access_mode::read_write> all, sycl::accessor<float, 1, sycl::access_mode::read_write> launch, sycl::local_accessor<int, 3> self)",
+            "void whole(sycl::accessor<float, 1, sycl::access_mode::read_write> all)",
             "void structs(value value, value *given, const value *module)",
             "void ranges(const int *x, int range, float *items)",
             "void ranged(float *range, int n)",
@@ -152,6 +154,7 @@ fn odd_variables() -> Module {
         "void ns::module()",
         "void both()",
     ]);
+    let module = module.required(&super::symbol("both"), &[8]);
     let globals = [
         "table",
         "load",
@@ -174,6 +177,7 @@ fn odd_variables() -> Module {
         "value",
         "Option",
         "both",
+        "BOTH_LOCAL_SIZE",
     ];
     let constants = [
         "load",

@@ -6,6 +6,7 @@ use std::ffi::{CStr, OsStr, c_int};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use syclbin::Aspect;
+use syclbin::architecture::Architecture;
 use syclbin::ptx::Version;
 
 use super::CUdevice_attribute as Attribute;
@@ -284,7 +285,7 @@ impl Abilities {
             has_addresses: true,
             sub_group_sizes: vec![WARP],
             aspects: self.aspects(),
-            architecture: format!("nvidia_gpu_sm_{}", self.sm).parse().ok(),
+            architecture: Architecture::from_name(&format!("nvidia_gpu_sm_{}", self.sm)),
             ptx: Some(PtxFacts {
                 sm: self.sm,
                 ptx: ptx.map_or((0, 0), |version| (version.major, version.minor)),
@@ -346,7 +347,6 @@ pub(crate) fn error_name(code: c_int) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use syclbin::architecture::Architecture;
 
     use super::*;
 

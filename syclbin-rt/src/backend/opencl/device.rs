@@ -321,7 +321,7 @@ fn kind(ty: cl_bitfield) -> DeviceKind {
 /// Returns the architecture of a device. `hardware` is the IP version of an Intel GPU.
 fn architecture(kind: DeviceKind, hardware: Option<u32>) -> Option<Architecture> {
     match kind {
-        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => "x86_64".parse().ok(),
+        DeviceKind::Cpu if cfg!(target_arch = "x86_64") => Architecture::from_name("x86_64"),
         // In SYCL's architecture number, the IP version starts at bit 8.
         DeviceKind::Gpu => hardware.map(|number| Architecture(u64::from(number) << 8)),
         _ => None,

@@ -9,6 +9,8 @@ use crate::text::is_decimal;
 /// The maximum total length of the types spelled out from one symbol, in bytes. Substitutions repeat types, so a short
 /// hostile symbol could expand to enormous types.
 const MAX_TEXT: usize = 64 * 1024;
+/// The maximum ratio of that length to the length of the symbol.
+const EXPANSION: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Parser<'s> {
@@ -19,7 +21,7 @@ pub(super) struct Parser<'s> {
     pub(super) in_lambda: bool,
     /// Whether a result type follows the most recently parsed function name, before the parameter types.
     pub(super) has_result: bool,
-    /// The remaining bytes of [`MAX_TEXT`].
+    /// The remaining length of types that may be spelled out, in bytes.
     budget: usize,
 }
 
@@ -27,7 +29,7 @@ impl<'s> Parser<'s> {
     pub(super) fn new(rest: &'s str) -> Self {
         Self {
             rest,
-            budget: MAX_TEXT,
+            budget: MAX_TEXT.min(rest.len().saturating_mul(EXPANSION)),
             ..Self::default()
         }
     }
@@ -116,7 +118,8 @@ impl<'s> Parser<'s> {
             (CppType::named(format!("&{of}")), true)
         } else if self.eat("XT") {
             // A value that is a template parameter of the function.
-            (self.template_parameter()?, true)
+            let of = self.template_parameter()?;
+            (self.spend(of)?, true)
         } else {
             (self.ty(depth + 1)?, false)
         };

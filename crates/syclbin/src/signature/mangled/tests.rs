@@ -411,3 +411,20 @@ fn functions_and_values_are_template_arguments() {
         );
     }
 }
+
+#[test]
+fn repeated_template_arguments_are_bounded() {
+    let name = "x".repeat(1000);
+    let repeated = |count| {
+        parse(&format!(
+            "_ZTSZ1fI1000{name}EvvE3MyKI{}E",
+            "XT_E".repeat(count)
+        ))
+    };
+    assert_eq!(repeated(20).unwrap().template_arguments.len(), 20);
+    assert_eq!(repeated(5000), None);
+    // A short symbol may expand less.
+    let short = |count| parse(&format!("_Z1f200{}{}", &name[..200], "S_".repeat(count)));
+    assert_eq!(short(100).unwrap().parameters.unwrap().len(), 101);
+    assert_eq!(short(300).unwrap().parameters, None);
+}

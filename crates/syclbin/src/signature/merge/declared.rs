@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel that has a declaration.
 
-use super::{Slot, Sources, integer};
+use super::{MAX_STEPS, Slot, Sources, integer};
 use crate::prelude::*;
 use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
@@ -106,7 +106,7 @@ impl Sources<'_> {
             (Declared::Named(name), passed) => {
                 return match first.ptx() {
                     Some(passed) => entry::named(&name, passed, &mut names.layouts),
-                    None => self.named_by_code(&name, passed, &mut names.layouts),
+                    None => self.named_by_code(&name, passed, names),
                 };
             }
             // A type that the file does not describe: an array in a functor, or a lambda captured by another
@@ -137,7 +137,7 @@ impl Sources<'_> {
         &mut self,
         name: &str,
         passed: Option<ParameterType>,
-        layouts: &mut Layouts,
+        names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
         match passed {
             Some(ParameterType::Int { bits, signed }) => {
@@ -146,13 +146,22 @@ impl Sources<'_> {
                 Ok((Type::Value(Element::Enum(Enum { name, of })), known))
             }
             Some(passed @ ParameterType::ByValue { .. }) => {
-                let (mut ty, known) = self.undeclared_type(passed, layouts)?;
+                let (mut ty, known) = self.undeclared_type(passed, &mut names.layouts)?;
                 if let Type::Value(Element::Struct(id)) = &mut ty
-                    && let Some(layout) = layouts.get(*id)
+                    && let Some(layout) = names.layouts.get(*id)
+                    && layout.name != name
                 {
+                    // A hostile file may pass a large struct under many names.
+                    let steps = names.steps.get().saturating_add(layout.fields.len());
+                    names.steps.set(steps);
+                    if steps > MAX_STEPS {
+                        return unsupported(format!(
+                            "the file contains too many structs without a definition, such as `{name}`"
+                        ));
+                    }
                     let mut layout = layout.clone();
                     layout.name = name.into();
-                    *id = layouts.insert(layout);
+                    *id = names.layouts.insert(layout);
                 }
                 Ok((ty, known))
             }

@@ -12,6 +12,7 @@ use super::memory_map::MemoryMap;
 use super::names::Names;
 use super::types::{Access, Element, Enum, Layouts, Scalar, Type};
 use super::{Argument, Parameter, Unsupported, mangled, unsupported};
+use crate::metadata::DeviceRequirements;
 use crate::model::AbstractModule;
 use crate::prelude::*;
 use crate::ptx;
@@ -23,6 +24,7 @@ pub(super) struct Sources<'m> {
     pub(super) module: &'m AbstractModule<'m>,
     pub(super) code: &'m Code,
     pub(super) described: &'m Described,
+    pub(super) requirements: DeviceRequirements,
     pub(super) meanings: Option<Meanings<'m>>,
     /// The elements that types in the code represent, and their structs. Used only to check declarations.
     compared: Option<(Meanings<'m>, Layouts)>,
@@ -39,6 +41,8 @@ impl<'m> Sources<'m> {
             module,
             code,
             described,
+            // Malformed requirements are reported when a program loads the file.
+            requirements: DeviceRequirements::read(&module.metadata).unwrap_or_default(),
             meanings: meanings(),
             compared: meanings().map(|code| (code, Layouts::default())),
         }
@@ -62,11 +66,11 @@ impl<'m> Sources<'m> {
     }
 
     /// Returns the type that the debug information records for the variable `name`, and its C++ spelling. Returns
-    /// `None` if the debug information does not describe the type. Fails if the type is not `size` bytes long.
+    /// `None` if the debug information does not describe the type. Fails if the size of the type is not among `sizes`.
     pub(super) fn described_variable(
         &mut self,
         name: &str,
-        size: u64,
+        sizes: [u64; 2],
         names: &mut Names,
     ) -> Option<Result<(Element, &'m CppType), Unsupported>> {
         let variables = &self.described.variables;
@@ -79,10 +83,11 @@ impl<'m> Sources<'m> {
             Err(missing) => return Some(Err(within(missing.into()))),
         };
         Some(match names.layouts.size(&element) {
-            Some(own) if own == size => Ok((element, text)),
+            Some(own) if sizes.contains(&own) => Ok((element, text)),
             Some(own) => unsupported(format!(
-                "the size of `{text}` is {}, but the file records {size}",
-                counted(own, "byte")
+                "the size of `{text}` is {}, but the file records {}",
+                counted(own, "byte"),
+                sizes[0]
             )),
             None => unsupported(format!("`{text}` is larger than the address space")),
         })
