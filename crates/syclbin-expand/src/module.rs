@@ -205,7 +205,7 @@ fn contents(
     errors: &mut Vec<syn::Error>,
 ) -> Contents {
     let mut contents = Contents::default();
-    // Fields, and the functions and constants.
+    // The names of fields, and those of functions and constants.
     let (mut members, mut items) = (Scope::default(), Scope::default());
     let globals = namespace.globals.iter().map(|global| &global.ident);
     let left_out = namespace.left_out.iter().map(|left_out| &left_out.ident);

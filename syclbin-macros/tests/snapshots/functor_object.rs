@@ -190,12 +190,12 @@ pub mod kernels {
                 [
                     ::syclbin_rt::Arg::local_accessor::<f32>(arg0),
                     {
-                        let all = arg1.len();
-                        ::syclbin_rt::Arg::read_accessor(arg1, all)
+                        let __all = arg1.len();
+                        ::syclbin_rt::Arg::read_accessor(arg1, __all)
                     },
                     {
-                        let all = arg2.len();
-                        ::syclbin_rt::Arg::write_accessor(arg2, all)
+                        let __all = arg2.len();
+                        ::syclbin_rt::Arg::write_accessor(arg2, __all)
                     },
                     ::syclbin_rt::Arg::value(arg3),
                 ],
@@ -227,8 +227,8 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `functor.object.syclbin` that has a function here, with the same types. Its code may
-        /// differ, and it may contain more of each.
+        /// `functor.object.syclbin` that has a function here, with the same types, dimensions and
+        /// required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
         ///

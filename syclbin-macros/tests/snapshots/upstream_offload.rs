@@ -194,8 +194,8 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `upstream.offload` that has a function here, with the same types. Its code may differ,
-        /// and it may contain more of each.
+        /// `upstream.offload` that has a function here, with the same types, dimensions and
+        /// required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
         ///

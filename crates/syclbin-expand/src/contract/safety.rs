@@ -36,10 +36,15 @@ pub(crate) fn missing(
         if memory(&parameter.ty).is_none() || removed(parameter) {
             return None;
         }
-        if matches!(&parameter.ty, Type::Accessor { element, .. } if !matches!(element, Pointee::Element(_))) {
+        if let Type::Accessor {
+            element: Pointee::Void | Pointee::Unknown(_),
+            ..
+        } = &parameter.ty
+        {
             return Some(format!(
                 "this kernel cannot be safe: the file does not record the element type of accessor `{name}`, so no \
-                 condition can bound its size in bytes"
+                 condition can bound its size in bytes; define the type in the source, or launch the kernel with \
+                 `unsafe`"
             ));
         }
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));

@@ -92,8 +92,8 @@ impl Passing {
                 let constructor = format_ident!("{verb}_accessor");
                 let constructor = quote!(#rt::Arg::#constructor);
                 if *dimensions == 1 {
-                    // Passes the entire buffer, like a C++ accessor without a range. The parameter may be called `all`.
-                    let all = Ident::new("all", Span::mixed_site());
+                    // Passes the entire buffer, like a C++ accessor without a range.
+                    let all = Ident::new("__all", Span::mixed_site());
                     let value = quote!({
                         let #all = #name.len();
                         #constructor(#name, #all)

@@ -128,7 +128,7 @@ fn accessor_of_unknown_type_rules_out_safety() {
         errors,
         [
             "this kernel cannot be safe: the file does not record the element type of accessor `u`, so no condition \
-             can bound its size in bytes"
+             can bound its size in bytes; define the type in the source, or launch the kernel with `unsafe`"
         ]
     );
 }

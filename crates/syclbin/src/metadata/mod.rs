@@ -130,7 +130,7 @@ module_metadata! {
     /// The specialization constants.
     specialization: SpecializationConstants;
     /// The variables that persist between launches, by unique identifier. The reference runtime may have added a
-    /// prefix to an identifier. [`Named::find`] ignores the prefix.
+    /// prefix to an identifier. [`without_run_prefix`] removes the prefix.
     device_globals: Named<DeviceGlobal> = DEVICE_GLOBALS;
     /// The pipes between host and device, with the size of the transferred values in bytes. Only old compilers write
     /// this set.

@@ -216,7 +216,8 @@ fn visible_variables_are_found_by_name() {
     let text = b".version 6.3\n.visible .global .align 8 .b8 table[24];\n\
         .weak .const .u32 a = 7, b = 8;\n.global .align 1 .b8 own[3] = {1, 2};\n\
         .visible .global .v4 .f32 grid[2][3] = {{0}, {1}};\n.extern .global .b8 other[];\n\
-        .visible .global .align 8 .u64 pointer = generic(own)+8;\n\n.visible .global .attribute(.managed) .align 4 .b8 managed[1];";
+        .visible .global .align 8 .u64 pointer = generic(own)+8;\n\
+        .visible .global .attribute(.managed) .align 4 .b8 managed[1];";
     let variables = Module::read(text).0.variables;
     assert_eq!(variables, ["table", "a", "b", "grid", "pointer", "managed"]);
 }

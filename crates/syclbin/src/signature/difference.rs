@@ -152,9 +152,9 @@ impl Comparison<'_> {
         if file.is_some_and(|file| file.required_local_size != stubs.required_local_size) {
             differing.push(work_groups);
         }
-        let own = stubs.dimensions;
-        let other = file.and_then(|file| file.dimensions);
-        if own.is_some() && other.is_some() && own != other {
+        if let (Some(own), Some(other)) = (stubs.dimensions, file.and_then(|file| file.dimensions))
+            && own != other
+        {
             differing.push(|kernel| counted(kernel.dimensions.unwrap_or(0), "dimension"));
         }
         let is_same = self.found.len() == before && differing.is_empty();

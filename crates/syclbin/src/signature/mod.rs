@@ -83,8 +83,8 @@ pub struct KernelSignature {
     pub location: Option<String>,
     /// The parameters in order, or the reason why they are unknown.
     pub parameters: Result<Vec<Parameter>, Unsupported>,
-    /// The required work-group size, in work-items. The numbers are in SYCL order, one per dimension, or three if only
-    /// the code records the size.
+    /// The required work-group size, in work-items. The numbers are in SYCL order, one per dimension, or three if the
+    /// file does not record the number of dimensions.
     pub required_local_size: Option<Vec<u32>>,
     /// The number of dimensions of the range: 1 to 3, or 0 for a single task. `None` if the file does not
     /// record the number.
@@ -267,7 +267,7 @@ pub fn kernels(file: &Syclbin<'_>) -> Result<Signatures, Error> {
         let structures = parameters.filter_map(|parameter| parameter.ty.structure());
         let conflict = structures.filter_map(|id| conflicts.get(&id)).next();
         if let Some(conflict) = conflict {
-            kernel.parameters = Err(conflict.clone());
+            kernel.parameters = Err(Unsupported::clone(conflict));
         }
     }
     let (constants, globals) = variables.finish(&conflicts);

@@ -9,9 +9,9 @@ use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
 use crate::prelude::*;
 
-/// The maximum number of members and characters of a struct in the reason for a conflict. The same struct may appear in
-/// many reasons.
+/// The maximum number of members of a struct in the reason for a conflict.
 const MEMBERS: usize = 16;
+/// The maximum length of a struct or its name there, in characters.
 const MAX_TEXT: usize = 1000;
 
 /// State that the modules of a file share.
@@ -24,7 +24,9 @@ pub(super) struct Names {
     /// The strictest alignment in any description of a struct, by name and size.
     strictest: BTreeMap<(String, u64), u64>,
     /// Structs that no kernel can take because a different struct has the same name, with the reason.
-    conflicts: BTreeMap<StructId, Unsupported>,
+    conflicts: BTreeMap<StructId, Rc<Unsupported>>,
+    /// The number of members copied to rename structs so far.
+    pub(super) copied: usize,
 }
 
 impl Names {
@@ -75,22 +77,25 @@ impl Names {
         let id = self.layouts.insert(layout);
         let first = *self.described.entry(name.clone()).or_insert(id);
         if first != id && !self.conflicts.contains_key(&id) {
-            let [a, b] = [first, id].map(|id| {
-                let text = self.layouts.describe_members(id, MEMBERS);
-                text.chars().take(MAX_TEXT).collect::<String>()
+            // A hostile file may define many structs of one name, so only the first two are described.
+            let reason = self.conflicts.get(&first).cloned().unwrap_or_else(|| {
+                let cut = |text: String| text.chars().take(MAX_TEXT).collect::<String>();
+                let describe = |id| cut(self.layouts.describe_members(id, MEMBERS));
+                let (name, a, b) = (cut(name), describe(first), describe(id));
+                Rc::new(Unsupported::new(format!(
+                    "two structs are named `{name}`; rename one in C++: `{a}` and `{b}`"
+                )))
             });
-            let reason = Unsupported::new(format!(
-                "two structs are named `{name}`; rename one in C++: `{a}` and `{b}`"
-            ));
-            let conflict = self.conflicts.entry(first);
-            conflict.or_insert_with(|| reason.clone());
+            self.conflicts
+                .entry(first)
+                .or_insert_with(|| Rc::clone(&reason));
             self.conflicts.insert(id, reason);
         }
         id
     }
 
     /// Returns the layouts, and the reason for each struct that cannot be passed because of a conflict.
-    pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Unsupported>) {
+    pub(super) fn conflicts(mut self) -> (Layouts, BTreeMap<StructId, Rc<Unsupported>>) {
         // A struct follows the structs that it contains, so a single pass is sufficient.
         for (id, layout) in self.layouts.iter() {
             let fields = layout.fields.iter().rev();

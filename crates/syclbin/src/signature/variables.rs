@@ -124,11 +124,11 @@ impl Variable {
     /// `conflicts`, returns the reason for the conflict instead of the type.
     fn checked(
         ty: Result<Known, Unsupported>,
-        conflicts: &BTreeMap<StructId, Unsupported>,
+        conflicts: &BTreeMap<StructId, Rc<Unsupported>>,
     ) -> (Result<Element, Unsupported>, bool) {
         let ty = ty.and_then(|known| {
             let conflict = known.0.structure().and_then(|id| conflicts.get(&id));
-            conflict.cloned().map_or(Ok(known), Err)
+            conflict.map_or(Ok(known), |reason| Err(Unsupported::clone(reason)))
         });
         let sign_known = ty.as_ref().is_ok_and(|(_, sign_known)| *sign_known);
         (ty.map(|(element, _)| element), sign_known)
@@ -195,7 +195,7 @@ impl Variables {
     /// Returns the variables of all modules. `conflicts` contains the structs that cannot be passed.
     pub(super) fn finish(
         self,
-        conflicts: &BTreeMap<StructId, Unsupported>,
+        conflicts: &BTreeMap<StructId, Rc<Unsupported>>,
     ) -> (Vec<SpecializationConstant>, Vec<DeviceGlobal>) {
         let constants = self.constants.into_iter().map(|(symbol, found)| {
             let (ty, sign_known) = Variable::checked(found.ty, conflicts);

@@ -108,6 +108,20 @@ fn reasons_for_conflicts_stay_short() {
         assert!(reason.contains("int m15; /* 60 */ ... }"), "{reason}");
         assert!(reason.len() < 3000, "{reason}");
     }
+    // The reason is shared, and a long name is cut.
+    let name = "P".repeat(1 << 20);
+    let [one, two] = ["int x", "float x"]
+        .map(|member| format!("struct {name} {{ {member}; /* 0 */ }} /* size 4, align 4 */"));
+    let mut structs = vec![two];
+    structs.extend(
+        (0..5000).map(|n| format!("struct O{n} {{ {name} p; /* 0 */ }} /* size 4, align 4 */")),
+    );
+    let structs: Vec<&str> = structs.iter().map(String::as_str).collect();
+    let found = file(&[
+        ("a", &format!("void a({name} p)"), &[&one]),
+        ("b", "void b(O7 o)", &structs),
+    ]);
+    assert!(reason(&found, 1).len() < 4000);
 }
 
 #[test]
@@ -262,7 +276,8 @@ fn required_sizes_follow_sycl_order_and_dimensions() {
     assert_eq!(size(&found, "block_sum"), (Some(vec![64]), Ok(())));
     assert_eq!(size(&found, "coords"), (Some(vec![2, 4, 8]), Ok(())));
     assert_eq!(size(&found, "histogram"), (None, Ok(())));
-    // The code says the same, and the device requirements how many dimensions there are, as DPC++ writes it.
+    // The code records the same size, and the device requirements record the number of dimensions, as in files from
+    // DPC++.
     let sets = &mut file.modules[0].metadata;
     let all = sets.remove_set(set::PROGRAM_METADATA).unwrap();
     let found = signature::kernels(&file).unwrap();

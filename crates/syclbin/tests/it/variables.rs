@@ -318,7 +318,7 @@ fn first_typed_module_describes_the_variable() {
 }
 
 #[test]
-fn padding_of_emulated_constant_is_no_value() {
+fn padding_of_emulated_constant_is_dropped() {
     const PADDING: u32 = SpecConstantDescriptor::PADDING;
     let with = |code, parts: &[(u32, u32, u32)], defaults: &[u8]| {
         with_constants(module(code), &[("c", parts)], Some(defaults.into()))
@@ -340,7 +340,7 @@ fn padding_of_emulated_constant_is_no_value() {
     }
 }
 
-/// A struct with tens of thousands of members, which kernels take under different names.
+/// A struct with tens of thousands of members, that kernels take under different names.
 #[test]
 fn large_struct_under_many_names_is_refused() {
     const KERNELS: u32 = 40;

@@ -347,7 +347,6 @@ pub(crate) fn error_name(code: c_int) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -326,3 +326,19 @@ fn upstream_images_are_shown_like_syclbin() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
 }
+
+#[test]
+fn sizes_outside_of_program_metadata_are_shown() {
+    let bytes = test_files::bytes("work_group.object.syclbin");
+    let mut file = syclbin::read::parse(bytes).unwrap();
+    let sets = &mut file.modules[0].metadata;
+    sets.remove_set(set::PROGRAM_METADATA).unwrap();
+    let bytes = write::to_vec(&file, Container::default()).unwrap();
+    let output = run_with(&["inspect", "-", "--format", "json"], &bytes);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let kernels = report["kernels"].as_array().unwrap();
+    let is_sum = |kernel: &&serde_json::Value| kernel["symbol"] == "__sycl_kernel_block_sum";
+    let kernel = kernels.iter().find(is_sum).unwrap();
+    assert_eq!(kernel["required_work_group_size"], serde_json::json!([64]));
+    assert_eq!(kernel["work_group_dimensions"], 1);
+}

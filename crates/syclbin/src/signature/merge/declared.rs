@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Determines the parameters of a kernel that has a declaration.
 
-use super::{MAX_STEPS, Slot, Sources, integer};
+use super::{MAX_COPIED, Slot, Sources, integer};
 use crate::prelude::*;
 use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
@@ -151,10 +151,8 @@ impl Sources<'_> {
                     && let Some(layout) = names.layouts.get(*id)
                     && layout.name != name
                 {
-                    // A hostile file may pass a large struct under many names.
-                    let steps = names.steps.get().saturating_add(layout.fields.len());
-                    names.steps.set(steps);
-                    if steps > MAX_STEPS {
+                    names.copied = names.copied.saturating_add(layout.fields.len());
+                    if names.copied > MAX_COPIED {
                         return unsupported(format!(
                             "the file contains too many structs without a definition, such as `{name}`"
                         ));

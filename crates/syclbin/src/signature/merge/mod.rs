@@ -153,6 +153,10 @@ fn integer(bits: u32, signed: Option<bool>) -> Result<(Scalar, bool), Unsupporte
 /// Beyond this limit, only sizes are compared.
 const MAX_STEPS: usize = 1 << 20;
 
+/// The maximum number of members copied to rename structs of one file, because a hostile file may pass a large struct
+/// under many names.
+const MAX_COPIED: usize = 1 << 20;
+
 impl Sources<'_> {
     /// Checks that `ty` in the code has the size and memory map of `element`, as far as the code reveals both.
     pub(in crate::signature) fn agree(
