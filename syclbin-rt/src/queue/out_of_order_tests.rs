@@ -117,7 +117,7 @@ fn kernels_are_found_during_an_assert_read() -> Result<()> {
         std::thread::sleep(Duration::from_millis(50)); // until it reads the record
         let (send, receive) = mpsc::channel();
         let module = &module;
-        scope.spawn(move || send.send(module.kernel("positive").map(drop)));
+        scope.spawn(move || send.send(module.kernel("halve").map(drop)));
         let found = receive.recv_timeout(Duration::from_secs(20));
         assert!(!waiting.is_finished());
         gate.end(0);
