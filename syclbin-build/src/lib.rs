@@ -136,10 +136,10 @@
 //! # Rebuilds and the cache
 //!
 //! Cargo runs the build script again when a source, a header, the compiler or a relevant variable changes. The script
-//! then compiles the sources that are not in the cache. If a file appears that `__has_include` looked for, touch a source:
-//! Cargo does not know about missing files. The cache is the directory `kernels` next to the installed
-//! toolchain (`SYCLBIN_HOME`, else `syclbin` in the user's cache directory). All profiles, target directories and
-//! workspaces share it.
+//! then compiles the sources that are not in the cache. If a file appears that `__has_include` looked for, touch a
+//! source: Cargo does not know about missing files. The cache is the directory `kernels` next to the installed toolchain
+//! (`SYCLBIN_HOME`, else `syclbin` in the user's cache directory). All profiles, target directories and workspaces share
+//! it.
 //!
 //! | variable | |
 //! |---|---|

@@ -96,16 +96,17 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         }
         flags.extend(targets);
     }
-    // The variables by which the compilers of native code are found.
-    for (variable, target) in [
-        ("PATH", ["intel_gpu_", "spir64_gen"]),
-        ("OPENCL_DYLIB_PATH", ["x86_64"; 2]),
-    ] {
-        let is_for = |text: &str| text.contains(target[0]) || text.contains(target[1]);
-        let mut texts = flags.iter().map(|flag| flag.to_string_lossy());
-        if texts.any(|text| is_for(&text) || text.contains("--offload-arch")) {
-            cargo::env(variable);
-        }
+    let name = |target: &str| {
+        flags
+            .iter()
+            .any(|flag| flag.to_string_lossy().contains(target))
+    };
+    // These variables determine which compilers of native code are found.
+    if name("intel_gpu_") || name("spir64_gen") || name("--offload-arch") {
+        cargo::env("PATH");
+    }
+    if name("x86_64") || name("--offload-arch") {
+        cargo::env("OPENCL_DYLIB_PATH");
     }
     flags.extend(headers::arguments());
     if !compiler.found.is_own() {

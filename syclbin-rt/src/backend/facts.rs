@@ -84,6 +84,8 @@ pub(crate) struct Facts {
     pub(crate) aspects: BTreeSet<Aspect>,
     /// The architecture that native code must target, if the driver reports it.
     pub(crate) architecture: Option<Architecture>,
+    /// Whether this machine's CPU has matrix instructions for half precision (AMX-FP16). Unused for GPUs.
+    pub(crate) half_matrices: bool,
     pub(crate) uuid: Option<[u8; 16]>,
     pub(crate) pci_address: Option<String>,
     /// Extension names, separated by spaces.
@@ -265,11 +267,11 @@ pub(crate) fn held_aspects<const N: usize>(aspects: [(Aspect, bool); N]) -> BTre
     held.map(|(aspect, _)| aspect).collect()
 }
 
-/// Returns whether this machine's CPU has matrix instructions (AMX), as reported by Linux.
-pub(crate) fn host_has_matrix_units() -> bool {
+/// Returns whether this machine's CPU has the instructions `wanted`, such as `amx_tile`, as reported by Linux.
+pub(crate) fn host_has(wanted: &str) -> bool {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = text.lines().find(|line| line.starts_with("flags"));
-    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "amx_tile"))
+    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == wanted))
 }
 
 /// Returns the aspects in `wanted` that are missing from `held`. Skips known aspects that OpenCL drivers do not report:

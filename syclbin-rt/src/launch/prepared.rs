@@ -222,7 +222,7 @@ impl BoundKernel {
     /// # Errors
     ///
     /// On failure, the bound kernel is unchanged, unless the driver rejected an argument or another thread mapped its
-    /// memory meanwhile. In these cases, it is no longer complete.
+    /// memory meanwhile. In these cases, it is incomplete.
     fn change(&mut self, call: &Invocation<'_>, range: AnyRange) -> Result<()> {
         let (kernel, range) = (call.kernel, checked(call, range)?);
         if !kernel.is(&self.kernel) {

@@ -130,11 +130,15 @@ fn check_matrices(wanted: &DeviceRequirements, facts: &Facts) -> Result<(), Stri
         Some(ptx) => ptx.sm >= FIRST_TENSOR_CORES,
         None => facts.aspects.contains(&Aspect::EXT_INTEL_MATRIX),
     };
-    if matrices.is_empty() || has_instructions {
-        return Ok(());
-    }
+    let uses_half = matrices.iter().any(|matrix| matrix.contains("::fp16"));
+    let lacking = match facts.kind {
+        _ if matrices.is_empty() => return Ok(()),
+        _ if !has_instructions => "",
+        DeviceKind::Cpu if uses_half && !facts.half_matrices => " for half precision",
+        _ => return Ok(()),
+    };
     Err(format!(
-        "it uses joint_matrix ({}), but the device has no matrix instructions",
+        "it uses joint_matrix ({}), but the device has no matrix instructions{lacking}",
         matrices.join("; ")
     ))
 }
@@ -312,8 +316,15 @@ mod tests {
         );
         let mut able = cpu();
         able.aspects.insert(Aspect::EXT_INTEL_MATRIX);
+        assert_eq!(
+            check(&metadata, &able).unwrap_err(),
+            "it uses joint_matrix (matrix_type::fp16 use::a 8 16), but the device has no matrix instructions for \
+             half precision"
+        );
+        able.half_matrices = true;
         assert_eq!(check(&metadata, &able), Ok(()));
         let nvidia = |sm| Facts {
+            kind: DeviceKind::Gpu,
             ptx: Some(PtxFacts {
                 sm,
                 ptx: (8, 4),

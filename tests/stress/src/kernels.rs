@@ -320,11 +320,7 @@ impl Tally {
         let refused =
             |reason: &String| reason.contains("(SPIR-V") && reason.contains(" failed with CL_");
         let reasons = error.reasons();
-        // Drivers do not report the types of matrices that a processor has instructions for, but refuse the others.
-        let is_of_matrices = error
-            .to_string()
-            .contains("DPC++ joint matrix extension requires");
-        let by_driver = reasons.is_empty() || reasons.iter().any(refused) && !is_of_matrices;
+        let by_driver = reasons.is_empty() || reasons.iter().any(refused);
         let list = if by_driver {
             &mut self.failures
         } else {

@@ -52,7 +52,8 @@ pub(crate) fn builder(
         "Loads another file, such as a newer build, with the same values and linked files.".into(),
         format!(
             "The file must contain every kernel, specialization constant and device global of `{file}` that has a \
-             function here, with the same types, dimensions and required work-group sizes. Its code may differ, and it may contain more of each."
+             function here, with the same types, dimensions and required work-group sizes. Its code may differ, and it may \
+             contain more of each."
         ),
         "# Errors".into(),
         "Fails if the file cannot be read or does not match, in which case the error lists all differences, or for \

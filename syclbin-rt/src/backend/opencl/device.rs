@@ -275,6 +275,7 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
         uuid: uuid.and_then(|query| query.value().ok()),
         pci_address,
         architecture: architecture(kind, hardware.and_then(|query| query.value().ok())),
+        half_matrices: host_has("amx_fp16"),
         extensions,
         ..Facts::default()
     };
@@ -294,7 +295,7 @@ fn facts(functions: &Functions, platform: cl_platform_id, id: cl_device_id) -> R
                 cl::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL,
             ]
             .map(|name| if has_usm { bits(name) } else { 0 }),
-            matrix_units: facts.kind == DeviceKind::Cpu && host_has_matrix_units(),
+            matrix_units: facts.kind == DeviceKind::Cpu && host_has("amx_tile"),
         },
     );
     Ok(facts)
