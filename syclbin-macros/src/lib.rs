@@ -173,7 +173,9 @@ use proc_macro::TokenStream;
 ///   memory alignment, because the kernel may read any type there. To replace this condition, write a condition on
 ///   `x.align()`, such as `x.align() >= 16` for a kernel that reads `float4`.
 ///
-/// A kernel cannot be declared safe if a struct parameter, or a device global in its file, contains device pointers.
+/// A kernel cannot be declared safe if a struct parameter, or a device global in its file, contains device pointers; or
+/// if it takes an image, an accessor whose element type the file does not record, or values with more than 64 `bool`s.
+/// The macro only checks that the conditions mention each length, not that they suffice.
 ///
 /// # Errors
 ///

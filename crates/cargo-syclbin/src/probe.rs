@@ -44,6 +44,7 @@ fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>
         platform: device.platform().to_owned(),
         driver_version: device.driver_version().to_owned(),
         reason: choice.reason,
+        skipped: choice.skipped,
     }))?;
     let queue = device.queue()?;
     for index in first..model.modules.len() {

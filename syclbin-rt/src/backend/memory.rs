@@ -81,6 +81,12 @@ impl Memory {
         }
     }
 
+    /// Returns whether one command can copy between the two. OpenCL has none between a buffer object and an address.
+    pub(crate) fn has_direct_copy(&self, other: &Self) -> bool {
+        let kind = |memory: &Self| std::mem::discriminant(&memory.native(0));
+        kind(self) == kind(other)
+    }
+
     /// Returns the known alignment of the byte at `offset`, a power of two.
     pub(crate) fn alignment(&self, offset: usize) -> u64 {
         let of = |address: u64| 1 << address.trailing_zeros().min(63);

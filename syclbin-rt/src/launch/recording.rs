@@ -88,14 +88,14 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Fails if the lengths differ, or if one of the slices is on another device. Also fails if one slice belongs to a
-    /// [`Buffer`](crate::Buffer) and the other to an array, because such a copy needs two commands.
+    /// Fails if the lengths differ, or if one of the slices is on another device. On OpenCL, also fails if one slice
+    /// belongs to a [`Buffer`](crate::Buffer) and the other to an array, because such a copy needs two commands.
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
         self.recording.queue.same_device(from)?;
         self.recording.queue.same_device(to)?;
         same_elements(from.len(), to.len())?;
         let (from, to) = (from.region(), to.region());
-        if from.memory.address().is_some() != to.memory.address().is_some() {
+        if !from.memory.has_direct_copy(&to.memory) {
             let what = "a copy between a `Buffer` and unified shared memory";
             return Err(unrecordable(what));
         }

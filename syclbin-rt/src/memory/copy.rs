@@ -96,8 +96,8 @@ impl Queue {
     /// Enqueues a copy of `from` to `to`, and returns without waiting for it.
     ///
     /// The copy starts after all commands enqueued earlier on this queue, unless the queue is
-    /// [out of order](crate::QueueOptions::out_of_order). A copy between a [`Buffer`] and an array with an address,
-    /// such as a [`SharedArray`](crate::SharedArray), goes through the host, which is slow and blocks.
+    /// [out of order](crate::QueueOptions::out_of_order). On OpenCL, a copy between a [`Buffer`] and an array with an
+    /// address, such as a [`SharedArray`](crate::SharedArray), goes through the host, which is slow and blocks.
     ///
     /// ```no_run
     /// # fn main() -> syclbin_rt::Result<()> {
@@ -180,7 +180,7 @@ impl After<'_> {
         let (raw, from, to) = (queue.raw(), from.region(), to.region());
         let copied = if to.bytes() == 0 {
             raw.barrier(&after)
-        } else if from.memory.address().is_some() == to.memory.address().is_some() {
+        } else if from.memory.has_direct_copy(&to.memory) {
             raw.start_copy(from, to, &after)
         } else {
             let read = |bytes: &mut [u8]| raw.read(&from.memory, from.offset, bytes);

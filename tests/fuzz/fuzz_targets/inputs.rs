@@ -3,3 +3,4 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| syclbin_fuzz::inputs(bytes));
+syclbin_fuzz::mutate_text!();

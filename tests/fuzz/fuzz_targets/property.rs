@@ -3,3 +3,4 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| syclbin_fuzz::property(bytes));
+syclbin_fuzz::mutate_text!();

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::missing_panics_doc)] // to panic is what these are for
 
+pub mod structure;
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -309,20 +311,23 @@ pub fn mutated(
     (written.len() <= most).then_some(written)
 }
 
-/// Makes libFuzzer use [`mutated`] for half of its mutations.
+/// Makes libFuzzer use [`mutated`] for two of three mutations: one changes bytes, and one keeps the structure.
 #[macro_export]
 macro_rules! mutate_contents {
     () => {
         libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-            let mutate = |part: &mut Vec<u8>| {
+            let change = |part: &mut Vec<u8>| {
+                if seed % 3 == 0 {
+                    return $crate::structure::change(part, seed / 3, max_size);
+                }
                 let len = part.len();
                 part.resize(len + len / 8 + 16, 0);
                 let longest = part.len();
                 let len = libfuzzer_sys::fuzzer_mutate(part, len, longest);
                 part.truncate(len);
             };
-            let contents = (seed % 2 == 0)
-                .then(|| $crate::mutated(&data[..size], seed / 2, max_size, mutate))
+            let contents = (seed % 3 < 2)
+                .then(|| $crate::mutated(&data[..size], seed / 3, max_size, change))
                 .flatten();
             match contents {
                 Some(changed) => {
@@ -331,6 +336,22 @@ macro_rules! mutate_contents {
                 }
                 None => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
             }
+        });
+    };
+}
+
+/// Makes libFuzzer keep the lines of a text in half of its mutations.
+#[macro_export]
+macro_rules! mutate_text {
+    () => {
+        libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+            if seed % 2 == 1 {
+                return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+            }
+            let mut text = data[..size].to_vec();
+            $crate::structure::change(&mut text, seed / 2, max_size);
+            data[..text.len()].copy_from_slice(&text);
+            text.len()
         });
     };
 }

@@ -69,3 +69,23 @@ fn every_target_has_a_binary_of_its_name() {
         assert!(source.contains(&format!("syclbin_fuzz::{name}(bytes)")));
     }
 }
+
+#[test]
+fn structural_changes_keep_files_readable() {
+    let mut changed = 0;
+    for (_, bytes) in test_files::all("", ".syclbin") {
+        for seed in 0..20 {
+            let change = |part: &mut Vec<u8>| syclbin_fuzz::structure::change(part, seed, 1 << 16);
+            let file = syclbin_fuzz::mutated(&bytes, seed, 1 << 16, change);
+            if let Some(file) = file.filter(|file| *file != bytes) {
+                changed += 1;
+                assert!(syclbin::read::parse(&file).is_ok());
+                for (_, target) in syclbin_fuzz::TARGETS {
+                    target(&file);
+                }
+            }
+        }
+    }
+    assert!(changed > 100, "{changed} files were changed");
+    eprintln!("{changed} files");
+}

@@ -38,6 +38,8 @@ pub struct DeviceReport {
     pub driver_version: String,
     /// Why this device was chosen.
     pub reason: String,
+    /// Preferred devices that were skipped because they cannot run all kernels of the file, each with the reason.
+    pub skipped: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -109,6 +111,9 @@ pub(super) fn render(report: &Report) -> String {
         let (name, driver) = (Escaped(&device.name), Escaped(&driver));
         page.line(format_args!("{path} on {name} ({driver})"));
         page.line(format_args!("  chosen: {}", Escaped(&device.reason)));
+        for skipped in &device.skipped {
+            page.line(format_args!("  skipped: {}", Escaped(skipped)));
+        }
     }
     for module in &report.modules {
         let outcome = word(module.outcome);

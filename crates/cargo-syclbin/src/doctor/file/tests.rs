@@ -158,3 +158,18 @@ fn kernel_in_two_modules_is_needed_once() {
             .passed
     );
 }
+
+#[test]
+fn skipped_devices_are_shown_with_reasons() {
+    let device = DeviceReport {
+        name: "Xeon".to_owned(),
+        platform: "OpenCL".to_owned(),
+        driver_version: "1.2".to_owned(),
+        reason: "the gpu cannot run all kernels of the file".to_owned(),
+        skipped: vec!["H200 (gpu, 580.1): CUDA devices do not support SPIR-V".to_owned()],
+    };
+    let trial = play(&[((0, 0), &[Step::Device(device), Step::Done], ended(0))]);
+    let page = report::render(&trial.report("file".to_owned(), std::iter::empty()));
+    let skipped = "\n  skipped: H200 (gpu, 580.1): CUDA devices do not support SPIR-V\n";
+    assert!(page.contains(skipped), "{page}");
+}
