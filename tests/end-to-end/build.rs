@@ -35,6 +35,10 @@ fn main() {
             .compile(name);
     }
     Build::new()
+        .source("tests/kernels/count_ones.cpp")
+        .source("tests/kernels/count_tens.cpp")
+        .compile("counters");
+    Build::new()
         .source("tests/kernels/library_types.cpp")
         .flag("-std=c++20")
         .compile("library_types");

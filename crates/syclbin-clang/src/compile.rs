@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::metadata::ModuleMetadata;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 
@@ -29,6 +30,7 @@ pub(crate) fn compile(
 ) -> Result<(Syclbin<'static>, Vec<PathBuf>)> {
     let text = read(source)?;
     arguments.splice(0..0, library::include_arguments(library::ASSERT_PATH));
+    arguments.splice(0..0, lower::unit_arguments(&text));
     let is_optimized = describe::is_optimized(&arguments);
     let mut header = None;
     match ptx {
@@ -98,8 +100,9 @@ pub(crate) fn compile_bitcode(
 }
 
 /// Compiles a source to LLVM bitcode, in the form that DPC++ stores in objects, and writes it to `output`.
-pub(crate) fn save_bitcode(source: &Path, output: &Path, arguments: Vec<String>) -> Result<()> {
+pub(crate) fn save_bitcode(source: &Path, output: &Path, mut arguments: Vec<String>) -> Result<()> {
     let (name, text) = (source.to_string_lossy(), read(source)?);
+    arguments.splice(0..0, lower::unit_arguments(&text));
     let made = library::compile(&library::find()?, &name, text, arguments, None, true);
     write(output, &made.map_err(explained)?.bitcode)
 }
@@ -109,8 +112,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .or_else(|error| own(format!("cannot read source '{}': {error}", path.display())))
 }
 
-/// Lowers the specialization constants in a module's PTX, and returns the result. Adds the constants to the module's
-/// properties. Unless `state` is executable, also adds the exports, because the library reports exports only for
+/// Lowers the specialization constants in a module's PTX, exports its device globals, and returns the result. Adds the
+/// constants to the module's properties. Unless `state` is executable, also adds the exports, because the library reports exports only for
 /// SPIR-V.
 fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
@@ -121,6 +124,10 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
         lowered.constants.write(&mut module.metadata);
         lowered.code
     });
+    let metadata = ModuleMetadata::read(&module.metadata);
+    let metadata = metadata.or_else(|error| own(format!("the compiler library: {error}")))?;
+    let globals = metadata.program.global_names.iter();
+    let code = lower::export_variables(code, globals.map(|(_, name)| name));
     if state != State::Executable {
         let text = syclbin::ptx::Module::parse(&code)
             .or_else(|error| own(format!("the compiler library emitted invalid PTX: {error}")))?;

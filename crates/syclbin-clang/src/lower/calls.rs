@@ -115,8 +115,8 @@ fn text(variable: u32, index: &Index<'_>) -> Option<String> {
     let initializer = index.get(variable)?.operand(3)?;
     let memory = Initializer::of_constant(initializer, index).ok()?;
     let bytes = memory.bytes.split(|byte| *byte == 0).next()?;
-    let text = String::from_utf8(bytes.to_vec()).ok()?;
-    (!text.is_empty()).then_some(text)
+    let text = super::without_unit(std::str::from_utf8(bytes).ok()?);
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns the C++ spelling of a constant, such as `ns::radius`.

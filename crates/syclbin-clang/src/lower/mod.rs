@@ -27,13 +27,15 @@ mod tests;
 
 use std::fmt;
 
+use sha2::{Digest as _, Sha256};
+
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::edit::Module;
 use syclbin::__private::spirv::words::bytes;
 use syclbin::AbstractModule;
 use syclbin::metadata::SpecializationConstants;
 
-pub(crate) use ptx::{lower_ptx, serves};
+pub(crate) use ptx::{export_variables, lower_ptx, serves};
 
 use index::Index;
 
@@ -43,6 +45,28 @@ const NOT_CALLED: &str = "it is not read by a plain call; read it with \
 
 /// The maximum nesting depth of a constant's type.
 const MAX_DEPTH: u32 = 64;
+
+/// Precedes the digits of a source's prefix.
+const UNIT: &str = "syclbin";
+
+/// Returns the arguments that make clang put a prefix before the identifiers of variables with internal linkage, as
+/// DPC++'s driver does. Otherwise, variables of the same name in two sources would count as one.
+pub(crate) fn unit_arguments(source: &[u8]) -> [String; 2] {
+    let digits = &Sha256::digest(source)[..8];
+    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+    let prefix = format!("-fsycl-unique-prefix={UNIT}{digits}");
+    ["-Xclang".to_owned(), prefix]
+}
+
+/// Returns the symbol of a specialization constant without the prefix of its source. Every source that includes a
+/// header has a copy of its constants, and a program sets all copies at once.
+fn without_unit(symbol: &str) -> &str {
+    let digits = symbol.strip_prefix(UNIT);
+    match digits.and_then(|rest| rest.split_at_checked(16)) {
+        Some((digits, rest)) if digits.bytes().all(|b| b.is_ascii_hexdigit()) => rest,
+        _ => symbol,
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Lowered {

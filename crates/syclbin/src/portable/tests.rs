@@ -338,3 +338,34 @@ fn negations_are_replaced_beside_barriers() {
     assert!(!replaced(WORK_GROUP, &[negation], &loses));
     assert!(!replaced(WORK_GROUP, &[barrier], &loses));
 }
+
+#[test]
+fn replaced_negations_use_the_opencl_instructions() {
+    let import = |id: u32, name: &str| [&[id][..], &literal(name)].concat();
+    let (std, debug) = (import(11, "OpenCL.std"), import(12, "OpenCL.DebugInfo.100"));
+    let imports = |before: &[&[u32]]| {
+        let imports = before.iter().map(|import| (op::EXT_INST_IMPORT, *import));
+        let code: [(u16, &[u32]); 6] = [
+            (op::TYPE_INT, &[4, 32, 0]),
+            (op::TYPE_FLOAT, &[1, 32]),
+            (op::CONSTANT, &[4, 7, 2]),
+            (op::FUNCTION, &[5, 6, 0, 8]),
+            (op::F_NEGATE, &[1, 2, 3]),
+            (op::CONTROL_BARRIER, &[7, 7, 8]),
+        ];
+        let code: Vec<_> = imports.chain(code).collect();
+        let reader = DriverSupport {
+            loses_negations: true,
+            debug_info: true,
+            ..DriverSupport::default()
+        };
+        let bytes = module(Version::new(1, 4), &code);
+        let rewritten = rewrite(&bytes, &reader).unwrap().unwrap();
+        let words = words::words(&rewritten).unwrap();
+        let is_import = |found: &words::Instruction<'_>| found.opcode == op::EXT_INST_IMPORT;
+        let found = instructions(&words).map(Result::unwrap).filter(is_import);
+        found.map(|found| words::string(&found.operands[1..]).0).collect::<Vec<_>>()
+    };
+    assert_eq!(imports(&[&debug]), ["OpenCL.DebugInfo.100", "OpenCL.std"]);
+    assert_eq!(imports(&[&std, &debug]), ["OpenCL.std", "OpenCL.DebugInfo.100"]);
+}

@@ -382,6 +382,20 @@ mod tests {
         let missing = Missing::Named("P<int[3]>".into());
         assert_eq!(definitions.element_of(&ty), Err(missing));
         assert_eq!(definitions.pointee(&ty), Pointee::Unknown(None));
+        assert!(named("int").constant().array(Some(2)).is_const());
+    }
+
+    #[test]
+    fn local_accessors_may_have_no_dimensions() {
+        for (count, dimensions) in [("0", Some(0)), ("3", Some(3))] {
+            let arguments = vec![named("float"), named(count)];
+            let accessor = Declared::Type(Type::LocalAccessor {
+                element: Pointee::Element(Element::Scalar(Scalar::F32)),
+                dimensions,
+            });
+            let ty = CppType::instance("sycl::local_accessor", arguments);
+            assert_eq!(parameter(&ty), accessor, "{ty}");
+        }
     }
 
     #[test]

@@ -260,6 +260,24 @@ const OF_RUNTIME: [(&str, bool); 4] = [
 ];
 
 #[test]
+fn scratch_memory_must_be_the_last_argument() {
+    let bytes = test_files::bytes("work_group.object.syclbin");
+    let mut file = syclbin::read::parse(bytes).unwrap();
+    let mut parameters = |argument: u32| {
+        let (sets, symbol) = (&mut file.modules[0].metadata, "__sycl_kernel_block_sum");
+        sets.insert(set::IMPLICIT_LOCAL_ARG, symbol, argument);
+        let mut kernels = signature::kernels(&file).unwrap().kernels.into_iter();
+        let kernel = kernels.find(|kernel| kernel.symbol == symbol);
+        kernel.unwrap().parameters
+    };
+    let last = parameters(2).unwrap().pop().unwrap();
+    assert_eq!(last.name.as_deref(), Some("work_group_scratch_memory"));
+    let reason = parameters(1).unwrap_err().to_string();
+    let expected = "does not record its work-group scratch memory as the last argument";
+    assert!(reason.contains(expected), "{reason}");
+}
+
+#[test]
 fn required_sizes_follow_sycl_order_and_dimensions() {
     let bytes = test_files::bytes("work_group.object.syclbin");
     let mut file = syclbin::read::parse(bytes).unwrap();

@@ -91,6 +91,30 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
     }))
 }
 
+/// Exports the variables that `names` lists, so that the driver finds them. LLVM exports no variable that C++ declares
+/// `static`, or in an unnamed namespace.
+pub(crate) fn export_variables<'n>(
+    code: Vec<u8>,
+    names: impl Iterator<Item = &'n String>,
+) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(&code) else {
+        return code;
+    };
+    let text = Text::parse(text);
+    let lines = names.filter_map(|name| Some(text.variables.get(&**name)?.line));
+    let lines: BTreeSet<usize> = lines.collect();
+    let is_hidden = |(at, line): &(usize, &&str)| lines.contains(at) && line.starts_with(".global");
+    let numbered = || text.lines.iter().enumerate();
+    if !numbered().any(|line| is_hidden(&line)) {
+        return code;
+    }
+    let exported = numbered().flat_map(|line| {
+        let linkage = if is_hidden(&line) { ".visible " } else { "" };
+        [linkage, line.1, "\n"]
+    });
+    exported.collect::<String>().into_bytes()
+}
+
 /// Returns whether a line calls a function that reads constants.
 fn is_call(line: &str, readers: &BTreeMap<&str, Reader<'_>>) -> bool {
     let mut words = line.split(|c| !text::is_name(c));
@@ -114,10 +138,9 @@ pub(crate) fn serves(of_spirv: &SpecializationConstants, of_ptx: &Specialization
 /// Returns the constant's symbol on the host, if it is known at compile time.
 fn key(text: &Text<'_>, read: &Read<'_>) -> Option<String> {
     let bytes = text.variables.get(read.symbol?)?.bytes.as_deref()?;
-    let symbol = bytes.split(|byte| *byte == 0).next()?.to_vec();
-    String::from_utf8(symbol)
-        .ok()
-        .filter(|symbol| !symbol.is_empty())
+    let symbol = bytes.split(|byte| *byte == 0).next()?;
+    let symbol = super::without_unit(std::str::from_utf8(symbol).ok()?);
+    (!symbol.is_empty()).then(|| symbol.to_owned())
 }
 
 /// Returns the qualified C++ name of the kernel with this body, or `None` if the body does not belong to a kernel.

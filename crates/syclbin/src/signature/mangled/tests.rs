@@ -219,6 +219,8 @@ fn exponentially_growing_symbol_is_refused() {
 fn nothing_nests_deeper_than_a_stack() {
     let deep = format!("_Z1f{}i", "P".repeat(100_000));
     assert_eq!(parse(&deep).unwrap().parameters, None);
+    let packs = format!("_Z1f{}i", "Dp".repeat(100_000));
+    assert_eq!(parse(&packs).unwrap().parameters, None);
     let nested = format!("_ZN{}Ev", "1a".repeat(2_000));
     assert_eq!(parse(&nested), None);
     let literals = format!("_Z1fI{}", "L1aI".repeat(100_000));

@@ -35,6 +35,10 @@ syclbin_rt::include_syclbin! {
     mod native = "native";
 }
 
+syclbin_rt::include_syclbin! {
+    mod counters = "counters";
+}
+
 const LINKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/linked.syclbin"));
 const SEVERAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/several.syclbin"));
 
@@ -145,4 +149,22 @@ fn build_for_two_targets_has_native_code() {
     // SAFETY: both buffers hold 64 elements.
     unsafe { kernels.saxpy(2.0, &x, &mut y, n).launch(64) }.unwrap();
     assert_eq!(queue.download(&y).unwrap(), [4.0; 64]);
+}
+
+#[test]
+fn static_variables_of_sources_are_separate() {
+    let Some(queue) = queue() else { return };
+    let kernels = counters::Module::load(&queue).unwrap();
+    let mut out = queue.zeroed::<i32>(1).unwrap();
+    for (ones, tens) in [(1, 10), (2, 20)] {
+        // SAFETY: both write one number.
+        unsafe { kernels.count_ones(&mut out).launch(()) }.unwrap();
+        assert_eq!(queue.download(&out).unwrap(), [ones]);
+        // SAFETY: as above.
+        unsafe { kernels.count_tens(&mut out).launch(()) }.unwrap();
+        assert_eq!(queue.download(&out).unwrap(), [tens]);
+    }
+    let counters = [kernels.counter(), kernels.counter_()];
+    let counters = counters.map(|counter| counter.unwrap().read().unwrap());
+    assert_eq!(counters, [2, 20]);
 }

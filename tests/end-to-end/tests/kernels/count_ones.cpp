@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A variable of its own, although count_tens.cpp has one of the same name.
+#include <sycl/ext/oneapi/device_global/device_global.hpp>
+#include <syclbin/kernel.hpp>
+namespace syclexp = sycl::ext::oneapi::experimental;
+
+static syclexp::device_global<int> counter;
+
+extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::single_task_kernel))
+void count_ones(int *out) { *out = counter.get() += 1; }
