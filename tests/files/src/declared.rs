@@ -51,7 +51,7 @@ impl Declared {
         let definitions = &mut self.0.definitions;
         if let Some(rest) = text.strip_prefix("enum ") {
             let (name, of) = rest.strip_suffix(';')?.rsplit_once(" : ")?;
-            return definitions.define_enum(name, &cpp_type(of));
+            return definitions.define_enum(name, &cpp_type(of)).map(drop);
         }
         let (name, rest) = text.strip_prefix("struct ")?.split_once(" {")?;
         let (mut rest, sizes) = rest.strip_suffix(" */")?.rsplit_once(" } /* size ")?;
@@ -69,7 +69,9 @@ impl Declared {
             });
             rest = after;
         }
-        definitions.define_struct(name, size.parse().ok()?, align.parse().ok()?, members)
+        let align = align.parse().ok()?;
+        let defined = definitions.define_struct(name, size.parse().ok()?, align, members);
+        defined.map(drop)
     }
 
     /// Describes a variable by its type.

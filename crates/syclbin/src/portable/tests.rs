@@ -364,8 +364,13 @@ fn replaced_negations_use_the_opencl_instructions() {
         let words = words::words(&rewritten).unwrap();
         let is_import = |found: &words::Instruction<'_>| found.opcode == op::EXT_INST_IMPORT;
         let found = instructions(&words).map(Result::unwrap).filter(is_import);
-        found.map(|found| words::string(&found.operands[1..]).0).collect::<Vec<_>>()
+        found
+            .map(|found| words::string(&found.operands[1..]).0)
+            .collect::<Vec<_>>()
     };
     assert_eq!(imports(&[&debug]), ["OpenCL.DebugInfo.100", "OpenCL.std"]);
-    assert_eq!(imports(&[&std, &debug]), ["OpenCL.std", "OpenCL.DebugInfo.100"]);
+    assert_eq!(
+        imports(&[&std, &debug]),
+        ["OpenCL.std", "OpenCL.DebugInfo.100"]
+    );
 }

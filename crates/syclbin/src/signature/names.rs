@@ -11,6 +11,8 @@ use crate::prelude::*;
 
 /// The maximum number of members of a struct in the reason for a conflict.
 const MEMBERS: usize = 16;
+/// The maximum number of types with the same name.
+const MAX_SAME: usize = 100;
 /// The maximum length of a struct or its name there, in characters.
 const MAX_TEXT: usize = 1000;
 
@@ -118,24 +120,37 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Defines an enumeration with the underlying type `of`. Returns `None` if `of` is not an integer.
-    pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<()> {
+    /// Defines an enumeration with the underlying type `of`, and returns its name, as [`Self::define_struct`] does.
+    /// Returns `None` if `of` is not an integer.
+    pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<String> {
         let of = of.scalar().filter(|of| !of.is_float())?;
-        let name = String::from(name);
-        let known = self.named.entry(name.clone());
-        known.or_insert(Element::Enum(Enum { name, of }));
-        Some(())
+        let is_same = |known: &Element| matches!(known, Element::Enum(known) if known.of == of);
+        let name = self.free_name(name, is_same)?;
+        let new = Element::Enum(Enum {
+            name: name.clone(),
+            of,
+        });
+        self.named.entry(name.clone()).or_insert(new);
+        Some(name)
     }
 
-    /// Defines a struct. The members must be sorted by offset. Returns `None` if they do not fit, or if `align` is not
-    /// a power of two.
+    /// Returns the first of the names `S`, `S_2`, `S_3` ... that is not defined, or whose definition `is_same`. Types
+    /// with the same name can be local to different functions or blocks.
+    fn free_name(&self, name: &str, is_same: impl Fn(&Element) -> bool) -> Option<String> {
+        let numbered = (2..MAX_SAME).map(|number| format!("{name}_{number}"));
+        let mut names = core::iter::once(name.to_string()).chain(numbered);
+        names.find(|name| self.named.get(name).is_none_or(&is_same))
+    }
+
+    /// Defines a struct, and returns its name. If a different type has this name, it gets a number: `S_2`. The members
+    /// must be sorted by offset. Returns `None` if they do not fit, or if `align` is not a power of two.
     pub fn define_struct(
         &mut self,
         name: &str,
         size: u64,
         align: u64,
         members: impl IntoIterator<Item = Field>,
-    ) -> Option<()> {
+    ) -> Option<String> {
         let (mut end, mut fields) = (0, Vec::new());
         for member in members {
             while member.offset < end {
@@ -149,18 +164,43 @@ impl Definitions {
         if end > size || !align.is_power_of_two() {
             return None;
         }
+        let is_same = |known: &Element| {
+            let known = known.structure().and_then(|id| self.layouts.get(id));
+            known.is_some_and(|known| {
+                known.size == size && have_same_members(&known.fields, &fields)
+            })
+        };
+        let name = self.free_name(name, is_same)?;
         // Another module compiled from the same source may already define the struct.
-        if let Some(Element::Struct(id)) = self.named.get(name) {
+        if let Some(Element::Struct(id)) = self.named.get(&name) {
             self.layouts.align_as(*id, align);
-            return Some(());
+            return Some(name);
         }
         let id = self.layouts.insert(Layout {
             described: true,
-            ..Layout::of_code(name, size, align, fields)
+            ..Layout::of_code(&name, size, align, fields)
         });
-        self.named.insert(name.into(), Element::Struct(id));
-        Some(())
+        self.named.insert(name.clone(), Element::Struct(id));
+        Some(name)
     }
+}
+
+/// Returns whether two lists of members can belong to the same struct. What one of them does not describe may differ.
+fn have_same_members(a: &[Field], b: &[Field]) -> bool {
+    fn is_same(a: &Element, b: &Element) -> bool {
+        match (a, b) {
+            (Element::Bytes(_), _) | (_, Element::Bytes(_)) => true,
+            (Element::Pointer(_), Element::Pointer(_)) => true,
+            (Element::Array { of: a, count: m }, Element::Array { of: b, count: n }) => {
+                m == n && is_same(a, b)
+            }
+            (a, b) => a == b,
+        }
+    }
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| (a.offset, &a.name) == (b.offset, &b.name) && is_same(&a.ty, &b.ty))
 }
 
 /// Replaces the last field, a struct, with the fields of that struct. Returns the offset after the last new field.
@@ -230,5 +270,35 @@ mod tests {
             panic!("{all:?}")
         };
         assert_eq!(all.layouts.get(*id).unwrap().align, 64);
+    }
+
+    #[test]
+    fn different_types_of_one_name_are_numbered() {
+        let member = |name: &str, offset| Field {
+            name: Some(name.into()),
+            ..field(offset, Element::Scalar(Scalar::F32))
+        };
+        let mut all = Definitions::default();
+        let mut define = |size, members: &[Field]| {
+            let name = all.define_struct("S", size, 4, members.iter().cloned());
+            name.unwrap()
+        };
+        let (xy, yx) = (
+            [member("x", 0), member("y", 4)],
+            [member("y", 0), member("x", 4)],
+        );
+        assert_eq!([define(8, &xy), define(8, &yx)], ["S", "S_2"]);
+        assert_eq!([define(12, &xy), define(8, &xy[..1])], ["S_3", "S_4"]);
+        assert_eq!([define(8, &yx), define(8, &xy)], ["S_2", "S"]);
+        // The same struct, of which a module describes less.
+        let unknown = Field {
+            ty: Element::Bytes(4),
+            ..member("y", 4)
+        };
+        assert_eq!(define(8, &[member("x", 0), unknown]), "S");
+        let mut define = |of| all.define_enum("E", &CppType::named(of)).unwrap();
+        let names = ["int", "char", "int"].map(&mut define);
+        assert_eq!(names, ["E", "E_2", "E"]);
+        assert_eq!(define("char"), "E_2");
     }
 }

@@ -119,9 +119,10 @@ impl<'m> DebugInfo<'m> {
             name => self.qualified(name, e.operand(5)?)?,
         };
         // `std::byte` is an enumeration, but is treated as an integer.
-        if name != "std::byte" {
-            self.definitions.define_enum(&name, &of)?;
-        }
+        let name = match &*name {
+            "std::byte" => name,
+            _ => self.definitions.define_enum(&name, &of)?,
+        };
         let ty = CppType::named(name);
         self.known.insert(id, Some(ty.clone()));
         Some(ty)
@@ -147,12 +148,18 @@ impl<'m> DebugInfo<'m> {
         let is_sycl = name.starts_with("sycl::") || name.starts_with(WRAPPER);
         // Layouts cannot express a union, and a class without a size is only declared.
         if !is_sycl && tag != TAG_UNION && size != 0 {
-            self.structure(&name, size / 8, e, depth);
+            let defined = self.structure(&name, size / 8, e, depth);
+            if let Some(numbered) = defined.filter(|defined| *defined != name) {
+                let ty = Some(CppType::named(numbered));
+                self.known.insert(id, ty.clone());
+                return ty;
+            }
         }
         Some(ty)
     }
 
-    fn structure(&mut self, name: &str, size: u64, e: &Extended, depth: usize) -> Option<()> {
+    /// Defines a struct, and returns its name, which may have got a number.
+    fn structure(&mut self, name: &str, size: u64, e: &Extended, depth: usize) -> Option<String> {
         let mut members: Vec<Field> = Vec::new();
         let mut align = 1;
         for id in e.operands.get(9..)? {
