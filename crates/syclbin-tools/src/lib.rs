@@ -81,8 +81,7 @@ pub mod __private {
     /// Links SPIR-V ahead of time.
     pub mod link {
         pub use crate::link::{
-            LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
-            store_ptx_as_native,
+            LinkError, Object, link, link_modules, linked_metadata, store_ptx_as_native,
         };
     }
 }

@@ -11,9 +11,9 @@ pub(crate) mod types;
 use crate::prelude::*;
 
 pub use crate::spirv::words::MAGIC_BYTES;
-pub(crate) use types::parameter_name;
-pub use types::{Parameter, ParameterType, TypeId};
+pub use types::{Parameter, ParameterType};
 use types::{Record, TypeTable};
+pub(crate) use types::{TypeId, parameter_name};
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;
@@ -26,7 +26,7 @@ pub(crate) const STORAGE_WORKGROUP: u32 = 4;
 pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 
 /// An iterator over the parts of a type, with the type id and the offset in bytes of each part.
-pub type Parts<'m> = Box<dyn Iterator<Item = (u32, u64)> + 'm>;
+type Parts<'m> = Box<dyn Iterator<Item = (u32, u64)> + 'm>;
 
 /// The parts of a module that signatures need.
 #[derive(Debug, Default)]
