@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use syclbin::__private::{lines, listed};
 
+pub(crate) use syclbin::__private::counted;
 pub use syclbin::__private::failed_assert::FailedAssert;
 
 use crate::backend::failure::{Failure, Rejection};
@@ -214,12 +215,6 @@ pub(crate) fn join(items: impl IntoIterator<Item = impl Display>) -> String {
         text if text.is_empty() => "none".to_owned(),
         text => text,
     }
-}
-
-/// Formats a count with its noun, such as `1 byte` or `2 bytes`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{s}")
 }
 
 impl fmt::Display for Error {

@@ -257,9 +257,7 @@ pub mod format {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::device::DeviceChoice;
-    pub use crate::launch::contract::{
-        Accessor, Broken, Integer, LaunchRange, LaunchView, Memory, Number,
-    };
+    pub use crate::launch::contract::{Broken, LaunchView};
     pub use crate::module::ahead_of_time::{build_native, native_cpu};
     pub use crate::module::stub::{StubKernel, size_of_field};
     pub use include_bytes_aligned::include_bytes_aligned;

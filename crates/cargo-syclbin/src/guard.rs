@@ -10,11 +10,11 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::doctor::DEVICE_VARIABLE;
 use crate::error::{Error, Result};
 use crate::ui::complain;
 
 const GUARD_VARIABLE: &str = "SYCLBIN_GUARD";
-const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 
 /// Options of `cargo syclbin guard`.
 #[derive(Clone, Debug, Args)]

@@ -38,7 +38,7 @@ pub mod __private {
 
     pub use syclbin::__private::mangled::declared as spelled;
 
-    pub use crate::rename::{Unrenamed, rename_kernels};
+    pub use crate::rename::rename_kernels;
 
     /// Returns the qualified C++ name of a symbol, or the symbol itself if it cannot be demangled.
     #[must_use]
@@ -81,8 +81,7 @@ pub mod __private {
     /// Links SPIR-V ahead of time.
     pub mod link {
         pub use crate::link::{
-            LinkError, Object, Obstacle, Unlinked, link, link_modules, linked_metadata,
-            store_ptx_as_native,
+            LinkError, Object, link, link_modules, linked_metadata, store_ptx_as_native,
         };
     }
 }

@@ -13,45 +13,31 @@ use syclbin::__private::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, instructions, literal, op, put, string,
 };
 use syclbin::property::{PropertySets, Value};
-use syclbin::{AbstractModule, Error, ImageKind, IrType};
+use syclbin::{AbstractModule, ImageKind, IrType};
 
 /// The suffixes that DPC++ appends to kernel names in PTX.
 const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];
 
-/// The reason why kernels cannot be renamed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unrenamed {
-    /// The module contains native code, which this crate does not rewrite.
-    #[error("it contains native code")]
-    Native,
-    /// The module's SPIR-V cannot be read.
-    #[error(transparent)]
-    Malformed(#[from] Error),
-}
-
-/// Renames each kernel that is a key of `names` to the corresponding value.
-///
-/// # Errors
-///
-/// Fails if the module contains native code or damaged SPIR-V, or if a name in SPIR-V becomes too long. On failure, the
-/// module is unchanged.
+/// Renames each kernel that is a key of `names` to the corresponding value. Returns `None`, and leaves the module
+/// unchanged, if it contains native code or damaged SPIR-V, or if a name in SPIR-V becomes too long.
+#[must_use]
 pub fn rename_kernels(
     module: &mut AbstractModule<'_>,
     names: &BTreeMap<String, String>,
-) -> Result<(), Unrenamed> {
+) -> Option<()> {
     let renamed = module.images.iter().map(|image| match image.kind() {
-        _ if image.spirv().is_some() => Ok(in_spirv(&image.bytes, names)?),
+        _ if image.spirv().is_some() => in_spirv(&image.bytes, names),
         ImageKind::Ir {
             ty: IrType::Ptx, ..
-        } => Ok(in_ptx(&image.bytes, names)),
-        _ => Err(Unrenamed::Native),
+        } => Some(in_ptx(&image.bytes, names)),
+        _ => None,
     });
-    let renamed = renamed.collect::<Result<Vec<_>, _>>()?;
+    let renamed = renamed.collect::<Option<Vec<_>>>()?;
     for (image, bytes) in module.images.iter_mut().zip(renamed) {
         image.bytes = Cow::Owned(bytes);
     }
     module.metadata = in_sets(&module.metadata, names);
-    Ok(())
+    Some(())
 }
 
 fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> PropertySets<'static> {
@@ -74,11 +60,11 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
     renamed
 }
 
-fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, Error> {
-    let words = words::words(bytes)?;
+fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Option<Vec<u8>> {
+    let words = words::words(bytes).ok()?;
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for instruction in instructions(&words) {
-        let instruction = instruction?;
+        let instruction = instruction.ok()?;
         let (at, opcode, operands) = (instruction.at, instruction.opcode, instruction.operands);
         let before = match (opcode, operands) {
             (op::NAME, _) => 1,
@@ -92,14 +78,14 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Result<Vec<u8>, E
                 let parts = [&operands[..before], &literal(name), after];
                 // An instruction is at most 65,535 words long.
                 if parts.iter().map(|part| part.len()).sum::<usize>() >= usize::from(u16::MAX) {
-                    return Err(words::error(at, "a kernel name is too long"));
+                    return None;
                 }
                 put(&mut out, opcode, &parts);
             }
             None => out.extend(words.get(at..=at + operands.len()).unwrap_or_default()),
         }
     }
-    Ok(words::bytes(out))
+    Some(words::bytes(out))
 }
 
 fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {

@@ -84,7 +84,6 @@ pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::signature::cpp_type::CppParameter;
-    pub use crate::signature::names::Definitions;
     pub use crate::signature::recorded::{is_complete, leave_out, record};
     pub use crate::text::{counted, lines, listed, ranges};
 
@@ -122,18 +121,14 @@ pub mod __private {
     /// Symbol demangling.
     pub mod mangled {
         pub use crate::signature::mangled::{
-            KERNEL_PREFIX, SOURCE_MARK, declared, parse, variable, with_source, without_source,
+            KERNEL_PREFIX, declared, parse, variable, with_source,
         };
     }
 
     /// SPIR-V parsing and editing, shared by signatures and linking.
     pub mod spirv {
-        pub use crate::spirv::module::parse::{
-            DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS, EXECUTION_MODEL_KERNEL,
-        };
-        pub use crate::spirv::module::{
-            MAGIC_BYTES, Module, Parameter, ParameterType, Parts, TypeId,
-        };
+        pub use crate::spirv::module::parse::{DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS};
+        pub use crate::spirv::module::{MAGIC_BYTES, Module, Parameter, ParameterType};
         pub use crate::spirv::reads::reachable as reachable_from;
         pub use crate::spirv::{ASSERT_FAIL, Import, KernelUses, Uses, is_target};
         pub use crate::spirv::{REVERSING_BIT, reversible};

@@ -50,7 +50,7 @@ pub(crate) fn link(
             return compile_natively(modules, context);
         }
         for module in link_modules(&mut modules) {
-            cargo::warning(&format!("{module}; it will be linked at load time"));
+            cargo::warning(&module.to_string());
         }
     }
     Ok(linked_file(modules))

@@ -33,7 +33,7 @@ pub(crate) fn resolve(compiled: &mut [Compiled], sources: &[&Path]) {
             .collect();
         let mut renamed = one.modules.clone();
         let mut modules = renamed.iter_mut();
-        if modules.all(|module| rename_kernels(module, &names).is_ok()) {
+        if modules.all(|module| rename_kernels(module, &names).is_some()) {
             one.modules = renamed;
             continue;
         }

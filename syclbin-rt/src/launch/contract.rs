@@ -13,8 +13,7 @@ use bytemuck::Pod;
 use crate::backend::{AnyRange, Extent, guard};
 use crate::launch::arg::Arg;
 use crate::launch::invocation::argument;
-use crate::launch::number::Fault;
-pub use crate::launch::number::{Integer, Number};
+use crate::launch::number::{Fault, Integer, Number};
 
 /// A contract's view of a launch: the values of its arguments, and its range.
 #[derive(Debug)]

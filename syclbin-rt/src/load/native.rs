@@ -12,7 +12,7 @@ use syclbin::architecture::{Architecture, Family};
 use syclbin::cubin::{self, EntryKind};
 use syclbin::metadata::{ModuleMetadata, Target};
 use syclbin::property::{PropertySets, set};
-use syclbin::{Image, ImageKind, Value, ptx};
+use syclbin::{Content, Image, ImageKind, Value, ptx};
 
 use crate::backend::facts::{DeviceKind, Facts, PtxFacts};
 use crate::load::constants::{self, Values};
@@ -26,9 +26,6 @@ const EM_X86_64: u16 = 62;
 const EM_INTELGT: u16 = 205;
 
 const ELF: &[u8] = b"\x7fELF";
-
-/// The magic bytes of an archive of binaries for several Intel GPUs.
-const ARCHIVE: &[u8] = b"!<arch>\n";
 
 /// Returns whether an image contains native code, which drivers do not compile. If the device accepts PTX, PTX does not
 /// count as native, even if the file labels it as native code.
@@ -137,7 +134,8 @@ fn check_architecture(arch: &str, facts: &Facts) -> Result<(), String> {
 fn check_binary(bytes: &[u8], facts: &Facts) -> Result<(), String> {
     let machine = match facts.kind {
         DeviceKind::Cpu => EM_X86_64,
-        DeviceKind::Gpu if bytes.starts_with(ARCHIVE) => return Ok(()),
+        // An archive of binaries for several Intel GPUs.
+        DeviceKind::Gpu if Content::of(bytes) == Content::Archive => return Ok(()),
         DeviceKind::Gpu => EM_INTELGT,
         _ => return Err("this device's native code format is unknown".to_owned()),
     };

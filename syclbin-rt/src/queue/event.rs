@@ -56,9 +56,7 @@ impl Event {
     #[inline]
     pub(crate) fn of_kernel(kernel: Arc<dyn Command>, raw: backend::Event) -> Self {
         if trace::is_on() {
-            let queue = kernel.queue();
-            let (device, number) = (queue.device(), queue.number());
-            trace::command(device, number, Class::Kernel, kernel.name(), 0, &raw);
+            trace::command(kernel.queue(), Class::Kernel, kernel.name(), 0, &raw);
         }
         kernel.note_launch();
         let what = What::Kernel(kernel);
@@ -79,8 +77,7 @@ impl Event {
         raw: backend::Event,
     ) -> Self {
         if trace::is_on() {
-            let (device, number) = (queue.device(), queue.number());
-            trace::command(device, number, class, action, bytes, &raw);
+            trace::command(queue, class, action, bytes, &raw);
         }
         let what = What::Action(action, queue.clone());
         Self { what, raw }

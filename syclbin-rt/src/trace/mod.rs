@@ -47,8 +47,8 @@ use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::backend::{self, gate};
-use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::queue::Queue;
 use collector::{Collector, Slice, State, Track, thread_number};
 
 /// The kind of a recorded command or call.
@@ -89,22 +89,21 @@ fn has_subscriber() -> bool {
 #[cfg(feature = "tracing")]
 const TARGET: &str = "syclbin_rt";
 
-/// Records a command that was enqueued on queue number `queue`. Call this only if [`is_on`] returns `true`.
+/// Records a command that was enqueued on `queue`. Call this only if [`is_on`] returns `true`.
 #[cold]
 pub(crate) fn command(
-    device: &Device,
-    queue: u32,
+    queue: &Queue,
     class: Class,
     name: &str,
     bytes: usize,
     event: &backend::Event,
 ) {
     #[cfg(feature = "tracing")]
-    ::tracing::trace!(target: TARGET, name, bytes, queue, "enqueued");
+    ::tracing::trace!(target: TARGET, name, bytes, queue = queue.number(), "enqueued");
     if needs_times() {
         let begun = now();
         Collector::with(|collector| {
-            let device = collector.device(device);
+            let (device, queue) = (collector.device(queue.device()), queue.number());
             let slice = Slice {
                 track: Track::Queue { device, queue },
                 class,

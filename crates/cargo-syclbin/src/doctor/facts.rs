@@ -19,7 +19,8 @@ use crate::toolchain::list::Row;
 use crate::toolchain::pip;
 use crate::ui::Size;
 
-const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
+/// The variable that selects a device.
+pub const DEVICE_VARIABLE: &str = "SYCLBIN_DEVICE";
 
 /// The directory of the C++ headers, with one subdirectory per version. It is relative to the compiler's directory on
 /// Windows, and to `/` elsewhere.

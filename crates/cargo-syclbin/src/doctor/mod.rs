@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub use facts::has_compiler;
+pub use facts::{DEVICE_VARIABLE, has_compiler};
 pub use trial::{KERNEL, Ran, VALUE};
 
 use crate::error::Result;

@@ -2,7 +2,7 @@
 //! Joins the modules of all sources, SYCLBIN files and objects into one file.
 //!
 //! Modules stay separate, and the loader resolves symbols between them, as the reference runtime does for objects. For
-//! native targets and with `-fsycl-link`, `native::link` copies the functions and variables that each module uses into
+//! native targets and with `-fsycl-link`, `link_modules` copies the functions and variables that each module uses into
 //! that module.
 
 pub(crate) mod imports;

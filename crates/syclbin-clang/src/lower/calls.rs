@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::mangled;
-use syclbin::__private::spirv::words::{op, string};
+use syclbin::__private::spirv::edit::Instruction;
+use syclbin::__private::spirv::words::op;
 use syclbin::__private::spirv::{Import, reachable_from};
 use syclbin_tools::__private::qualified;
 
@@ -43,7 +44,7 @@ pub(super) struct ConstantReads {
 
 /// Finds all reads of specialization constants. Fails if the arguments of a read cannot be traced.
 pub(super) fn find(index: &Index<'_>) -> Result<ConstantReads, Refusal> {
-    let imports = index.imports.iter();
+    let imports = index.code.imports.iter();
     let reads = imports.filter(|(_, name)| Import::of(name) == Import::SpecializationConstant);
     let mut found = ConstantReads {
         calls: Vec::new(),
@@ -68,7 +69,7 @@ pub(super) fn find(index: &Index<'_>) -> Result<ConstantReads, Refusal> {
             [to, id, value, _] => {
                 let (ty, align) = pointee(index, *function)
                     .ok_or_else(|| refused(None, "the pointer to its value has an unknown type"))?;
-                let align = align.or_else(|| u32::try_from(index.types.size(ty)?.1).ok());
+                let align = align.or_else(|| u32::try_from(index.code.size(ty)?.1).ok());
                 let align = align.unwrap_or(1);
                 (Destination::Pointer { id: to, align }, id, value, ty)
             }
@@ -104,7 +105,7 @@ fn pointee(index: &Index<'_>, function: u32) -> Option<(u32, Option<u32>)> {
     let parameter = index.module.instructions.get(index.place(function)? + 1)?;
     let is_parameter = parameter.opcode == op::FUNCTION_PARAMETER;
     let parameter = parameter.operand(1).filter(|_| is_parameter);
-    let align = parameter.and_then(|id| index.alignments.get(&id).copied());
+    let align = parameter.and_then(|id| index.code.alignments.get(&id).copied());
     let is_pointer = pointer.opcode == op::TYPE_POINTER;
     let pointee = pointer.operand(2).filter(|_| is_pointer);
     Some((pointee?, align))
@@ -126,24 +127,16 @@ pub(super) fn shown(symbol: &str) -> String {
 
 /// Returns the kernels that reach the instruction at `place`, in C++ spelling.
 pub(super) fn kernels(index: &Index<'_>, place: usize) -> Vec<String> {
+    let mut before = index.module.instructions.iter().take(place + 1).rev();
+    let own = before.find(|instruction| instruction.opcode == op::FUNCTION);
+    let own = own.and_then(Instruction::result).into_iter().collect();
     let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let mut entries = Vec::new();
-    let (mut function, mut own) = (0, 0);
-    for (at, instruction) in index.module.instructions.iter().enumerate() {
-        match (instruction.opcode, instruction.operands.as_slice()) {
-            (op::FUNCTION, [_, id, ..]) => function = *id,
-            (op::FUNCTION_CALL, [_, _, called, ..]) => {
-                callers.entry(*called).or_default().push(function);
-            }
-            (op::ENTRY_POINT, [_, id, name @ ..]) => entries.push((*id, string(name).0)),
-            _ => {}
-        }
-        if at == place {
-            own = function;
-        }
+    for (caller, called) in &index.code.calls {
+        callers.entry(*called).or_default().push(*caller);
     }
-    let reached = reachable_from(vec![own], &callers);
+    let reached = reachable_from(own, &callers);
     // The reached functions include callers, because an entry point may be a wrapper that calls the actual kernel.
-    let names = entries.into_iter().filter(|(id, _)| reached.contains(id));
-    names.map(|(_, symbol)| qualified(&symbol)).collect()
+    let entries = index.code.entry_points.iter();
+    let names = entries.filter(|(id, _)| reached.contains(id));
+    names.map(|(_, symbol)| qualified(symbol)).collect()
 }

@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::edit::{Instruction, Module};
-use syclbin::__private::spirv::words::{
-    DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
-};
+use syclbin::__private::spirv::words::{op, string};
 
 /// The maximum number of instructions through which a pointer is traced.
 const MAX_TRACE: usize = 64;
@@ -24,17 +22,12 @@ pub(super) struct Index<'m> {
     pub(super) module: &'m Module,
     /// The remaining work budget.
     steps: Cell<usize>,
-    /// The sizes and parts of types.
-    pub(super) types: spirv::Module,
+    /// The module's types, links, calls and entry points.
+    pub(super) code: spirv::Module,
     /// The index of the instruction that defines each id.
     pub(super) definitions: BTreeMap<u32, usize>,
     /// The instructions that use each id.
     uses: BTreeMap<u32, Vec<usize>>,
-    /// The ids and symbols of the imports, in module order.
-    pub(super) imports: Vec<(u32, String)>,
-    /// The ids that the module exports.
-    pub(super) exports: Vec<u32>,
-    pub(super) alignments: BTreeMap<u32, u32>,
     /// Extended instruction sets for debug information, which do not affect the code.
     debug_sets: BTreeSet<u32>,
 }
@@ -53,16 +46,13 @@ pub(super) struct Slot {
 pub(super) type Slots = BTreeMap<u32, Option<Slot>>;
 
 impl<'m> Index<'m> {
-    pub(super) fn new(module: &'m Module, types: spirv::Module) -> Self {
+    pub(super) fn new(module: &'m Module, code: spirv::Module) -> Self {
         let mut index = Self {
             module,
             steps: Cell::new(MAX_STEPS),
-            types,
+            code,
             definitions: BTreeMap::new(),
             uses: BTreeMap::new(),
-            imports: Vec::new(),
-            exports: Vec::new(),
-            alignments: BTreeMap::new(),
             debug_sets: BTreeSet::new(),
         };
         for (place, instruction) in module.instructions.iter().enumerate() {
@@ -72,21 +62,11 @@ impl<'m> Index<'m> {
             for id in uses(instruction) {
                 index.uses.entry(id).or_default().push(place);
             }
-            match (instruction.opcode, instruction.operands.as_slice()) {
-                (op::DECORATE, [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..]) => {
-                    match string(rest) {
-                        (name, [LINKAGE_IMPORT, ..]) => index.imports.push((*target, name)),
-                        (_, [LINKAGE_EXPORT, ..]) => index.exports.push(*target),
-                        _ => {}
-                    }
-                }
-                (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0.contains("DebugInfo") => {
-                    index.debug_sets.insert(*id);
-                }
-                (op::DECORATE, [target, DECORATION_ALIGNMENT, bytes]) => {
-                    index.alignments.insert(*target, *bytes);
-                }
-                _ => {}
+            if let (op::EXT_INST_IMPORT, [id, name @ ..]) =
+                (instruction.opcode, instruction.operands.as_slice())
+                && string(name).0.contains("DebugInfo")
+            {
+                index.debug_sets.insert(*id);
             }
         }
         index

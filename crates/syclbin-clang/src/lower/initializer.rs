@@ -21,7 +21,7 @@ impl Initializer {
     pub(super) fn of_constant(id: u32, index: &Index<'_>) -> Result<Self, &'static str> {
         const UNKNOWN: &str = "its default value cannot be determined";
         let ty = index.get(id).and_then(|found| found.operand(0));
-        let (size, _) = ty.and_then(|ty| index.types.size(ty)).ok_or(UNKNOWN)?;
+        let (size, _) = ty.and_then(|ty| index.code.size(ty)).ok_or(UNKNOWN)?;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         if size > MAX_SIZE {
             return Err("it is too large");
@@ -56,7 +56,7 @@ impl Initializer {
         index.spend(1)?;
         let constant = index.get(id).filter(|_| depth <= MAX_DEPTH)?;
         let ty = constant.operand(0)?;
-        let (size, _) = index.types.size(ty)?;
+        let (size, _) = index.code.size(ty)?;
         match (constant.opcode, constant.operands.as_slice()) {
             (op::UNDEF, _) => Some(()),
             (op::CONSTANT_NULL, _) => {
@@ -69,7 +69,7 @@ impl Initializer {
                 self.put(offset, bytes.get(..usize::try_from(size).ok()?)?)
             }
             (op::CONSTANT_COMPOSITE, [_, _, values @ ..]) => {
-                let (count, parts) = index.types.parts(ty)?;
+                let (count, parts) = index.code.parts(ty)?;
                 if count != values.len() as u64 {
                     return None;
                 }

@@ -136,10 +136,10 @@ pub(crate) fn lower_module(module: &mut AbstractModule<'_>) -> Result<(), Refusa
 ///
 /// Fails if a constant cannot be lowered.
 fn lower(code: &[u8]) -> Result<Option<Lowered>, Refusal> {
-    let (Ok(module), Ok(types)) = (Module::read(code), spirv::Module::parse(code)) else {
+    let (Ok(module), Ok(parsed)) = (Module::read(code), spirv::Module::parse(code)) else {
         return Ok(None);
     };
-    let index = Index::new(&module, types);
+    let index = Index::new(&module, parsed);
     let found = calls::find(&index)?;
     if found.functions.is_empty() {
         return Ok(None);

@@ -125,7 +125,7 @@ impl Maker<'_> {
             };
             return self.specialized(opcode, call.ty, &[], 0, 1);
         }
-        let Some((size, _)) = self.index.types.size(call.ty) else {
+        let Some((size, _)) = self.index.code.size(call.ty) else {
             return Err("its type has no size in SPIR-V");
         };
         if size != default.bytes.len() as u64 {
@@ -152,17 +152,17 @@ impl Maker<'_> {
         const LARGE: &str = "it is too large";
         let index = self.index;
         index.spend(1).ok_or(LARGE)?;
-        let (size, _) = index.types.size(ty).ok_or("a part of it has no size")?;
+        let (size, _) = index.code.size(ty).ok_or("a part of it has no size")?;
         if !default.is_defined(offset, size) {
             let id = self.id()?;
             self.added.add(op::UNDEF, &[ty, id]);
             return Ok(id);
         }
-        let Some((count, parts)) = index.types.parts(ty) else {
+        let Some((count, parts)) = index.code.parts(ty) else {
             if (index.get(ty)).is_some_and(|ty| ty.opcode == op::TYPE_POINTER) {
                 return Err("it contains a pointer, which SPIR-V cannot specialize");
             }
-            let words = literal(default.at(offset, size).ok_or(LARGE)?);
+            let words = words::padded(default.at(offset, size).ok_or(LARGE)?);
             return self.specialized(op::SPEC_CONSTANT, ty, &words, offset, size);
         };
         if count > MAX_PARTS || depth > MAX_DEPTH {
@@ -208,16 +208,6 @@ impl Maker<'_> {
         let id = self.added.new_id();
         id.map_err(|_| "the module has too many ids")
     }
-}
-
-/// Returns the words of a literal: the value extended to whole words.
-fn literal(bytes: &[u8]) -> Vec<u32> {
-    let words = bytes.chunks(4).map(|chunk| {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u32::from_le_bytes(word)
-    });
-    words.collect()
 }
 
 /// The maximum number of passes over the module. Each pass removes instructions whose only users have been removed.
@@ -271,7 +261,7 @@ pub(super) fn unneeded(
 /// Returns whether defining `id` is the instruction's only effect.
 fn only_defines(id: u32, instruction: &Instruction, index: &Index<'_>) -> bool {
     match (instruction.opcode, instruction.operands.as_slice()) {
-        (op::VARIABLE, _) => !index.exports.contains(&id),
+        (op::VARIABLE, _) => !index.code.exports.iter().any(|(known, _)| *known == id),
         (op::LOAD, [_, _, _, mask, ..]) => mask & MEMORY_VOLATILE == 0,
         (op::SPEC_CONSTANT_OP, [_, _, opcode, ..]) => u16::try_from(*opcode).is_ok_and(is_cast),
         (

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use syclbin::{Container, State, Syclbin};
 use syclbin_build::file;
+use syclbin_tools::__private::link::link_modules;
 
 use crate::command_line::inputs::Input;
 use crate::command_line::options::{Bitcode, Options, Show};
@@ -68,7 +69,9 @@ fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Pat
     let compiles_spirv = |backend: &Backend| backend.target.is_of_spirv();
     let needs_linked_code = options.link_only || backends.iter().any(compiles_spirv);
     if options.state == State::Executable && needs_linked_code {
-        warnings.extend(native::link(&mut whole));
+        // Native code and the result of `-fsycl-link` cannot be linked at load time.
+        let unlinked = link_modules(&mut whole.modules).into_iter();
+        warnings.extend(unlinked.map(|module| module.to_string()));
     }
     if !backends.is_empty() {
         let keep_spirv = options.targets.all().contains(&Target::Spirv);

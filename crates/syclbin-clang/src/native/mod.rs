@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use syclbin::property::{key, set};
 use syclbin::{AbstractModule, State, Syclbin};
 use syclbin_tools::__private::described;
-use syclbin_tools::__private::link::link_modules;
 
 use crate::command_line::options::Show;
 use crate::command_line::targets::Target;
@@ -51,15 +50,6 @@ fn import(imports: &BTreeSet<String>) -> Option<String> {
         "uses {}, which it does not define, and each module is compiled separately",
         named(symbol)
     ))
-}
-
-/// Links each module's SPIR-V with the definitions that it imports from other modules, so that the result can be
-/// compiled to native code, or needs no linking at load time (`-fsycl-link`). Returns warnings about modules that
-/// cannot be linked. These modules stay unchanged and are linked at load time.
-pub(crate) fn link(file: &mut Syclbin<'static>) -> Vec<String> {
-    let unlinked = link_modules(&mut file.modules).into_iter();
-    let warnings = unlinked.map(|module| format!("{module}; it will be linked at load time"));
-    warnings.collect()
 }
 
 /// Compiles every module for every native target. Keeps the SPIR-V if `keep_spirv` is set. Returns warnings about

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use join::Joined;
 use merge::Merger;
-pub use modules::{Obstacle, Unlinked, link_modules, linked_metadata, store_ptx_as_native};
+pub use modules::{link_modules, linked_metadata, store_ptx_as_native};
 use syclbin::__private::spirv::portable::Version;
 use syclbin::__private::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_IMPORT, MAGIC, op, string,

@@ -20,7 +20,7 @@ const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
 /// A module that was left unchanged, to be linked at load time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {obstacle}")]
+#[error("{name}: {obstacle}; it will be linked at load time")]
 pub struct Unlinked {
     /// A description of the module by its kernels.
     pub name: String,

@@ -279,12 +279,8 @@ fn change(instruction: &Instruction<'_>, literal: &[u32], value: &[u8]) -> Vec<(
     let at = instruction.at;
     if instruction.opcode == op::SPEC_CONSTANT {
         // Values narrower than 32 bits occupy a full word.
-        let word = |bytes: &[u8]| {
-            let bytes = bytes.iter().rev();
-            bytes.fold(0, |word, byte| word << 8 | u32::from(*byte))
-        };
         let places = (at + 3..).take(literal.len());
-        return places.zip(value.chunks(4).map(word)).collect();
+        return places.zip(words::padded(value)).collect();
     }
     const WORDS: u32 = 3 << 16;
     let is_set = value.iter().any(|byte| *byte != 0);

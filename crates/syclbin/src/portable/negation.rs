@@ -8,9 +8,8 @@
 use crate::error::Error;
 use crate::prelude::*;
 use crate::spirv::edit::{self, Instruction};
-use crate::spirv::words::{CAPABILITY_INT64, instructions, literal, op, string};
+use crate::spirv::words::{CAPABILITY_INT64, instructions, literal, op};
 
-const STD: &str = "OpenCL.std";
 /// The instruction number of `rotate` in `OpenCL.std`.
 const ROTATE: u32 = 161;
 
@@ -55,9 +54,6 @@ struct Integers {
 
 #[derive(Default)]
 struct Declarations {
-    capabilities: BTreeSet<u32>,
-    /// The id of the OpenCL instruction set.
-    std: Option<u32>,
     /// The width of each floating-point type in bits, by id.
     floats: BTreeMap<u32, u32>,
     /// The component type and length of each vector type.
@@ -72,10 +68,6 @@ impl Declarations {
         let mut found = Self::default();
         for instruction in &module.instructions {
             match (instruction.opcode, &*instruction.operands) {
-                (op::CAPABILITY, [capability]) => _ = found.capabilities.insert(*capability),
-                (op::EXT_INST_IMPORT, [id, name @ ..]) if string(name).0 == STD => {
-                    found.std = Some(*id);
-                }
                 (op::TYPE_FLOAT, [ty, width, ..]) => _ = found.floats.insert(*ty, *width),
                 (op::TYPE_VECTOR, [ty, component, length @ 2..=16]) => {
                     found.vectors.insert(*ty, (*component, *length));
@@ -91,19 +83,16 @@ impl Declarations {
     }
 
     /// Declares the integer type and constants for a floating-point type. Returns `None` for other types.
-    fn integers(&mut self, ty: u32, module: &mut edit::Module) -> Result<Option<Integers>, Error> {
+    fn integers(&self, ty: u32, module: &mut edit::Module) -> Result<Option<Integers>, Error> {
         let vector = self.vectors.get(&ty).copied();
         let component = vector.map_or(ty, |(component, _)| component);
         let Some(&width) = self.floats.get(&component) else {
             return Ok(None);
         };
-        let capability = match width {
-            16 => Some(CAPABILITY_INT16),
-            64 => Some(CAPABILITY_INT64),
-            _ => None,
-        };
-        if let Some(capability) = capability.filter(|found| self.capabilities.insert(*found)) {
-            module.add(op::CAPABILITY, &[capability]);
+        match width {
+            16 => module.require(CAPABILITY_INT16),
+            64 => module.require(CAPABILITY_INT64),
+            _ => {}
         }
         let number = module.declare(op::TYPE_INT, &[width, 0])?;
         let mut constant = |value| {
@@ -127,15 +116,12 @@ impl Declarations {
 
 pub(super) fn replace(words: &[u32]) -> Result<Vec<u32>, Error> {
     let mut module = edit::Module::parse(words)?;
-    let mut declarations = Declarations::of(&module);
-    let std = match declarations.std {
-        Some(std) => std,
-        None => module.declare(op::EXT_INST_IMPORT, &literal(STD))?,
-    };
+    let declarations = Declarations::of(&module);
+    let std = module.declare(op::EXT_INST_IMPORT, &literal("OpenCL.std"))?;
     let mut integers = BTreeMap::new();
-    for ty in core::mem::take(&mut declarations.negated) {
-        if let Some(of) = declarations.integers(ty, &mut module)? {
-            integers.insert(ty, of);
+    for ty in &declarations.negated {
+        if let Some(of) = declarations.integers(*ty, &mut module)? {
+            integers.insert(*ty, of);
         }
     }
     let is_negation = |id: &u32| declarations.negations.contains(id);

@@ -114,29 +114,17 @@ pub enum Space {
     Local,
 }
 
-impl Passed {
-    const fn size_and_align(self) -> Option<(u64, u64)> {
-        match self {
-            Self::Number { bits, .. } | Self::Pointer { bits, .. } => {
-                Some((bits as u64 / 8, bits as u64 / 8))
-            }
-            Self::Bytes { size, align } => Some((size, align)),
-            Self::Other => None,
-        }
-    }
-}
-
 impl Kernel {
-    /// Returns whether `other` is the variant of this kernel for ranges with an offset.
+    /// Returns whether `other`, whose name is that of an offset variant, is the variant of this kernel for ranges with
+    /// an offset.
     pub(super) fn is_offset_variant(&self, other: &Self) -> bool {
-        let Some((last, rest)) = other.parameters.split_last() else {
-            return false;
+        let types = |parameters: &[Parameter]| -> Vec<Passed> {
+            parameters.iter().map(|parameter| parameter.ty).collect()
         };
-        let name = other.name.strip_suffix(OFFSET_VARIANT);
-        name == Some(&self.name)
-            && matches!(last.ty, Passed::Bytes { size: 12, .. })
-            && rest.len() == self.parameters.len()
-            && (rest.iter().zip(&self.parameters)).all(|(a, b)| a.ty == b.ty)
+        other.parameters.split_last().is_some_and(|(last, rest)| {
+            matches!(last.ty, Passed::Bytes { size: 12, .. })
+                && types(rest) == types(&self.parameters)
+        })
     }
 
     /// Parses the text between `.entry` and the body.
@@ -179,7 +167,14 @@ impl Kernel {
 pub(super) const OFFSET_VARIANT: &str = "_with_offset";
 
 fn layout(end: u64, ty: Passed) -> Option<ParameterLayout> {
-    let (size, align) = ty.size_and_align()?;
+    let (size, align) = match ty {
+        Passed::Number { bits, .. } | Passed::Pointer { bits, .. } => {
+            let size = u64::from(bits / 8);
+            (size, size)
+        }
+        Passed::Bytes { size, align } => (size, align),
+        Passed::Other => return None,
+    };
     let offset = end.checked_next_multiple_of(align)?;
     offset.checked_add(size)?;
     Some(ParameterLayout {

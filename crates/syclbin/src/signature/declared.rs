@@ -49,7 +49,7 @@ impl Declared {
 
 /// Why a C++ type cannot be converted to an element.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub enum Missing {
     /// There is no definition of this struct or enumeration.
     Named(String),
     /// The layout cannot be expressed in Rust.
@@ -71,16 +71,12 @@ impl Definitions {
     /// # Errors
     ///
     /// Returns the reason if the type does not describe an element.
-    pub fn element(&self, ty: &CppType) -> Result<Element, Unsupported> {
-        Ok(self.element_of(ty)?)
-    }
-
-    pub(super) fn element_of(&self, ty: &CppType) -> Result<Element, Missing> {
+    pub fn element(&self, ty: &CppType) -> Result<Element, Missing> {
         let ty = ty.unqualified();
         if ty.depth() > MAX_DEPTH {
             return Err(Missing::Layout);
         }
-        let array = |of: &CppType, count| Ok(Element::array(self.element_of(of)?, count));
+        let array = |of: &CppType, count| Ok(Element::array(self.element(of)?, count));
         match ty {
             CppType::Pointer(to) => return Ok(Element::Pointer(Box::new(self.shallow(to)))),
             CppType::Array { of, count } => {
@@ -180,7 +176,7 @@ impl Definitions {
 
     fn pointee_element(&self, to: &CppType) -> Pointee {
         let to = to.unqualified();
-        match self.element_of(to) {
+        match self.element(to) {
             Ok(element) => Pointee::Element(element),
             Err(_) if to.is("void") => Pointee::Void,
             Err(Missing::Named(name)) if matches!(to, CppType::Named { .. }) => {
@@ -210,7 +206,7 @@ impl Definitions {
                 self.object(name, arguments, layouts)
             }
             _ => {
-                return match self.element_of(ty) {
+                return match self.element(ty) {
                     Ok(element) => Type::by_value(element).map_or(Declared::Bytes, Declared::Type),
                     Err(Missing::Named(name)) if matches!(ty, CppType::Named { .. }) => {
                         Declared::Named(name)
@@ -233,7 +229,7 @@ impl Definitions {
             }
             (WORK_GROUP_MEMORY, [of]) => Type::LocalMemory {
                 element: self.pointee(of).innermost(),
-                size: { self.element_of(of).ok() }.and_then(|whole| layouts.size(&whole)),
+                size: { self.element(of).ok() }.and_then(|whole| layouts.size(&whole)),
             },
             (DYNAMIC_MEMORY, [of]) => {
                 let (element, size) = (self.pointee(&of.clone().array(None)), None);
@@ -257,7 +253,7 @@ impl Definitions {
                     "sycl::target::image_array" => 1,
                     _ => return None,
                 };
-                let element = match self.element_of(of) {
+                let element = match self.element(of) {
                     Ok(Element::Vector {
                         of: of @ (Scalar::F32 | Scalar::I32 | Scalar::U32),
                         count: 4,
@@ -375,12 +371,12 @@ mod tests {
         let inner = array(Element::Scalar(Scalar::I32), 8);
         let ty = named("int").array(Some(8)).array(Some(2));
         assert_eq!(ty.to_string(), "int[2][8]");
-        assert_eq!(definitions.element_of(&ty), Ok(array(inner.clone(), 2)));
+        assert_eq!(definitions.element(&ty), Ok(array(inner.clone(), 2)));
         assert_eq!(definitions.pointee(&ty), Pointee::Element(inner));
         let unknown = CppType::instance("P", vec![named("int").array(Some(3))]);
         let ty = unknown.array(Some(2));
         let missing = Missing::Named("P<int[3]>".into());
-        assert_eq!(definitions.element_of(&ty), Err(missing));
+        assert_eq!(definitions.element(&ty), Err(missing));
         assert_eq!(definitions.pointee(&ty), Pointee::Unknown(None));
         assert!(named("int").constant().array(Some(2)).is_const());
     }
@@ -451,7 +447,7 @@ mod tests {
     fn complex_numbers_are_arrays_of_two() {
         let complex = |of| CppType::instance("std::complex", vec![named(of)]);
         let double = array(Element::Scalar(Scalar::F64), 2);
-        let element = |ty| Definitions::default().element_of(&ty);
+        let element = |ty| Definitions::default().element(&ty);
         assert_eq!(element(complex("double")), Ok(double));
         assert!(element(complex("int")).is_err());
     }
@@ -460,7 +456,7 @@ mod tests {
     fn library_types_are_arrays_and_bytes() {
         let element = |name, arguments: &[&str]| {
             let arguments = arguments.iter().map(|argument| named(argument)).collect();
-            Definitions::default().element_of(&CppType::instance(name, arguments))
+            Definitions::default().element(&CppType::instance(name, arguments))
         };
         let floats = array(Element::Scalar(Scalar::F32), 3);
         assert_eq!(element("std::array", &["float", "3"]), Ok(floats));

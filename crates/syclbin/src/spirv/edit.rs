@@ -118,6 +118,14 @@ impl Module {
         self.added.push(Instruction::new(opcode, operands));
     }
 
+    /// Adds a capability, unless the module declares it.
+    pub fn require(&mut self, capability: u32) {
+        let mut all = self.instructions.iter().chain(&self.added);
+        if !all.any(|i| i.opcode == op::CAPABILITY && i.operands == [capability]) {
+            self.add(op::CAPABILITY, &[capability]);
+        }
+    }
+
     /// Returns the id of a type or constant, after adding it if necessary. `operands` excludes the result.
     ///
     /// # Errors

@@ -205,8 +205,14 @@ pub fn entry_point(operands: &[u32], is_kept: impl Fn(&u32) -> bool) -> Vec<u32>
 
 /// Encodes a literal string: four bytes per word, NUL-terminated.
 pub fn literal(text: &str) -> Vec<u32> {
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize((bytes.len() / 4 + 1) * 4, 0);
-    let (words, _) = bytes.as_chunks();
-    words.iter().copied().map(u32::from_le_bytes).collect()
+    padded(&[text.as_bytes(), &[0]].concat())
+}
+
+/// Encodes bytes, four per word, and extends them to whole words with zeros.
+pub fn padded(bytes: &[u8]) -> Vec<u32> {
+    let word = |bytes: &[u8]| {
+        let bytes = bytes.iter().rev();
+        bytes.fold(0, |word, byte| word << 8 | u32::from(*byte))
+    };
+    bytes.chunks(4).map(word).collect()
 }

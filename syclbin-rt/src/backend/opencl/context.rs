@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use opencl_sys::{CL_MEM_CONTEXT, CL_MEM_SIZE};
 use opencl3::types::{cl_context, cl_context_properties};
 
 use super::*;
@@ -124,8 +125,30 @@ impl DriverContext for Context {
         size: usize,
         owner: Owner,
     ) -> Result<AnyMemory> {
-        // SAFETY: the caller guarantees this.
-        unsafe { Memory::adopt(self, handle, size, owner) }.map(AnyMemory::from)
+        let handle = match handle {
+            MemoryHandle::Address(address) => {
+                self.usm("clSetKernelArgMemPointerINTEL")?;
+                let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
+                let pointer = std::ptr::with_exposed_provenance_mut(address);
+                let host = false;
+                Handle::Address { pointer, host }
+            }
+            MemoryHandle::OpenCl { memory, .. } => {
+                let functions = self.functions;
+                // SAFETY: the object is alive.
+                let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
+                if query(CL_MEM_CONTEXT).value::<usize>()? != self.handle.addr() {
+                    return Err(Failure::FOREIGN);
+                }
+                if query(CL_MEM_SIZE).value::<usize>()? < size {
+                    return Err(Failure::Rejected(Rejection::OutOfBounds));
+                }
+                // SAFETY: the object is alive; the retained reference is released on drop.
+                unsafe { call!(functions => clRetainMemObject(memory)) }?;
+                Handle::Object(memory)
+            }
+        };
+        Ok(Memory::new(&self, handle, size, Some(owner)).into())
     }
 }
 

@@ -8,7 +8,7 @@ use bytemuck::AnyBitPattern;
 use opencl_sys::{
     CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
     CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
-    CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, CL_KERNEL_PRIVATE_MEM_SIZE,
+    CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE as PREFERRED_MULTIPLE, CL_KERNEL_PRIVATE_MEM_SIZE,
     CL_KERNEL_SPILL_MEM_SIZE_INTEL, CL_KERNEL_WORK_GROUP_SIZE,
 };
 use opencl3::types::{cl_uint, cl_ulong};
@@ -144,8 +144,7 @@ impl DriverKernel for Kernel {
     }
 
     fn preferred_multiple(&self) -> Result<usize> {
-        let name = CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE;
-        work_group_info(&self.new_object()?, name)
+        work_group_info(&self.new_object()?, PREFERRED_MULTIPLE)
     }
 
     /// Queries a new object, because some drivers include the memory of arguments that are already set.
@@ -161,7 +160,7 @@ impl DriverKernel for Kernel {
         let required = || sub_group(CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL);
         Ok(KernelAttributes {
             max_work_group_size: self.bounds.max_local,
-            preferred_work_group_size_multiple: self.preferred_multiple()?,
+            preferred_work_group_size_multiple: work_group_info(object, PREFERRED_MULTIPLE)?,
             local_memory_bytes: self.bounds.local_memory,
             private_memory_bytes: bytes(CL_KERNEL_PRIVATE_MEM_SIZE).ok(),
             // Devices other than GPUs may support the extension without this query.

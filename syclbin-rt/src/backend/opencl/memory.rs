@@ -8,10 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(target_os = "linux")]
 use opencl_sys::CL_MEM_USE_HOST_PTR;
-use opencl_sys::{
-    CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_CONTEXT, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE,
-    CL_MEM_SIZE,
-};
+use opencl_sys::{CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE};
 use opencl3::types::{cl_bitfield, cl_buffer_region, cl_mem};
 
 use super::*;
@@ -174,7 +171,12 @@ impl Memory {
         Ok(Self::new(context, handle, size, None))
     }
 
-    fn new(context: &Arc<Context>, handle: Handle, size: usize, owner: Option<Owner>) -> Self {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        handle: Handle,
+        size: usize,
+        owner: Option<Owner>,
+    ) -> Self {
         Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             context: Arc::clone(context),
@@ -183,49 +185,6 @@ impl Memory {
             guarded: None,
             owner,
         }
-    }
-
-    /// Adopts another library's memory, which `owner` keeps alive.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a buffer object belongs to another context or is smaller than `size`. Fails for an address if the
-    /// device does not support unified shared memory.
-    ///
-    /// # Safety
-    ///
-    /// `handle` must refer to live memory from the library of `context`, which `owner` keeps alive. An address must
-    /// be valid for `size` bytes.
-    pub(crate) unsafe fn adopt(
-        context: Arc<Context>,
-        handle: MemoryHandle,
-        size: usize,
-        owner: Owner,
-    ) -> Result<Self> {
-        let handle = match handle {
-            MemoryHandle::Address(address) => {
-                context.usm("clSetKernelArgMemPointerINTEL")?;
-                let address = usize::try_from(address).map_err(|_| Failure::UNSUITABLE)?;
-                let pointer = std::ptr::with_exposed_provenance_mut(address);
-                let host = false;
-                Handle::Address { pointer, host }
-            }
-            MemoryHandle::OpenCl { memory, .. } => {
-                let functions = context.functions;
-                // SAFETY: the object is alive.
-                let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
-                if query(CL_MEM_CONTEXT).value::<usize>()? != context.handle.addr() {
-                    return Err(Failure::FOREIGN);
-                }
-                if query(CL_MEM_SIZE).value::<usize>()? < size {
-                    return Err(Failure::Rejected(Rejection::OutOfBounds));
-                }
-                // SAFETY: the object is alive; the retained reference is released on drop.
-                unsafe { call!(functions => clRetainMemObject(memory)) }?;
-                Handle::Object(memory)
-            }
-        };
-        Ok(Self::new(&context, handle, size, Some(owner)))
     }
 
     /// Creates a sub-buffer of `size` bytes that starts at byte `offset` and keeps the whole buffer alive.

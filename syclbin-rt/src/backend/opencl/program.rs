@@ -165,7 +165,9 @@ impl Program {
         let create = create.ok_or(Failure::missing("clCreateProgramWithIL", "OpenCL 2.1"))?;
         // Drivers read the module as 32-bit words, but it may be unaligned in the file. So copy it into aligned memory.
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&module.code);
-        refuse_abort(facts, &words)?;
+        if let Some(feature) = aborts_on(facts, &words) {
+            return Err(Failure::Rejected(Rejection::EndsProcess(feature)));
+        }
         let rewritten = (module.options.reversible).then(|| reversible(&words));
         let rewritten = rewritten.flatten();
         let words = rewritten.as_ref().unwrap_or(&words);

@@ -166,15 +166,8 @@ pub(crate) fn add_driver_facts(facts: &mut Facts) {
     facts.guards_buffers = is_intel_cpu(facts) && cfg!(target_os = "linux");
 }
 
-/// Rejects the module in `words` if compiling it would make the driver abort the process.
-pub(crate) fn refuse_abort(facts: &Facts, words: &[u32]) -> Result<()> {
-    match aborts_on(facts, words) {
-        Some(feature) => Err(Failure::Rejected(Rejection::EndsProcess(feature))),
-        None => Ok(()),
-    }
-}
-
-fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
+/// Returns the feature of the module in `words` that would make the driver abort the process, if any.
+pub(crate) fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
     if !is_rusticl(facts) || !is_before(facts, 26) {
         return None;
     }

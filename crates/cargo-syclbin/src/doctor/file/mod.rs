@@ -40,7 +40,7 @@ pub(super) fn run(file: &Path, options: &Options) -> Result<bool> {
         // A cached program would bypass the driver's compiler.
         command.env("SYCLBIN_CACHE", "off");
         if let Some(device) = &options.device {
-            command.env("SYCLBIN_DEVICE", device);
+            command.env(super::DEVICE_VARIABLE, device);
         }
         let ended = child::run(command, &input.bytes, limit, |line| {
             // Drivers may write other lines to standard output.

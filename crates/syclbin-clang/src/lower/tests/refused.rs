@@ -146,7 +146,7 @@ fn damaged_modules_end_in_an_answer() {
             Ok(Some(lowered)) => {
                 let module = Module::read(&lowered.code).expect("it wrote no SPIR-V");
                 let types = spirv::Module::parse(&lowered.code).expect("it wrote no SPIR-V");
-                let imports = Index::new(&module, types).imports;
+                let imports = Index::new(&module, types).code.imports;
                 let mut names = imports.iter().map(|(_, name)| name.as_str());
                 assert!(
                     names.all(|name| Import::of(name) != Import::SpecializationConstant),

@@ -28,14 +28,8 @@ pub(super) fn lifted(
     let kept = scan.declarations.iter();
     let kept = kept.filter_map(|i| without_variables(i, scan)).collect();
     let mut declarations = edit::Module::new(header, kept);
-    let is_declared = |capability: u32| {
-        let mut declared = scan.declarations.iter();
-        declared.any(|i| i.opcode == op::CAPABILITY && i.operands == [capability])
-    };
     for capability in [CAPABILITY_INT8, CAPABILITY_INT64] {
-        if !is_declared(capability) {
-            declarations.add(op::CAPABILITY, &[capability]);
-        }
+        declarations.require(capability);
     }
     let byte = declarations.declare(op::TYPE_INT, &[8, 0])?;
     let pointer = declarations.declare(op::TYPE_POINTER, &[STORAGE_CROSS_WORKGROUP, byte])?;

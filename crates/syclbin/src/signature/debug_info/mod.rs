@@ -59,7 +59,7 @@ pub struct Described {
     /// The kernels, by symbol.
     pub kernels: BTreeMap<String, DescribedKernel>,
     /// The type of each device global and specialization constant. The key is the identifier without the part
-    /// that distinguishes sources ([`mangled::without_source`](super::mangled::without_source)).
+    /// that distinguishes sources (`mangled::without_source`).
     pub variables: BTreeMap<String, CppType>,
     /// The structs and enumerations that these kernels and types use, directly or nested, by name.
     pub definitions: Definitions,

@@ -19,7 +19,7 @@ use parser::Parser;
 /// The prefix that DPC++ adds to the name of a free-function kernel.
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// The separator between a kernel's symbol and its source, used if several sources define the same symbol.
-pub const SOURCE_MARK: &str = "$";
+pub(super) const SOURCE_MARK: &str = "$";
 /// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
 
@@ -183,7 +183,7 @@ pub fn declared(symbol: &str) -> String {
 /// Returns the identifier of a variable without the part that distinguishes sources. For a variable with internal
 /// linkage, DPC++ prefixes the symbol with `uid`, a number and three underscores.
 #[must_use]
-pub fn without_source(symbol: &str) -> &str {
+pub(super) fn without_source(symbol: &str) -> &str {
     match symbol.split_once("____Z") {
         Some((uid, _)) if uid.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             &symbol[uid.len() + 3..]

@@ -76,7 +76,7 @@ impl<'m> Sources<'m> {
         let variables = &self.described.variables;
         let text = variables.get(mangled::without_source(name))?;
         let within = |reason: Unsupported| reason.within(format_args!("`{text}`: "));
-        let element = match self.described.definitions.element_of(text) {
+        let element = match self.described.definitions.element(text) {
             Ok(element) => element,
             // The code may describe a type that has no definition.
             Err(Missing::Named(_)) => return None,

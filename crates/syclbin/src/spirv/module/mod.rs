@@ -11,9 +11,9 @@ pub(crate) mod types;
 use crate::prelude::*;
 
 pub use crate::spirv::words::MAGIC_BYTES;
-pub(crate) use types::parameter_name;
-pub use types::{Parameter, ParameterType, TypeId};
+pub use types::{Parameter, ParameterType};
 use types::{Record, TypeTable};
+pub(crate) use types::{TypeId, parameter_name};
 
 /// `FuncParamAttr` values.
 const ATTRIBUTE_ZEXT: u32 = 0;
@@ -26,7 +26,7 @@ pub(crate) const STORAGE_WORKGROUP: u32 = 4;
 pub(crate) const STORAGE_CROSS_WORKGROUP: u32 = 5;
 
 /// An iterator over the parts of a type, with the type id and the offset in bytes of each part.
-pub type Parts<'m> = Box<dyn Iterator<Item = (u32, u64)> + 'm>;
+type Parts<'m> = Box<dyn Iterator<Item = (u32, u64)> + 'm>;
 
 /// The parts of a module that signatures need.
 #[derive(Debug, Default)]
@@ -36,9 +36,11 @@ pub struct Module {
     pub(crate) constants: BTreeMap<u32, u64>,
     packed: BTreeSet<u32>,
     pub(crate) types: TypeTable,
-    alignments: BTreeMap<u32, u32>,
+    /// The decorated alignment of each id.
+    pub alignments: BTreeMap<u32, u32>,
     attributes: BTreeMap<u32, Vec<u32>>,
-    pub(super) entry_points: Vec<(u32, String)>,
+    /// The functions and symbols of the kernels, in module order.
+    pub entry_points: Vec<(u32, String)>,
     entry_functions: BTreeSet<u32>,
     /// The function of the first kernel with each name. A hostile module may contain a hundred thousand names, too many
     /// for linear searches.
@@ -57,14 +59,16 @@ pub struct Module {
     /// The types of specialization constants, by `SpecId`. If several constants have the same `SpecId`, the first one
     /// wins.
     spec_constants: BTreeMap<u32, TypeId>,
-    pub(super) imports: Vec<(u32, String)>,
-    pub(super) exports: Vec<(u32, String)>,
+    /// The ids and symbols of the imports, in module order.
+    pub imports: Vec<(u32, String)>,
+    /// The ids and symbols of the strong exports, in module order.
+    pub exports: Vec<(u32, String)>,
     weak_exports: Vec<String>,
     built_ins: BTreeSet<u32>,
     /// The `[[clang::annotate]]` texts, by annotated id.
     pub(crate) annotations: BTreeMap<u32, Vec<String>>,
     /// All calls, as pairs of caller and callee.
-    pub(crate) calls: Vec<(u32, u32)>,
+    pub calls: Vec<(u32, u32)>,
     called: BTreeSet<u32>,
     /// The functions that use a collective work-group operation, such as a sum.
     pub(super) of_work_groups: BTreeSet<u32>,

@@ -14,7 +14,7 @@ use crate::spirv::words::{
 /// The scope of a work-group.
 const SCOPE_WORKGROUP: u64 = 2;
 /// The execution model of kernels.
-pub const EXECUTION_MODEL_KERNEL: u32 = 6;
+pub(crate) const EXECUTION_MODEL_KERNEL: u32 = 6;
 const EXECUTION_MODE_LOCAL_SIZE: u32 = 17;
 /// The decoration of built-in variables.
 pub const DECORATION_BUILT_IN: u32 = 11;
