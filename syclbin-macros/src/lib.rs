@@ -166,7 +166,8 @@ use proc_macro::TokenStream;
 /// The following conditions are implied. The function's generated documentation lists those that apply:
 ///
 /// - A number in a condition must be `>= 0` if the file does not record whether it is signed.
-/// - A `bool` inside a value must be 0 or 1.
+/// - A `bool` inside a value must be 0 or 1. A `bool` in a union, or in a part that the file does not describe, is not
+///   checked.
 /// - The argument for a pointer to a type with `alignas` must have that alignment. Generated structs have the same
 ///   alignment in Rust, so arrays of them are allocated with it. Buffers have their driver's default alignment.
 /// - The argument for a `void *` must start at the beginning of its allocation, or at a multiple of the device's

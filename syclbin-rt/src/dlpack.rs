@@ -17,12 +17,12 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use bytemuck::Pod;
-use dlpk::sys::{DLManagedTensorVersioned, DLTensor};
+use dlpk::sys::{DLDataType, DLManagedTensorVersioned, DLTensor};
 use dlpk::{DLDevice, DLDeviceType, DLPackTensor, DLPackVersion, GetDLPackDataType};
 
 pub use dlpk;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::copy::elements;
 use crate::native::{DeviceHandle, MemoryHandle};
@@ -51,8 +51,9 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the element types differ, or if the
-    /// tensor is on another device, has gaps, or is read-only. Also fails for the same reasons as
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the element types differ, if the
+    /// `DLPack` type does not have the size of `T`, if elements have no bytes, or if the tensor is on another device, has
+    /// gaps, or is read-only. Also fails for the same reasons as
     /// [`Queue::buffer_from_native`].
     ///
     /// # Safety
@@ -82,8 +83,9 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     /// # Errors
     ///
     /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shape` and the buffer have
-    /// different numbers of elements. Returns [`ErrorKind::MemoryInUse`](crate::ErrorKind::MemoryInUse) if a prepared
-    /// launch or a recording uses the buffer. Also fails if a command on the device failed.
+    /// different numbers of elements, if the `DLPack` type does not have the size of `T`, or if elements have no bytes.
+    /// Returns [`ErrorKind::MemoryInUse`](crate::ErrorKind::MemoryInUse) if a prepared launch, a recording or a forgotten
+    /// view ([`Queue::map`]) uses the buffer. Also fails if a command on the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
@@ -93,8 +95,13 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             let problem = format!("a tensor of shape {shape:?} does not have {len} elements");
             return Err(unshareable(problem));
         }
+        let dtype = data_type::<T>().map_err(unshareable)?;
         if self.region().memory.prepared.some(true) {
             return Err(Error::in_use());
+        }
+        if self.region().memory.mapped.some(true) {
+            let message = "a view of this memory was forgotten; drop views instead";
+            return Err(Error::new(ErrorKind::MemoryInUse, message));
         }
         let finished = self.region().memory.context().finish_all();
         finished.map_err(device.failed("waiting for all queues"))?;
@@ -123,7 +130,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
                         device_id,
                     },
                     ndim: i32::try_from(signed.len()).unwrap_or(i32::MAX),
-                    dtype: T::get_dlpack_data_type(),
+                    dtype,
                     shape: std::ptr::null_mut(),
                     strides: std::ptr::null_mut(),
                     byte_offset: offset,
@@ -143,6 +150,20 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             Ok(DLPackTensor::from_raw(tensor))
         }
     }
+}
+
+/// Returns the `DLPack` type of `T`. Any crate can implement the trait, so fails with the reason if the type does not
+/// have the size of `T`.
+fn data_type<T: Pod + GetDLPackDataType>() -> Result<DLDataType, String> {
+    let found = T::get_dlpack_data_type();
+    let bits = usize::from(found.bits) * usize::from(found.lanes);
+    if bits == 0 || bits != size_of::<T>().saturating_mul(8) {
+        let (name, bytes) = (std::any::type_name::<T>(), size_of::<T>());
+        return Err(format!(
+            "elements of DLPack type {found} have {bits} bits, but {name} has {bytes} bytes"
+        ));
+    }
+    Ok(found)
 }
 
 fn unshareable(problem: String) -> Error {
@@ -165,7 +186,7 @@ fn checked<T: Pod + GetDLPackDataType>(
     queue: &Queue,
     tensor: &DLPackTensor,
 ) -> Result<(MemoryHandle, Vec<usize>), String> {
-    let expected = T::get_dlpack_data_type();
+    let expected = data_type::<T>()?;
     if tensor.dtype() != expected {
         let found = tensor.dtype();
         return Err(format!("its elements are {found}, not {expected}"));

@@ -76,7 +76,7 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the queue belongs to another device. On CUDA, also fails if the queue's context is not the device's
-    /// primary context.
+    /// primary context, or if the stream is `CU_STREAM_PER_THREAD`, which is a different stream in every thread.
     ///
     /// # Safety
     ///

@@ -280,6 +280,11 @@ pub(crate) fn close_at_exit<T>(driver: *const T, stage: Stage) {
     unsafe { atexit(close) };
 }
 
+/// Returns whether the process is exiting, so that all threads but one sleep at the gate.
+pub(crate) fn is_closed() -> bool {
+    STATE.load(Ordering::SeqCst) == CLOSED
+}
+
 static BEFORE_CLOSING: OnceLock<fn()> = OnceLock::new();
 
 /// Makes `exit()` call `act` while drivers still accept calls. Only the first registered action runs.

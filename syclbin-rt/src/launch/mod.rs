@@ -262,6 +262,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// - any content of buffers and device globals, even if another launch or work-item writes them while the kernel runs.
 ///   A race may leave any values in a buffer, but must not cause accesses outside it. So a kernel that reads an index
 ///   from a buffer must read it only once, and check the value before using it;
+/// - the code for every target in the file. The types come from the SPIR-V, so code for other targets (`#ifdef
+///   __NVPTX__`) must not use other element types or more work-group memory, or write through other pointers;
 /// - every value of a specialization constant;
 /// - every possible definition of imported functions, since callers choose the linked files;
 /// - every range with the kernel's number of dimensions. If the file does not record that number, the contract states
@@ -275,8 +277,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// - kernels that follow a pointer from a value, a buffer or a device global, since a
 ///   [`DevicePointer`](crate::DevicePointer) can hold any address;
 /// - kernels with a barrier across all work-groups, since a contract cannot require [`Launch::root_sync`];
-/// - kernels that read a `bool` from a buffer or a device global, since Rust code may store a byte other than 0 or 1
-///   there (a `bool` in a value is checked);
+/// - kernels that read a `bool` from a buffer, a device global, a union, or a part of a value that the file does not
+///   describe, since Rust code may store a byte other than 0 or 1 there (every other `bool` in a value is checked);
 /// - kernels that write through a pointer to `const`.
 pub type SafeLaunch<'a, const N: usize, R = AnyRange> = Launch<'a, N, R, Checked>;
 

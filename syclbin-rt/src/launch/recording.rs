@@ -28,6 +28,8 @@ pub struct Recorder {
     /// The steps so far. The graph contains the first `added` of them, and is created when it is first needed.
     recording: Recording,
     added: usize,
+    /// Whether adding a step failed. The graph may contain a part of it.
+    failed: bool,
 }
 
 impl Queue {
@@ -39,8 +41,11 @@ impl Queue {
             queue: self.clone(),
             replaying: Mutex::new(()),
         };
-        let added = 0;
-        Recorder { recording, added }
+        Recorder {
+            recording,
+            added: 0,
+            failed: false,
+        }
     }
 }
 
@@ -233,6 +238,11 @@ impl Recorder {
     /// Returns the graph, which then contains all steps. Returns `None` if the driver does not support graphs.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn graph(&mut self) -> Result<Option<&mut Box<dyn Graph>>> {
+        if self.failed {
+            return Err(Error::invalid(
+                "cannot continue a recording after a step that the driver rejected; record again",
+            ));
+        }
         let recording = &mut self.recording;
         let device = recording.queue.device();
         if recording.graph.is_none() {
@@ -243,6 +253,7 @@ impl Recorder {
             return Ok(None);
         };
         for step in recording.steps.iter().skip(self.added) {
+            self.failed = true; // until the step has been added
             let added = match step {
                 Step::Launch(fixed) => {
                     // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch
@@ -259,6 +270,7 @@ impl Recorder {
             };
             added.map_err(device.failed(RECORD))?;
             self.added += 1;
+            self.failed = false;
         }
         Ok(Some(graph))
     }
@@ -359,10 +371,10 @@ impl Recording {
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     pub fn replay_after(&self, events: &[&Event]) -> Result<Event> {
         let after = self.queue.wait_list(events, None)?;
-        let _guard = CallGuard::new();
+        let guard = CallGuard::new();
         // Without this lock, drivers would interleave the commands of concurrent replays, even those of a graph.
         let alone = self.replaying.lock();
-        let _alone = alone.unwrap_or_else(PoisonError::into_inner);
+        let alone = alone.unwrap_or_else(PoisonError::into_inner);
         let replayed = match &self.graph {
             // SAFETY: the recording has ended and keeps its memory and kernels alive. The code that recorded the
             // kernels guarantees that they are sound.
@@ -374,6 +386,8 @@ impl Recording {
                 fixed.kernel.command().note_launch();
             }
         }
+        // A `tracing` subscriber that learns of the event may replay, too.
+        drop((alone, guard));
         let class = Class::Kernel;
         Ok(Event::of_any(&self.queue, class, REPLAY, 0, replayed?))
     }

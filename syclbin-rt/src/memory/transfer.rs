@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Transfers: copies between device memory and the host that do not block the caller.
+//! Transfers: copies between device memory and the host that the caller need not wait for.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -21,6 +21,12 @@ use crate::trace::{self, Class};
 /// A transfer owns the host elements until the copy has finished. Then [`Transfer::wait`] or `.await` returns them.
 /// Dropping a transfer waits for the copy. If a transfer is forgotten ([`std::mem::forget`]), its memory is never
 /// freed.
+///
+/// On CUDA, starting a transfer may block: until the copy has finished if it reads device memory, or until the driver has
+/// copied the elements into its own memory if it writes. To copy without blocking, use a [`HostArray`] and
+/// [`Queue::copy`].
+///
+/// [`HostArray`]: crate::HostArray
 ///
 /// ```no_run
 /// # fn main() -> syclbin_rt::Result<()> {

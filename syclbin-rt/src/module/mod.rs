@@ -26,6 +26,7 @@ use syclbin::__private::mangled::KERNEL_PREFIX;
 use syclbin::State;
 use syclbin::metadata::without_run_prefix;
 
+use crate::backend::gate;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result, join, list};
 use crate::launch::kernel::{Kernel, no_kernel, unavailable};
@@ -142,7 +143,8 @@ impl Module {
     /// `__sycl_kernel_`. If there is no such kernel, `name` is looked up as a registered name, such as `ns::scale<int>`
     /// (`registered_names` in SYCL, property set `SYCL/registered kernels`).
     ///
-    /// The first request for a kernel builds it.
+    /// The first request for a kernel builds it. On CUDA with lazy loading, it may wait for all running kernels. So
+    /// create kernels before you launch one that waits for the host.
     ///
     /// Every call creates a separate kernel object, so two threads that use separate objects can launch at the same
     /// time without waiting for each other.
@@ -351,9 +353,14 @@ impl Module {
     }
 }
 
-/// Calls `run` with each item, on one thread per available processor.
+/// Calls `run` with each item, on one thread per available processor. Uses only this thread if the process is exiting,
+/// because others would sleep at the closed gate.
 fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let processors = if gate::is_closed() {
+        1
+    } else {
+        thread::available_parallelism().map_or(1, usize::from)
+    };
     let results: Vec<_> = items.iter().map(|_| OnceLock::new()).collect();
     let unclaimed = Mutex::new(items.iter().zip(&results));
     let locked = || unclaimed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -152,3 +152,50 @@ fn end_of_a_trace_leaves_commands_to_others() -> Result<()> {
     assert!(second.contains("\"dur\""), "{second}");
     Ok(())
 }
+
+/// Replays a recording when a command is enqueued.
+#[cfg(feature = "tracing")]
+struct Replayer(std::sync::Arc<crate::Recording>);
+
+#[cfg(feature = "tracing")]
+impl ::tracing::Subscriber for Replayer {
+    fn enabled(&self, metadata: &::tracing::Metadata<'_>) -> bool {
+        metadata.target() == TARGET
+    }
+
+    fn new_span(&self, _: &::tracing::span::Attributes<'_>) -> ::tracing::span::Id {
+        ::tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &::tracing::span::Id, _: &::tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &::tracing::span::Id, _: &::tracing::span::Id) {}
+
+    fn event(&self, _: &::tracing::Event<'_>) {
+        self.0.replay().unwrap(); // reports no event of its own
+    }
+
+    fn enter(&self, _: &::tracing::span::Id) {}
+
+    fn exit(&self, _: &::tracing::span::Id) {}
+}
+
+#[cfg(feature = "tracing")]
+#[test]
+fn subscriber_may_replay_the_same_recording() -> crate::Result<()> {
+    let Some(queue) = crate::common::queue() else {
+        return Ok(());
+    };
+    let mut buffer = queue.zeroed::<u32>(4)?;
+    let mut recorder = queue.record();
+    recorder.fill(&mut buffer, 7)?;
+    let recording = std::sync::Arc::new(recorder.finish()?);
+    let (send, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let subscriber = Replayer(recording.clone());
+        let replayed = ::tracing::subscriber::with_default(subscriber, || recording.replay());
+        let _ = send.send(replayed.map(drop));
+    });
+    let ended = ended.recv_timeout(Duration::from_secs(20));
+    ended.expect("the replay ends")
+}

@@ -7,7 +7,8 @@ mod dlpack {
 
     use std::ffi::c_void;
 
-    use syclbin_rt::dlpack::dlpk::{DLDeviceType, DLPackTensor};
+    use syclbin_rt::dlpack::dlpk::sys::DLDataType;
+    use syclbin_rt::dlpack::dlpk::{DLDeviceType, DLPackTensor, GetDLPackDataType};
     use syclbin_rt::{Arg, Buffer, DeviceArray, ErrorKind, Launch, Result};
 
     use crate::common;
@@ -65,6 +66,58 @@ mod dlpack {
         let mut free = queue.zeroed(4)?;
         drop(prepare(&mut free)?);
         drop(free.into_dlpack(&[4])?);
+        Ok(())
+    }
+
+    #[test]
+    fn memory_of_forgotten_view_becomes_no_tensor() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.zeroed::<f32>(4)?;
+        let Ok(view) = queue.map(&buffer) else {
+            common::say_skipped("the host cannot map buffers");
+            return Ok(());
+        };
+        std::mem::forget(view);
+        let error = buffer.into_dlpack(&[4]).unwrap_err();
+        assert!(error.kind() == ErrorKind::MemoryInUse, "{error}");
+        Ok(())
+    }
+
+    /// An element type with bytes `N`, which claims to be `f32`.
+    #[derive(Clone, Copy, Debug)]
+    #[repr(transparent)]
+    struct Claims<const N: usize>([u8; N]);
+
+    // SAFETY: an array of bytes has neither padding nor invalid values.
+    unsafe impl<const N: usize> bytemuck::Zeroable for Claims<N> {}
+    // SAFETY: as above.
+    unsafe impl<const N: usize> bytemuck::Pod for Claims<N> {}
+
+    impl<const N: usize> GetDLPackDataType for Claims<N> {
+        fn get_dlpack_data_type() -> DLDataType {
+            f32::get_dlpack_data_type()
+        }
+    }
+
+    #[test]
+    fn element_types_of_wrong_sizes_are_refused() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let tensor = || queue.zeroed::<f32>(4)?.into_dlpack(&[4]);
+        let small = queue.zeroed::<Claims<2>>(4)?.into_dlpack(&[4]).unwrap_err();
+        let nothing = queue.zeroed::<Claims<0>>(4)?.into_dlpack(&[4]).unwrap_err();
+        // SAFETY: a tensor with another type is only dropped.
+        let large = unsafe { queue.buffer_from_dlpack::<Claims<8>>(tensor()?) }.unwrap_err();
+        for (error, bytes) in [(small, "2 bytes"), (nothing, "0 bytes"), (large, "8 bytes")] {
+            assert!(error.to_string().ends_with(bytes), "{error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        }
+        // SAFETY: the tensor is of this context, complete, and may be dropped anywhere.
+        let (same, _) = unsafe { queue.buffer_from_dlpack::<Claims<4>>(tensor()?) }?;
+        assert_eq!(same.len(), 4);
         Ok(())
     }
 

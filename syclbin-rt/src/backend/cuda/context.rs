@@ -16,7 +16,7 @@ pub(crate) struct Context {
     /// The error that destroyed the context.
     lost: OnceLock<Failure>,
     pub(crate) queues: LiveQueues<Stream>,
-    /// A stream that only allocates and initializes memory, so waiting for it takes little time.
+    /// A stream that only allocates and initializes memory and variables, so waiting for it takes little time.
     pub(crate) allocating: CUstream,
     /// A stream that frees memory, after the queues that may use it.
     pub(crate) freeing: CUstream,
@@ -151,7 +151,7 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// The stream must be a live stream of this context, or null for the context's default stream.
+    /// The stream must be a live stream of this context.
     pub(crate) unsafe fn settle(&self, stream: CUstream) -> Result<()> {
         const TIMES: usize = 100;
         // Even if `enter` fails, the context is current, because this thread has just enqueued the copy.

@@ -229,6 +229,7 @@ fn facts(functions: &Functions, device: CUdevice, driver: c_int) -> Result<Facts
         managed: flag(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
         pageable: flag(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS),
+        host_atomics: flag(Attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED),
         // The host and the device can share pointers only if both attributes are set.
         host_memory: flag(Attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY)
             && flag(Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING),
@@ -259,6 +260,8 @@ struct Abilities {
     managed: bool,
     pageable: bool,
     host_memory: bool,
+    /// Whether the bus between device and host supports atomic operations.
+    host_atomics: bool,
 }
 
 impl Abilities {
@@ -298,7 +301,8 @@ impl Abilities {
     /// Returns the SYCL aspects that every supported NVIDIA GPU provides, and those that the attributes imply. Omits
     /// CUDA features that this crate does not support.
     fn aspects(&self) -> BTreeSet<Aspect> {
-        // Since compute capability 6.0, atomic operations are atomic with respect to the host and other devices, too.
+        // Since compute capability 6.0, atomic operations are atomic with respect to the host and other devices, too. In
+        // host memory, this also depends on the bus.
         let atomics = self.sm >= 60;
         let (host, managed) = (self.host_memory, self.managed);
         held_aspects([
@@ -313,7 +317,10 @@ impl Abilities {
             (Aspect::QUEUE_PROFILING, true),
             (Aspect::USM_DEVICE_ALLOCATIONS, true),
             (Aspect::USM_HOST_ALLOCATIONS, host),
-            (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, host && atomics),
+            (
+                Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
+                host && atomics && self.host_atomics,
+            ),
             (Aspect::USM_SHARED_ALLOCATIONS, managed),
             (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, managed),
             (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, managed && atomics),
@@ -382,6 +389,23 @@ mod tests {
         for aspect in [Aspect::FP16, Aspect::ATOMIC64, Aspect::IMAGE] {
             assert!(!old.aspects.contains(&aspect), "{aspect}");
         }
+    }
+
+    #[test]
+    fn host_atomics_need_support_of_the_bus() {
+        let holds = |sm, host_atomics| {
+            let abilities = Abilities {
+                sm,
+                host_memory: true,
+                host_atomics,
+                ..Abilities::default()
+            };
+            let aspects = abilities.facts(12_040).aspects;
+            assert!(aspects.contains(&Aspect::USM_HOST_ALLOCATIONS));
+            aspects.contains(&Aspect::USM_ATOMIC_HOST_ALLOCATIONS)
+        };
+        assert!(holds(90, true));
+        assert!(!holds(90, false) && !holds(50, true));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! Allocates and frees CUDA memory, which always has a device address.
 //!
 //! Buffers come from the device's default memory pool (CUDA driver API, "Stream Ordered Memory Allocator"), so neither
-//! allocating nor dropping one waits for a queue. Arrays do not come from the pool, because other libraries may export them
+//! allocating nor dropping one waits for a queue, except that an allocation waits for dropped buffers to be freed before
+//! it runs out of memory. Arrays do not come from the pool, because other libraries may export them
 //! to another process or to a network card, which memory of this pool does not allow.
 
 use std::ffi::c_void;
@@ -34,7 +35,18 @@ impl Memory {
         kind: Option<UsmKind>,
         contents: Contents<'_>,
     ) -> Result<Self> {
-        let memory = Self::uninitialized(context, kind, contents.bytes().max(1))?;
+        let size = contents.bytes().max(1);
+        let memory = match Self::uninitialized(context, kind, size) {
+            Err(failure)
+                if failure.code() == Some(Code::Cuda(OUT_OF_MEMORY)) && context.device.has_pool =>
+            {
+                // Dropped buffers may not be freed yet.
+                // SAFETY: the stream is alive.
+                unsafe { call!(context => cuStreamSynchronize(context.freeing)) }?;
+                Self::uninitialized(context, kind, size)?
+            }
+            allocated => allocated?,
+        };
         let (stream, pointer) = (context.allocating, memory.pointer);
         // SAFETY: the streams are alive and belong to the context. The addresses are valid for that many bytes, and
         // outlive the commands, because this function waits for them.

@@ -68,6 +68,7 @@ use crate::backend::{
 
 pub(crate) const SUCCESS: c_int = 0;
 pub(crate) const INVALID_VALUE: c_int = 1;
+pub(crate) const OUT_OF_MEMORY: c_int = 2;
 pub(crate) const NO_DEVICE: c_int = 100;
 pub(crate) const NOT_FOUND: c_int = 500;
 pub(crate) const NOT_READY: c_int = 600;
@@ -77,7 +78,10 @@ pub(crate) const NOT_SUPPORTED: c_int = 801;
 ///
 /// According to the driver API reference, only a new process can use CUDA after such an error.
 pub(crate) fn is_sticky(code: c_int) -> bool {
-    matches!(code, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721)
+    matches!(
+        code,
+        214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 810 | 911
+    )
 }
 
 fn check(call: &'static str, code: c_int) -> Result<()> {
@@ -108,6 +112,7 @@ mod error_tests {
         for (code, theirs) in [
             (SUCCESS, CUresult::CUDA_SUCCESS),
             (INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_VALUE),
+            (OUT_OF_MEMORY, CUresult::CUDA_ERROR_OUT_OF_MEMORY),
             (NO_DEVICE, CUresult::CUDA_ERROR_NO_DEVICE),
             (NOT_FOUND, CUresult::CUDA_ERROR_NOT_FOUND),
             (NOT_READY, CUresult::CUDA_ERROR_NOT_READY),
@@ -118,19 +123,23 @@ mod error_tests {
     }
 
     #[test]
-    fn only_kernel_faults_end_the_context() {
+    fn only_fatal_errors_end_the_context() {
         for code in [
             CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
             CUresult::CUDA_ERROR_LAUNCH_FAILED,
             CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
             CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
             CUresult::CUDA_ERROR_ASSERT,
+            CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED,
+            CUresult::CUDA_ERROR_MPS_CLIENT_TERMINATED,
+            CUresult::CUDA_ERROR_EXTERNAL_DEVICE,
         ] {
             assert!(is_sticky(code as c_int), "{code:?}");
         }
         for code in [
             SUCCESS,
             INVALID_VALUE,
+            OUT_OF_MEMORY,
             NO_DEVICE,
             CUresult::CUDA_ERROR_INVALID_CONTEXT as c_int,
             NOT_FOUND,

@@ -98,12 +98,13 @@ impl Program {
             return Err(refused);
         }
         let from = bytes.as_ptr().expose_provenance() as u64;
+        // Not the default stream, which waits for streams of other libraries and fails while one of them captures.
+        let stream = self.context.allocating;
         // SAFETY: the context is current, and the variable is at least as long as `bytes`. `settle` waits for the
-        // default stream, so `bytes` outlives the copy, and kernels on every queue read the new value.
+        // stream, so `bytes` outlives the copy, and kernels on every queue read the new value.
         unsafe {
-            let queued =
-                call!(self.context => cuMemcpyAsync(address, from, bytes.len(), null_mut()));
-            queued.and(self.context.settle(null_mut()))
+            let queued = call!(self.context => cuMemcpyAsync(address, from, bytes.len(), stream));
+            queued.and(self.context.settle(stream))
         }
     }
 

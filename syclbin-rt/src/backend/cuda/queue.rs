@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use super::*;
 
+/// The address of `CU_STREAM_PER_THREAD`.
+const PER_THREAD: usize = 2;
+
 pub(crate) struct Queue {
     pub(crate) stream: Arc<Stream>,
     options: QueueOptions,
@@ -45,8 +48,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if `handle` is not a CUDA stream, if its context is not the device's primary context, or if that context
-    /// is lost.
+    /// Fails if `handle` is not a CUDA stream or is a different stream in every thread, if its context is not the
+    /// device's primary context, or if that context is lost.
     ///
     /// # Safety
     ///
@@ -58,6 +61,9 @@ impl Queue {
         let own = Context::shared(device)?;
         if !std::ptr::eq(own.handle.cast(), context) {
             return Err(Failure::FOREIGN);
+        }
+        if stream.addr() == PER_THREAD {
+            return Err(Failure::Rejected(Rejection::PerThreadStream));
         }
         let stream = Stream::with_handle(own, stream.cast(), true);
         Ok(Self::over(stream, QueueOptions::new()))

@@ -85,6 +85,30 @@ fn refused_code_comes_with_the_drivers_log() -> Tested {
 /// Makes the simulated driver fail: `fail=FUNCTION:CALL:CODE`.
 const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
 
+/// Returns whether the simulated driver has these settings.
+pub(super) fn is_simulation(settings: &str) -> bool {
+    std::env::var(SIMULATION).is_ok_and(|own| own == settings)
+}
+
+/// Runs a test of queues in a child process, in which the simulated driver has these settings.
+pub(super) fn in_simulation(test: &str, settings: &str) {
+    let Some(device) = device().filter(|_| std::env::var_os(SIMULATION).is_none()) else {
+        return;
+    };
+    if !device.facts().name.starts_with("Simulated") {
+        return say_skipped("only the simulated driver has settings");
+    }
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let name = format!("backend::cuda::tests::queues::{test}");
+    child.args([&name, "--exact"]).env(SIMULATION, settings);
+    let output = child.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+}
+
 #[test]
 fn failing_driver_calls_never_crash_the_process() {
     if std::env::var_os(SIMULATION).is_some() {

@@ -199,3 +199,33 @@ fn constants_have_the_values_that_were_set() -> Tested {
     assert_eq!(out.read(&bench.queue)?, doubled(1, 11));
     Ok(())
 }
+
+#[test]
+fn constants_are_set_while_another_library_captures() -> Tested {
+    use cudarc::driver::sys::{
+        CUresult, CUstreamCaptureMode, cuGraphDestroy, cuStreamBeginCapture_v2, cuStreamCreate,
+        cuStreamDestroy_v2, cuStreamEndCapture,
+    };
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let mut set = module(PTX);
+    set.constants = vec![("__syclbin_constant_by".to_owned(), vec![11, 0, 0, 0])];
+    let (mut stream, mut graph) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let relaxed = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    // SAFETY: the context is current; the call writes one handle.
+    let created = unsafe { cuStreamCreate(&raw mut stream, 0) };
+    assert_eq!(created, CUresult::CUDA_SUCCESS);
+    // SAFETY: the stream is alive.
+    let begun = unsafe { cuStreamBeginCapture_v2(stream, relaxed) };
+    let built = build(&bench.queue.context(), &[set]);
+    // SAFETY: the stream and the graph are owned and no longer used.
+    let ended = unsafe {
+        let ended = cuStreamEndCapture(stream, &raw mut graph);
+        cuGraphDestroy(graph);
+        cuStreamDestroy_v2(stream);
+        ended
+    };
+    assert_eq!([begun, ended], [CUresult::CUDA_SUCCESS; 2]);
+    built.map(drop)
+}

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use super::failures::{in_simulation, is_simulation};
 use super::*;
 
 #[test]
@@ -194,6 +195,25 @@ fn streams_have_the_priority_of_their_queue() -> Tested {
 }
 
 #[test]
+fn per_thread_stream_is_not_adopted() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let QueueHandle::Cuda { context, .. } = bench.queue.native() else {
+        panic!("{:?}", bench.queue.native());
+    };
+    let handle = QueueHandle::Cuda {
+        stream: std::ptr::without_provenance_mut(2), // CU_STREAM_PER_THREAD
+        context,
+    };
+    // SAFETY: the stream and the context are valid.
+    let refused = unsafe { bench.queue.context().device().adopt_queue(handle) };
+    let expected = Failure::Rejected(Rejection::PerThreadStream);
+    assert_eq!(refused.err(), Some(expected));
+    Ok(())
+}
+
+#[test]
 fn polling_task_is_woken_at_the_end() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
@@ -258,6 +278,8 @@ fn first_command_ends_while_others_are_polled() -> Tested {
     let queue = &bench.queue;
     let out = Numbers::new(queue)?;
     let (first, second) = (Flag::new(queue)?, Flag::new(queue)?);
+    // With lazy loading, creating a kernel may wait for running kernels.
+    let _loaded = bench.kernel("iota", &[8, 4])?;
     let held = first.hold(&bench, queue)?;
     assert!(!held.is_complete()?);
     let behind = second.hold(&bench, queue)?;
@@ -274,6 +296,92 @@ fn first_command_ends_while_others_are_polled() -> Tested {
     assert!(!behind.is_complete()?);
     second.set();
     queue.finish()
+}
+
+#[test]
+fn reached_mark_is_synchronized_in_simulation() {
+    in_simulation("a_child_waits_for_a_reached_mark", FAILING_WAIT);
+}
+
+const FAILING_WAIT: &str = "fail=cuEventSynchronize:1:999";
+
+// The driver prints what kernels passed to `printf` only when a thread waits.
+#[test]
+fn a_child_waits_for_a_reached_mark() -> Tested {
+    if !is_simulation(FAILING_WAIT) {
+        return Ok(()); // only the child process runs the test
+    }
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let Stream {
+        context, handle, ..
+    } = &*bench.queue.cuda()?.stream;
+    // SAFETY: the stream is alive and belongs to the context.
+    let mark = unsafe { Mark::record(context, *handle, false) }?;
+    while !mark.is_reached()? {}
+    assert_eq!(mark.wait().map_err(name), Err("CUDA_ERROR_UNKNOWN"));
+    mark.wait()
+}
+
+#[test]
+fn allocations_wait_for_dropped_buffers_in_simulation() {
+    in_simulation("a_child_allocates_what_it_dropped", LITTLE_MEMORY);
+}
+
+const LITTLE_MEMORY: &str = "memory=64M";
+
+#[test]
+fn a_child_allocates_what_it_dropped() -> Tested {
+    if !is_simulation(LITTLE_MEMORY) {
+        return Ok(()); // only the child process runs the test
+    }
+    let Some(bench) = bench_with_pool()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let most = 40 << 20;
+    for kind in [None, Some(UsmKind::Device)] {
+        let buffer = queue.zeroed(None, most)?;
+        let flag = Flag::new(queue)?;
+        flag.hold(&bench, queue)?;
+        drop(buffer);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                flag.set();
+            });
+            queue.zeroed(kind, most).map(drop)
+        })?;
+    }
+    let refused = queue.zeroed(Some(UsmKind::Device), 2 * most).map(drop);
+    assert_eq!(refused.map_err(name), Err("CUDA_ERROR_OUT_OF_MEMORY"));
+    Ok(())
+}
+
+#[test]
+fn failed_step_ends_recording_in_simulation() {
+    in_simulation("a_child_cannot_finish_its_recording", FAILING_STEP);
+}
+
+const FAILING_STEP: &str = "fail=cuGraphAddMemsetNode:1:999";
+
+// Adding the step again could add a part of it twice.
+#[test]
+fn a_child_cannot_finish_its_recording() -> crate::Result<()> {
+    if !is_simulation(FAILING_STEP) {
+        return Ok(()); // only the child process runs the test
+    }
+    let queue = crate::common::queue().expect("the simulated device");
+    let mut buffer = queue.zeroed::<u32>(4)?;
+    let mut recorder = queue.record();
+    recorder.fill(&mut buffer, 7)?;
+    // SAFETY: nothing is captured.
+    let captured: crate::Result<()> = unsafe { recorder.capture(|_| Ok(())) };
+    assert!(captured.is_err());
+    let error = recorder.finish().err().expect("the graph is incomplete");
+    assert!(error.to_string().contains("record again"), "{error}");
+    Ok(())
 }
 
 #[test]
