@@ -47,10 +47,11 @@ template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from)
 }
 } // namespace assert_detail
 
-// The work-item continues after a failure, because others in its group may be waiting for it at a barrier.
-__attribute__((noinline)) SYCLBIN_DEVICE void record_assert(const char *condition, const char *file, unsigned line,
-                                                            const char *function, unsigned long long x,
-                                                            unsigned long long y, unsigned long long z) noexcept {
+// The work-item continues after a failure, because others in its group may be waiting for it at a barrier. Without
+// `sycl_device`, each module has a copy: DPC++ would move an inline function that has it to a module without code.
+__attribute__((noinline)) inline void record_assert(const char *condition, const char *file, unsigned line,
+                                                    const char *function, unsigned long long x, unsigned long long y,
+                                                    unsigned long long z) noexcept {
   if (!assert_detail::is_first()) return;
   failed_assert.line = line;
   failed_assert.item[0] = x;

@@ -230,6 +230,9 @@ impl Build {
         listing::write(out_dir, name, &request).map_err(Error::write(directory))?;
         let bytes = action::contents(&request, &paths)?;
         warn_of_left_out(name, &bytes);
+        if !abandoned::complete(out_dir, name) {
+            return Err(Error::Twice(name.into()));
+        }
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
         Ok(paths.file)
     }

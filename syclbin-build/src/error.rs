@@ -153,6 +153,9 @@ pub enum Error {
     /// Device code uses functions or variables that no source defines.
     #[error("{}", undefined(.0))]
     Undefined(Vec<Undefined>),
+    /// The build script has already built a file with this name.
+    #[error("the build script builds two files named {0:?}; choose another name for one of them")]
+    Twice(String),
     /// The path of a source contains a line break.
     #[error(
         "the path of source {0:?} contains a line break, which build scripts cannot pass to Cargo; rename the file"
@@ -274,7 +277,7 @@ fn undefined(all: &[Undefined]) -> String {
     }
     text.push_str(
         "\nadd the sources that define them with .source(\"...\"), and mark both their declarations and their \
-         definitions SYCL_EXTERNAL; if another SYCLBIN file defines them, use .link_at_load(true)",
+         definitions SYCL_EXTERNAL, without `inline`; if another SYCLBIN file defines them, use .link_at_load(true)",
     );
     text
 }

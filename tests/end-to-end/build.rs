@@ -18,6 +18,7 @@ fn main() {
         ("../files", "work_group"),
         ("../files", "constants"),
         ("tests/kernels", "kinds"),
+        ("tests/kernels", "local_types"),
         ("tests/kernels", "numbers"),
         ("tests/kernels", "races"),
         ("tests/kernels", "rest"),
@@ -38,6 +39,10 @@ fn main() {
         .source("tests/kernels/count_ones.cpp")
         .source("tests/kernels/count_tens.cpp")
         .compile("counters");
+    Build::new()
+        .source("tests/kernels/count_ones.cpp")
+        .source("tests/kernels/double_assert.cpp")
+        .compile("double_assert");
     Build::new()
         .source("tests/kernels/library_types.cpp")
         .flag("-std=c++20")

@@ -6,7 +6,7 @@
 //! preserves the modification time, so Cargo does not recompile the crates that embed the file. After an error, it is
 //! unknown which files the script would still have built, so all files are moved back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,11 +15,11 @@ use crate::out_dir::listing;
 
 const FOLDER: &str = ".abandoned";
 
-/// The directories in which this process builds files. The lock is held while files are moved, because a script may
-/// build several files in parallel.
-static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// The directories in which this process builds files, and the names of the files that it has built there. The lock is
+/// held while files are moved, because a script may build several files in parallel.
+static OURS: Mutex<BTreeMap<PathBuf, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-fn ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn ours() -> MutexGuard<'static, BTreeMap<PathBuf, BTreeSet<String>>> {
     OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -27,12 +27,20 @@ fn ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
     let mut ours = ours();
     let files = listing::directory(out_dir);
-    if ours.insert(files.clone()) {
+    if !ours.contains_key(&files) {
+        ours.insert(files.clone(), BTreeSet::new());
         // Removes the hidden files that the previous run did not build.
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
         set_aside(&files)?;
     }
     restore(&files, name)
+}
+
+/// Notes that this run has built the file called `name`. Returns `false` if it had built the file before.
+pub(crate) fn complete(out_dir: &Path, name: &str) -> bool {
+    let mut ours = ours();
+    let built = ours.entry(listing::directory(out_dir)).or_default();
+    built.insert(name.to_owned())
 }
 
 fn set_aside(files: &Path) -> io::Result<()> {
@@ -50,7 +58,7 @@ fn set_aside(files: &Path) -> io::Result<()> {
 /// Restores all files after a failed build. Ignores files that cannot be moved, because another error is already
 /// reported.
 pub(crate) fn restore_others() {
-    for files in ours().iter() {
+    for files in ours().keys() {
         for name in listing::names(&files.join(FOLDER)).unwrap_or_default() {
             let _ = restore(files, &name);
         }

@@ -115,3 +115,15 @@ fn on_docs_rs_it_is_the_same() {
     docs("source kernels/vector_ops.cpp\ncompile d");
     assert_eq!(package.left(), [".abandoned", "d.syclbin"]);
 }
+
+#[test]
+fn two_files_of_one_name_are_refused() {
+    let package = Package::new();
+    package.write("a/vector_ops.cpp", "");
+    package.write("b/vector_ops.cpp", "");
+    let steps =
+        "source a/vector_ops.cpp\ntry_compile same\nsource b/vector_ops.cpp\ncompile same\n";
+    let said = package.script(steps, COMPILE).run().failed();
+    let expected = "the build script builds two files named \"same\"";
+    assert!(said.contains(expected), "{said}");
+}

@@ -40,6 +40,8 @@ syclbin_rt::include_syclbin! {
 }
 
 const LINKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/linked.syclbin"));
+const DOUBLE_ASSERT: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/double_assert.syclbin"));
 const SEVERAL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/syclbin/several.syclbin"));
 
 #[test]
@@ -149,6 +151,14 @@ fn build_for_two_targets_has_native_code() {
     // SAFETY: both buffers hold 64 elements.
     unsafe { kernels.saxpy(2.0, &x, &mut y, n).launch(64) }.unwrap();
     assert_eq!(queue.download(&y).unwrap(), [4.0; 64]);
+}
+
+#[test]
+fn asserts_do_not_make_sources_depend() {
+    let file = syclbin::read::parse(DOUBLE_ASSERT).unwrap();
+    assert_eq!(file.state(), Some(State::Executable));
+    let mut modules = file.modules.iter();
+    assert!(modules.all(|module| module.metadata.set(set::IMPORTED_SYMBOLS).is_none()));
 }
 
 #[test]

@@ -460,3 +460,33 @@ fn complex_numbers_are_arrays_of_two() {
     let expected = [[1.75, 10.0], [2.0, 10.0]];
     assert_eq!(queue.download(&out).unwrap(), expected);
 }
+
+#[test]
+fn local_types_of_one_name_are_different() {
+    syclbin_rt::include_syclbin! { mod local_types = "local_types"; }
+    let Some(queue) = queue() else { return };
+    let kernels = local_types::Module::load(&queue).unwrap();
+    let mut out = queue.zeroed::<f32>(2).unwrap();
+    let mut rows = queue.zeroed::<local_types::Row>(2).unwrap();
+    let point = local_types::Point { x: 1.0, y: 2.0 };
+    // SAFETY: the kernel writes two numbers, and to the second row.
+    unsafe {
+        kernels
+            .first_kernel(&mut rows, 3, &mut out, point)
+            .launch(())
+    }
+    .unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1.0, 2.0]);
+    assert_eq!(queue.download(&rows).unwrap()[1].n, 3);
+    let mut rows = queue.zeroed::<local_types::Row_2>(2).unwrap();
+    let point = local_types::Point_2 { x: 1.0, y: 2.0 };
+    // SAFETY: as above.
+    unsafe {
+        kernels
+            .second_kernel(&mut rows, 4, &mut out, point)
+            .launch(())
+    }
+    .unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1.0, 2.0]);
+    assert_eq!(queue.download(&rows).unwrap()[1].n, [0, 0, 4]);
+}
