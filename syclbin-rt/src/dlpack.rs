@@ -96,10 +96,11 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             return Err(unshareable(problem));
         }
         let dtype = data_type::<T>().map_err(unshareable)?;
-        if self.region().memory.prepared.some(true) {
+        let memory = &self.region().memory;
+        if memory.prepared.some(true) {
             return Err(Error::in_use());
         }
-        if self.region().memory.mapped.some(true) {
+        if memory.mapped.some(true) {
             let message = "a view of this memory was forgotten; drop views instead";
             return Err(Error::new(ErrorKind::MemoryInUse, message));
         }

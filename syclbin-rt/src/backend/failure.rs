@@ -37,7 +37,6 @@ pub(crate) enum Rejection {
     /// A command mixes objects of two drivers or contexts, or an adopted handle belongs to a different one.
     #[error("an object belongs to another driver or context")]
     Foreign,
-    /// Events could not be waited for on other threads.
     #[error(
         "the stream is CU_STREAM_PER_THREAD, which is a different stream in every thread; pass a stream that \
          cuStreamCreate returned"

@@ -262,8 +262,9 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
 /// - any content of buffers and device globals, even if another launch or work-item writes them while the kernel runs.
 ///   A race may leave any values in a buffer, but must not cause accesses outside it. So a kernel that reads an index
 ///   from a buffer must read it only once, and check the value before using it;
-/// - the code for every target in the file. The types come from the SPIR-V, so code for other targets (`#ifdef
-///   __NVPTX__`) must not use other element types or more work-group memory, or write through other pointers;
+/// - the code for every target in the file. The types come from the SPIR-V, so code for another target, such as
+///   that in `#ifdef __NVPTX__`, must not use other element types or more work-group memory, or write through other
+///   pointers;
 /// - every value of a specialization constant;
 /// - every possible definition of imported functions, since callers choose the linked files;
 /// - every range with the kernel's number of dimensions. If the file does not record that number, the contract states

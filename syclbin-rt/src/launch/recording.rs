@@ -27,9 +27,8 @@ use crate::trace::Class;
 pub struct Recorder {
     /// The steps so far. The graph contains the first `added` of them, and is created when it is first needed.
     recording: Recording,
-    added: usize,
-    /// Whether adding a step failed. The graph may contain a part of it.
-    failed: bool,
+    /// `None` if a step could not be added, because the graph may contain a part of it.
+    added: Option<usize>,
 }
 
 impl Queue {
@@ -41,11 +40,8 @@ impl Queue {
             queue: self.clone(),
             replaying: Mutex::new(()),
         };
-        Recorder {
-            recording,
-            added: 0,
-            failed: false,
-        }
+        let added = Some(0);
+        Recorder { recording, added }
     }
 }
 
@@ -238,11 +234,6 @@ impl Recorder {
     /// Returns the graph, which then contains all steps. Returns `None` if the driver does not support graphs.
     #[allow(unsafe_code, reason = "launching a kernel is unsafe")]
     fn graph(&mut self) -> Result<Option<&mut Box<dyn Graph>>> {
-        if self.failed {
-            return Err(Error::invalid(
-                "cannot continue a recording after a step that the driver rejected; record again",
-            ));
-        }
         let recording = &mut self.recording;
         let device = recording.queue.device();
         if recording.graph.is_none() {
@@ -252,8 +243,10 @@ impl Recorder {
         let Some(graph) = &mut recording.graph else {
             return Ok(None);
         };
-        for step in recording.steps.iter().skip(self.added) {
-            self.failed = true; // until the step has been added
+        let rejected = "the driver rejected an earlier step of this recording; record again";
+        let added = self.added.take();
+        let added = added.ok_or_else(|| Error::invalid(rejected))?;
+        for step in recording.steps.iter().skip(added) {
             let added = match step {
                 Step::Launch(fixed) => {
                     // SAFETY: the arguments are set, checked and kept alive. The code that recorded the launch
@@ -269,9 +262,8 @@ impl Recorder {
                 Step::Captured => Ok(()), // added when it was captured
             };
             added.map_err(device.failed(RECORD))?;
-            self.added += 1;
-            self.failed = false;
         }
+        self.added = Some(recording.steps.len());
         Ok(Some(graph))
     }
 }

@@ -15,7 +15,7 @@ use crate::queue::Queue;
 use crate::queue::event::Event;
 use crate::trace::{self, Class};
 
-/// A copy between a buffer and host memory that does not block the caller. Created by [`Queue::download_later`],
+/// A copy between a buffer and host memory that the caller need not wait for. Created by [`Queue::download_later`],
 /// [`Queue::read_later`] or [`Queue::write_later`].
 ///
 /// A transfer owns the host elements until the copy has finished. Then [`Transfer::wait`] or `.await` returns them.
@@ -23,10 +23,8 @@ use crate::trace::{self, Class};
 /// freed.
 ///
 /// On CUDA, starting a transfer may block: until the copy has finished if it reads device memory, or until the driver has
-/// copied the elements into its own memory if it writes. To copy without blocking, use a [`HostArray`] and
-/// [`Queue::copy`].
-///
-/// [`HostArray`]: crate::HostArray
+/// copied the elements into its own memory if it writes. To copy without blocking, use a
+/// [`HostArray`](crate::HostArray) and [`Queue::copy`].
 ///
 /// ```no_run
 /// # fn main() -> syclbin_rt::Result<()> {
@@ -75,7 +73,7 @@ impl<T: Pod> Transfer<T> {
     }
 }
 
-/// Asynchronous transfers, which do not block the caller.
+/// Asynchronous transfers, which do not block the caller, except on CUDA: see [`Transfer`].
 impl Queue {
     /// Enqueues a copy of `slice` to the host, and returns without waiting for it. The copy is ordered like
     /// [`Queue::copy`].

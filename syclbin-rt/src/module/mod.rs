@@ -356,11 +356,9 @@ impl Module {
 /// Calls `run` with each item, on one thread per available processor. Uses only this thread if the process is exiting,
 /// because others would sleep at the closed gate.
 fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let processors = if gate::is_closed() {
-        1
-    } else {
-        thread::available_parallelism().map_or(1, usize::from)
-    };
+    let processors = thread::available_parallelism().ok();
+    let processors = processors.filter(|_| !gate::is_closed());
+    let processors = processors.map_or(1, usize::from);
     let results: Vec<_> = items.iter().map(|_| OnceLock::new()).collect();
     let unclaimed = Mutex::new(items.iter().zip(&results));
     let locked = || unclaimed.lock().unwrap_or_else(PoisonError::into_inner);

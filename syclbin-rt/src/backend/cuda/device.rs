@@ -305,6 +305,7 @@ impl Abilities {
         // host memory, this also depends on the bus.
         let atomics = self.sm >= 60;
         let (host, managed) = (self.host_memory, self.managed);
+        let host_atomics = host && atomics && self.host_atomics;
         held_aspects([
             (Aspect::GPU, true),
             (Aspect::FP16, self.sm >= 53),
@@ -317,10 +318,7 @@ impl Abilities {
             (Aspect::QUEUE_PROFILING, true),
             (Aspect::USM_DEVICE_ALLOCATIONS, true),
             (Aspect::USM_HOST_ALLOCATIONS, host),
-            (
-                Aspect::USM_ATOMIC_HOST_ALLOCATIONS,
-                host && atomics && self.host_atomics,
-            ),
+            (Aspect::USM_ATOMIC_HOST_ALLOCATIONS, host_atomics),
             (Aspect::USM_SHARED_ALLOCATIONS, managed),
             (Aspect::USM_RESTRICTED_SHARED_ALLOCATIONS, managed),
             (Aspect::USM_ATOMIC_SHARED_ALLOCATIONS, managed && atomics),

@@ -35,18 +35,16 @@ impl Memory {
         kind: Option<UsmKind>,
         contents: Contents<'_>,
     ) -> Result<Self> {
-        let size = contents.bytes().max(1);
-        let memory = match Self::uninitialized(context, kind, size) {
-            Err(failure)
-                if failure.code() == Some(Code::Cuda(OUT_OF_MEMORY)) && context.device.has_pool =>
-            {
+        let allocate = || Self::uninitialized(context, kind, contents.bytes().max(1));
+        let memory = allocate().or_else(|failure| match failure.code() {
+            Some(Code::Cuda(OUT_OF_MEMORY)) if context.device.has_pool => {
                 // Dropped buffers may not be freed yet.
                 // SAFETY: the stream is alive.
                 unsafe { call!(context => cuStreamSynchronize(context.freeing)) }?;
-                Self::uninitialized(context, kind, size)?
+                allocate()
             }
-            allocated => allocated?,
-        };
+            _ => Err(failure),
+        })?;
         let (stream, pointer) = (context.allocating, memory.pointer);
         // SAFETY: the streams are alive and belong to the context. The addresses are valid for that many bytes, and
         // outlive the commands, because this function waits for them.

@@ -5,9 +5,6 @@ use std::sync::Arc;
 
 use super::*;
 
-/// The address of `CU_STREAM_PER_THREAD`.
-const PER_THREAD: usize = 2;
-
 pub(crate) struct Queue {
     pub(crate) stream: Arc<Stream>,
     options: QueueOptions,
@@ -62,7 +59,8 @@ impl Queue {
         if !std::ptr::eq(own.handle.cast(), context) {
             return Err(Failure::FOREIGN);
         }
-        if stream.addr() == PER_THREAD {
+        // `CU_STREAM_PER_THREAD`
+        if stream.addr() == 2 {
             return Err(Failure::Rejected(Rejection::PerThreadStream));
         }
         let stream = Stream::with_handle(own, stream.cast(), true);

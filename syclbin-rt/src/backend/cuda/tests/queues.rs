@@ -379,7 +379,7 @@ fn a_child_cannot_finish_its_recording() -> crate::Result<()> {
     // SAFETY: nothing is captured.
     let captured: crate::Result<()> = unsafe { recorder.capture(|_| Ok(())) };
     assert!(captured.is_err());
-    let error = recorder.finish().err().expect("the graph is incomplete");
+    let error = recorder.finish().expect_err("the graph is incomplete");
     assert!(error.to_string().contains("record again"), "{error}");
     Ok(())
 }
