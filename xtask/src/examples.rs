@@ -129,6 +129,8 @@ pub(crate) fn build_command(targets: Option<&str>) -> Command {
         "--tests",
         "--exclude=end-to-end",
         "--exclude=random-kernels-run",
+        // It changes the features of no other package.
+        "--exclude=xtask",
     ]);
     match targets {
         Some(targets) => command.env("SYCLBIN_TARGETS", targets),

@@ -64,11 +64,17 @@ pub(crate) fn compare(name: &str, text: &str, is_write: bool) -> Result<()> {
     if recorded == text {
         return Ok(());
     }
-    let mut lines = text.lines().zip(recorded.lines()).zip(1..);
-    let (line, found) = lines
-        .find(|((now, before), _)| now != before)
-        .map_or((0, "the end"), |((now, _), line)| (line, now.trim()));
-    Err(format!("{name} differs from line {line} on: `{found}`"))
+    let (now, before) = (text.lines(), recorded.lines());
+    let common = now
+        .clone()
+        .zip(before)
+        .take_while(|(now, before)| now == before);
+    let line = common.count();
+    let found = now.clone().nth(line).map_or("the end", str::trim);
+    Err(format!(
+        "{name} differs from line {} on: `{found}`",
+        line + 1
+    ))
 }
 
 #[cfg(test)]
@@ -82,5 +88,7 @@ mod tests {
         let changed = recorded.replacen("MIT License\n\n", "MIT License\n!\n", 1);
         let difference = compare("LICENSE-MIT", &changed, false).unwrap_err();
         assert_eq!(difference, "LICENSE-MIT differs from line 2 on: `!`");
+        let shorter = compare("LICENSE-MIT", "MIT License\n", false).unwrap_err();
+        assert_eq!(shorter, "LICENSE-MIT differs from line 2 on: `the end`");
     }
 }

@@ -10,7 +10,8 @@ use syclbin::property::set;
 use syclbin::{AbstractModule, Container, Image, State, Syclbin};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home};
 
-use crate::steps::{Result, target_folder};
+use crate::files::at;
+use crate::steps::{Result, step, target_folder};
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
 const USAGE: &str = "usage: cargo xtask nvidia-files [--ptx FOLDER] [--cuda FOLDER]";
@@ -80,7 +81,7 @@ fn compile(source: &Path, target: &str, work: &Path) -> Result<PathBuf> {
         .arg(format!("-fsycl-targets={target}"))
         .arg("-o")
         .args([output.as_path(), source]);
-    run(&mut command)?;
+    step(&format!("{name} for {target}"), &mut command)?;
     Ok(output)
 }
 
@@ -144,12 +145,15 @@ fn native(folder: &Path, cuda: &Path, work: &Path) -> Result<()> {
             ["module.ptx", "module.cubin", "module.fatbin"].map(|name| work.join(name));
         std::fs::write(&text, &ptx.bytes).map_err(|error| at(&text, &error))?;
         let mut assembler = Command::new(cuda.join("ptxas"));
-        run(assembler.args(["-arch=sm_90", "-o"]).args([&cubin, &text]))?;
-        run(Command::new(cuda.join("fatbinary"))
+        assembler.args(["-arch=sm_90", "-o"]).args([&cubin, &text]);
+        step("ptxas", &mut assembler)?;
+        let mut bundler = Command::new(cuda.join("fatbinary"));
+        bundler
             .args(["--64", "--compress-all", "--create"])
             .arg(&binary)
             .arg(format!("--image3=kind=elf,sm=90,file={}", cubin.display()))
-            .arg(format!("--image3=kind=ptx,sm=75,file={}", text.display())))?;
+            .arg(format!("--image3=kind=ptx,sm=75,file={}", text.display()));
+        step("fatbinary", &mut bundler)?;
         let image = |path: &Path| {
             let bytes = std::fs::read(path).map_err(|error| at(path, &error))?;
             Ok::<_, String>(Image::native("sm_90", TARGET, bytes))
@@ -159,15 +163,6 @@ fn native(folder: &Path, cuda: &Path, work: &Path) -> Result<()> {
     }
     write(&beside, &folder.join("vector_ops.cubin.syclbin"))?;
     write(&fat, &folder.join("vector_ops.fatbin.syclbin"))
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let program = PathBuf::from(command.get_program());
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(at(&program, &status)),
-        Err(error) => Err(at(&program, &error)),
-    }
 }
 
 fn read(path: &Path) -> Result<Syclbin<'static>> {
@@ -180,8 +175,4 @@ fn write(file: &Syclbin<'_>, path: &Path) -> Result<()> {
     let bytes = syclbin::write::to_vec(file, Container::default());
     let bytes = bytes.map_err(|error| at(path, &error))?;
     std::fs::write(path, bytes).map_err(|error| at(path, &error))
-}
-
-fn at(path: &Path, what: &dyn std::fmt::Display) -> String {
-    format!("{}: {what}", path.display())
 }

@@ -4,16 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::MetadataCommand;
-
 use crate::files::at;
-use crate::steps::{Result, cargo, step, target_folder};
+use crate::steps::{Result, cargo, step, target_folder, workspace};
 
 /// Packages the last commit in two clones, and compares the archives byte by byte.
 pub(crate) fn compare() -> Result<()> {
-    let metadata = MetadataCommand::new().no_deps().exec();
-    let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
-    let published = metadata.packages.iter();
+    let published = workspace()?.packages.iter();
     let published: Vec<_> = published
         .filter(|package| package.publish.is_none())
         .map(|package| format!("{}@{}", package.name, package.version))

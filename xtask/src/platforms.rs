@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use cargo_metadata::{Message, MetadataCommand};
+use cargo_metadata::Message;
 use cargo_syclbin::toolchain::pins;
 use cargo_syclbin::toolchain::pip::Search;
 use syclbin_toolchain::Component;
@@ -18,7 +18,9 @@ use syclbin_toolchain::file::find_program;
 use crate::drivers::emulated;
 use crate::examples::{EXAMPLES, Example};
 use crate::files::{at, root, write};
-use crate::steps::{Result, cargo, has_target, install_toolchain, step, target_folder, timed};
+use crate::steps::{
+    Result, cargo, has_target, install_toolchain, step, target_folder, timed, workspace,
+};
 
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 const ARM: &str = "aarch64-unknown-linux-gnu";
@@ -149,9 +151,7 @@ fn check(target: &'static str) -> Result<Row> {
             format!("`rustup target add {target}` installs the target"),
         ));
     }
-    let metadata = MetadataCommand::new().no_deps().exec();
-    let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
-    let published = metadata
+    let published = workspace()?
         .packages
         .iter()
         .filter(|package| package.publish.is_none());

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::steps::{Result, cargo, step, target_folder, timed};
+use crate::steps::{Result, cargo, skipped, step, target_folder, timed};
 use crate::{files, simulated_cuda};
 
 const NAMES: [&str; 2] = ["candle", "stencil-mpi"];
@@ -38,7 +38,7 @@ pub(crate) fn run() -> Result<()> {
         contains(&product, "65 x 70 x 75: device")
     })?;
     if let Some(missing) = missing_for_mpi() {
-        eprintln!("skipped: stencil-mpi: {missing}");
+        skipped("stencil-mpi", &missing);
         return Ok(());
     }
     let stencil = build("stencil-mpi")?;

@@ -4,10 +4,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use cargo_metadata::MetadataCommand;
+use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::{examples, separate, simulated_cuda};
 
@@ -32,7 +32,11 @@ pub(crate) fn test() -> Result<()> {
     let start = Instant::now();
     let outcome = test_all();
     let total = start.elapsed();
-    eprintln!("\n{}", table(&taken(), total));
+    eprintln!(
+        "\n{}{}",
+        table(&locked(&TAKEN), total),
+        locked(&SKIPPED).join("")
+    );
     outcome?;
     eprintln!("all passed in {total:.0?}");
     Ok(())
@@ -155,8 +159,9 @@ fn run_stress(arguments: &[String]) -> Result<()> {
 
 /// Runs all static checks.
 pub(crate) fn lint() -> Result<()> {
-    lint_sources()?;
-    install_toolchain()?;
+    // Cargo builds the installer in seconds. Then it downloads while Cargo compiles.
+    let without_toolchain = || lint_sources().and_then(|()| lint_libraries());
+    both(install_toolchain, without_toolchain)?;
     lint_code()
 }
 
@@ -204,8 +209,9 @@ fn lint_libraries() -> Result<()> {
         cargo().args(command.split(' ')),
     )?;
     if !has_target(BARE_TARGET)? {
-        eprintln!(
-            "skipped: syclbin without a standard library; `rustup target add {BARE_TARGET}` brings the target"
+        skipped(
+            "syclbin without a standard library",
+            &format!("`rustup target add {BARE_TARGET}` installs the target"),
         );
         return Ok(());
     }
@@ -229,7 +235,6 @@ pub(crate) fn has_target(target: &str) -> Result<bool> {
 
 /// Lints all crates, and builds the documentation of those that are published. Some of them compile kernels first.
 fn lint_code() -> Result<()> {
-    lint_libraries()?;
     step(
         "lints",
         cargo()
@@ -237,9 +242,8 @@ fn lint_code() -> Result<()> {
             .args(SELECTION)
             .args(["--all-targets", "--", "--deny", "warnings"]),
     )?;
-    let metadata = MetadataCommand::new().no_deps().exec();
-    let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
-    let unpublished = (metadata.packages.iter()).filter(|package| package.publish.is_some());
+    let packages = workspace()?.packages.iter();
+    let unpublished = packages.filter(|package| package.publish.is_some());
     step(
         "documentation",
         cargo()
@@ -256,11 +260,18 @@ pub(crate) fn install_toolchain() -> Result<()> {
     step("toolchain", cargo().args(["xtask", "toolchain"]))
 }
 
+/// Returns the packages and the target directory of the workspace, without dependencies.
+pub(crate) fn workspace() -> Result<&'static Metadata> {
+    static WORKSPACE: OnceLock<Result<Metadata>> = OnceLock::new();
+    let workspace = WORKSPACE.get_or_init(|| {
+        let metadata = MetadataCommand::new().no_deps().exec();
+        metadata.map_err(|error| format!("cargo metadata: {error}"))
+    });
+    workspace.as_ref().map_err(String::clone)
+}
+
 pub(crate) fn target_folder() -> Result<PathBuf> {
-    let metadata = MetadataCommand::new().no_deps().exec();
-    metadata
-        .map(|metadata| metadata.target_directory.into_std_path_buf())
-        .map_err(|error| format!("cargo metadata: {error}"))
+    Ok(workspace()?.target_directory.clone().into_std_path_buf())
 }
 
 /// Returns the Cargo that runs this program, in the directory of the workspace.
@@ -281,8 +292,17 @@ pub(crate) fn step(name: &str, command: &mut Command) -> Result<()> {
 /// All steps so far, with their durations.
 static TAKEN: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
-fn taken() -> Vec<(String, Duration)> {
-    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+/// The lines of [`test()`]'s table for skipped steps.
+static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints why a step is skipped, and repeats it below the table of [`test()`].
+pub(crate) fn skipped(name: &str, reason: &str) {
+    eprintln!("skipped: {name}: {reason}");
+    locked(&SKIPPED).push(format!(" skipped  {name}: {reason}\n"));
 }
 
 /// Runs `work`, prints its name before and after, and records the time for the table of [`test()`].
@@ -294,8 +314,7 @@ pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T
     if outcome.is_ok() {
         eprintln!("== {name}: {time:.0?}");
     }
-    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-    taken.push((name.to_owned(), time));
+    locked(&TAKEN).push((name.to_owned(), time));
     outcome
 }
 

@@ -62,10 +62,10 @@ fn main() -> ExitCode {
         Ok(Arguments::Nothing) => Ok(()),
         Ok(Arguments::Prepare { directory, archs }) => directory::prepare(&directory, &archs),
         Ok(Arguments::First { contestant, file }) => first::child(&contestant, &file),
-        Ok(Arguments::Measure { sizes, json }) => match Device::select(DEVICE) {
+        Ok(Arguments::Measure { sizes, json }) => match device() {
             Ok(device) => measure(&device, sizes, json.as_deref()),
-            Err(error) => {
-                println!("nothing is measured on NVIDIA GPUs: {error}");
+            Err(reason) => {
+                println!("nothing is measured on NVIDIA GPUs: {reason}");
                 Ok(())
             }
         },
@@ -80,8 +80,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// The device that is measured.
+/// The device that is measured. The baseline always uses CUDA's first GPU.
 const DEVICE: &str = "cuda:gpu:0";
+
+/// Returns [`DEVICE`], or why it is not measured.
+fn device() -> Result<Device> {
+    let device = Device::select(DEVICE).map_err(words)?;
+    let selector = std::env::var("SYCLBIN_DEVICE").unwrap_or_default();
+    let is_selected = || Device::select(&selector).is_ok_and(|selected| selected == device);
+    if selector.trim().is_empty() || is_selected() {
+        Ok(device)
+    } else {
+        Err(format!(
+            "SYCLBIN_DEVICE={selector} does not select {DEVICE}"
+        ))
+    }
+}
 
 /// A measurement: adds its rows to the report.
 type Part = fn(&Bench, &mut Report) -> Result<()>;
@@ -137,8 +151,12 @@ fn measure(device: &Device, sizes: &'static Sizes, json: Option<&std::path::Path
         if let Err(error) = part(&bench, &mut report) {
             report.failed(format!("{name}: {error}"));
         }
+        // A later part may crash or hang.
+        if let Some(json) = json {
+            report.write(json)?;
+        }
     }
-    report.end(json)
+    report.end()
 }
 
 fn words(error: impl ToString) -> String {

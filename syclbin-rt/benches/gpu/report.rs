@@ -162,26 +162,29 @@ impl Report {
         self.failures.push(what);
     }
 
-    /// Prints what is missing and writes the file.
-    ///
-    /// # Errors
-    ///
-    /// If anything failed.
-    pub(crate) fn end(mut self, json: Option<&Path>) -> Result<()> {
-        println!();
-        for reason in &self.left_out {
-            println!("left out: {reason}");
-        }
+    /// Writes all measurements so far to the file.
+    pub(crate) fn write(&self, json: &Path) -> Result<()> {
+        let mut fields = self.about.clone();
         for (key, value) in [
             ("rows", json!(self.rows)),
             ("left_out", json!(self.left_out)),
             ("failures", json!(self.failures)),
         ] {
-            self.about.insert(key.to_owned(), value);
+            fields.insert(key.to_owned(), value);
         }
-        if let Some(path) = json {
-            let text = format!("{:#}\n", Value::Object(self.about));
-            std::fs::write(path, text).map_err(|error| at(path, &error))?;
+        let text = format!("{:#}\n", Value::Object(fields));
+        std::fs::write(json, text).map_err(|error| at(json, &error))
+    }
+
+    /// Prints what is missing.
+    ///
+    /// # Errors
+    ///
+    /// If anything failed.
+    pub(crate) fn end(self) -> Result<()> {
+        println!();
+        for reason in &self.left_out {
+            println!("left out: {reason}");
         }
         if self.failures.is_empty() {
             return Ok(());

@@ -30,13 +30,24 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+    /// No step has the requested name.
+    #[error("no step has a name that begins with `{prefix}`; the pack contains: {names}")]
+    NoStep {
+        /// The prefix.
+        prefix: String,
+        /// The names of all steps.
+        names: String,
+    },
 }
 
 /// A result with this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Replaces a file in one step, so that a killed process does not leave half of it.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    std::fs::write(path, bytes).map_err(|source| Error::Write {
+    let new = path.with_extension("new");
+    let written = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, path));
+    written.map_err(|source| Error::Write {
         path: path.to_owned(),
         source,
     })

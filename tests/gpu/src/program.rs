@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::device::EXECUTES;
 use crate::plan::{Kind, Step};
@@ -89,22 +90,34 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
     let mut report = StepReport::new(step, ended.took);
     report.output = Some(ended.tail()).filter(|output| !output.is_empty());
     (report.outcome, report.reason) = outcome(step, &ended);
-    if step.kind == Kind::Benchmark && report.outcome == Outcome::Passed {
+    if step.kind == Kind::Benchmark {
         match read_figures(&figures) {
-            Some(value) => report.figures = Some(value),
-            None => {
+            // A failed measurement does not invalidate the others.
+            Ok(Some(rows)) => report.figures = Some(Value::Object(rows)),
+            Ok(None) if report.outcome == Outcome::Passed => {
                 report.outcome = Outcome::Skipped;
                 let first = ended.stdout.lines().find(|line| !line.trim().is_empty());
                 report.reason = Some(first.unwrap_or("it measured nothing").to_owned());
+            }
+            Ok(None) => {}
+            Err(error) => {
+                report.outcome = report.outcome.max(Outcome::Failed);
+                let before = report.reason.map(|reason| format!("{reason}; "));
+                let before = before.unwrap_or_default();
+                report.reason = Some(format!("{before}cannot read its figures: {error}"));
             }
         }
     }
     report
 }
 
-fn read_figures(path: &Path) -> Option<Value> {
-    let bytes = std::fs::read(path).ok()?;
-    serde_json::from_slice(&bytes).ok()
+/// Returns the figures, or `None` if the program wrote none.
+fn read_figures(path: &Path) -> std::io::Result<Option<Map<String, Value>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the outcome for a program that has ended, and the reason.

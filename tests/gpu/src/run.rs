@@ -53,10 +53,18 @@ pub struct Options {
 ///
 /// # Errors
 ///
-/// Fails if the pack cannot be read, or if the report cannot be written.
+/// Fails if the pack cannot be read, if it lacks a step of [`Options::only`], or if the report cannot be written.
 pub fn run(options: &Options) -> Result<Report> {
     let start = Instant::now();
     let plan = Plan::read(&options.pack)?;
+    let names: Vec<&str> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+    let mut only = options.only.iter();
+    if let Some(prefix) = only.find(|prefix| !names.iter().any(|name| name.starts_with(*prefix))) {
+        return Err(Error::NoStep {
+            prefix: prefix.clone(),
+            names: names.join(", "),
+        });
+    }
     let unwritable = |source| Error::Write {
         path: options.out.clone(),
         source,

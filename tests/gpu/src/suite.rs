@@ -12,6 +12,8 @@ use crate::report::{Outcome, StepReport, TestReport};
 
 /// How often a test executable that crashes runs again, if it may.
 const REPEATS: usize = 3;
+/// The maximum number of tests that run at the same time. Each uses memory of the GPU.
+const MOST_THREADS: usize = 16;
 /// How long a test executable may print nothing. The slowest test takes less.
 const SILENT: Duration = Duration::from_secs(60);
 /// The time limit of a test that runs alone.
@@ -37,7 +39,8 @@ pub(crate) fn run_step(context: &Context, step: &Step, tool: &[String]) -> StepR
         return report;
     }
     // With a single thread, tests would run on the main thread, and a skip would not name its test.
-    let threads = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let threads = threads.clamp(2, MOST_THREADS);
     let arguments = [&filters[..], &[format!("--test-threads={threads}")]].concat();
     let time = left(until);
     let limits = Limits {

@@ -43,6 +43,9 @@ pub(crate) fn is_built(content: &[u8], ours: &Syclbin<'_>) -> Result<()> {
     let theirs = parse(content)?;
     equal("state", &Some(State::Executable), &theirs.state())?;
     for (names, _, theirs) in pairs(ours, &theirs)? {
+        if theirs.images.is_empty() {
+            return Err(format!("{names:?}: it has no image"));
+        }
         for image in &theirs.images {
             if !image.native || !image.bytes.starts_with(ELF) {
                 return Err(format!("{names:?}: not ELF code: {:?}", image.kind()));

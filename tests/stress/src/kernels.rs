@@ -115,6 +115,9 @@ struct Tally {
 /// Loads all files in `directories`, and prints what does not fit the device.
 pub(crate) fn run(directories: &[&str]) -> Result<(), String> {
     let files = files(directories)?;
+    if files.is_empty() {
+        return Err(format!("{}: no SYCLBIN file", directories.join(", ")));
+    }
     let mut crashed = BTreeSet::new();
     let mut wrong = Vec::new();
     loop {
@@ -224,6 +227,9 @@ pub(crate) fn run_without(without: &str, directories: &[&str]) -> Result<(), Str
             tally.failures.len()
         ));
     }
+    if tally.kernels == 0 {
+        return Err(format!("no kernel fits {device}"));
+    }
     match (before, memory::resident()) {
         (Some(before), Some(after)) if after.now > before.now + MAY_GROW => Err(format!(
             "memory grew by {} KiB in {} rounds, more than {}",
@@ -258,7 +264,14 @@ impl Tally {
         };
         self.files += 1;
         let signatures = syclbin::read::parse(bytes).and_then(|file| signature::kernels(&file));
-        let signatures = signatures.unwrap_or_default();
+        let signatures = match signatures {
+            Ok(signatures) => signatures,
+            Err(error) => {
+                let failure = format!("{name}: cannot read its signatures: {error}");
+                self.failures.insert(failure);
+                return;
+            }
+        };
         for symbol in module.kernel_names() {
             let name = format!("{name}: {symbol}");
             let mut found = signatures.kernels.iter();
@@ -316,9 +329,15 @@ impl Tally {
 
     /// Notes why something was not loaded: the code does not fit the device, or the driver refused it.
     fn refused(&mut self, name: &str, error: &syclbin_rt::Error) {
-        // Native code fits few drivers; SPIR-V fits all of them.
-        let refused =
-            |reason: &String| reason.contains("(SPIR-V") && reason.contains(" failed with CL_");
+        // Native code fits few drivers. OpenCL drivers accept SPIR-V, and the runtime has checked that the PTX fits the GPU.
+        const CODE: [(&str, &str); 2] = [
+            ("(SPIR-V", " failed with CL_"),
+            ("(PTX", " failed with CUDA_"),
+        ];
+        let refused = |reason: &String| {
+            let mut codes = CODE.iter();
+            codes.any(|(code, failed)| reason.contains(code) && reason.contains(failed))
+        };
         let reasons = error.reasons();
         let by_driver = reasons.is_empty() || reasons.iter().any(refused);
         let list = if by_driver {

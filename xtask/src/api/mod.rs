@@ -11,19 +11,17 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cargo_metadata::{MetadataCommand, Target, TargetKind};
+use cargo_metadata::{Target, TargetKind};
 use syn::{Item, ItemImpl, UseTree, Visibility};
 
 use crate::files;
-use crate::steps::Result;
+use crate::steps::{Result, workspace};
 use source::Source;
 
 /// Compares the list of each library, or writes it with `--write`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let is_write = files::is_write(arguments)?;
-    let metadata = MetadataCommand::new().no_deps().exec();
-    let metadata = metadata.map_err(|error| error.to_string())?;
-    for package in &metadata.packages {
+    for package in &workspace()?.packages {
         let is = |target: &&Target, kind| target.kind.contains(&kind);
         let mut targets = package.targets.iter();
         // The library of a program serves only its own tests.

@@ -53,8 +53,9 @@ impl Linking {
     fn tests(&self) -> Command {
         match self {
             Self::Portable(zig) => {
+                let [_, features @ ..] = SELECTION;
                 let packages = TESTED.iter().flat_map(|name| ["--package", name]);
-                portable(zig, "test", packages)
+                portable(zig, "test", packages.chain(features))
             }
             Self::Here => {
                 let mut command = cargo();

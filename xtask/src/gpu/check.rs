@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use gpu_report::Report;
+use gpu_report::report::StepReport;
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use super::pack::SCRIPT;
+use super::plan::BENCHMARK;
 use super::{at, pack};
 use crate::simulated_cuda;
-use crate::steps::{Result, timed};
+use crate::steps::{Result, skipped, timed};
 
 /// The program that gives a process an empty network.
 const UNSHARE: &str = "/usr/bin/unshare";
@@ -26,7 +28,16 @@ pub(crate) fn run(directory: &Path) -> Result<Report> {
     // This driver is new enough for the benchmark's baseline.
     cuda.env_clear()
         .env(simulated_cuda::SETTINGS, "driver=13000,devices=2");
-    expect(&run_pack(&mut cuda, &machine.directory)?, true)?;
+    let simulated = run_pack(&mut cuda, &machine.directory)?;
+    expect(&simulated, true)?;
+    // A benchmark that finds no device is skipped.
+    let mut steps = simulated.steps.iter();
+    let is_measured = |step: &StepReport| step.name == BENCHMARK && step.figures.is_some();
+    if !steps.any(is_measured) {
+        return Err(format!(
+            "the step `{BENCHMARK}` measured nothing on simulated CUDA"
+        ));
+    }
     Ok(report)
 }
 
@@ -126,7 +137,10 @@ fn can_unshare() -> bool {
     command.args(["-n", "/bin/true"]).stderr(Stdio::null());
     let can = command.status().is_ok_and(|status| status.success());
     if !can {
-        eprintln!("skipped: a run without a network, as `unshare -n` is not allowed here");
+        skipped(
+            "a pack without a network",
+            "`unshare -n` is not allowed here",
+        );
     }
     can
 }

@@ -60,6 +60,11 @@ fn build_with(linking: &Linking, directory: &Path) -> Result<()> {
         executables,
         kernels,
     } = cargo::build(linking)?;
+    // `clear` recognizes a pack by this file, even if a later step fails.
+    let plan = plan::plan(commit(), &executables);
+    let plan = serde_json::to_string_pretty(&plan).map_err(|error| at(directory, error))?;
+    fs::create_dir_all(directory).map_err(|error| at(directory, error))?;
+    write(&directory.join(FILE), &plan)?;
     for executable in &executables {
         copy(
             executable.path.as_std_path(),
@@ -77,9 +82,6 @@ fn build_with(linking: &Linking, directory: &Path) -> Result<()> {
         copy_modules(kernels.as_std_path(), &to)?;
     }
     prepare_benchmark(directory, &executables)?;
-    let plan = plan::plan(commit(), &executables);
-    let plan = serde_json::to_string_pretty(&plan).map_err(|error| at(directory, error))?;
-    write(&directory.join(FILE), &plan)?;
     let script = directory.join(SCRIPT);
     write(&script, include_str!("run.sh"))?;
     let executable = fs::Permissions::from_mode(0o755);

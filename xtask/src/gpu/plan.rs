@@ -77,9 +77,12 @@ fn examples() -> Vec<Step> {
     steps.collect()
 }
 
+/// The name of the step that measures an NVIDIA GPU.
+pub(super) const BENCHMARK: &str = "benchmark";
+
 fn benchmark() -> Step {
     let program = "bin/syclbin-rt-bench-gpu";
-    let mut step = Step::new("benchmark", Kind::Benchmark, program, 120);
+    let mut step = Step::new(BENCHMARK, Kind::Benchmark, program, 120);
     step.arguments = words("--bench --json {figures}");
     step.less = words("small");
     let kernels = (

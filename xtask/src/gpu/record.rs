@@ -49,9 +49,11 @@ fn recordable(report: &Report) -> Result<&Device> {
     Ok(device)
 }
 
-/// Returns the tables of all benchmarks, if they did all of their work.
+/// Returns the tables of all benchmarks, if they did all of their work. Those that ran to their end list what failed.
 fn figures(report: &Report) -> Option<String> {
-    let figures = report.steps.iter().filter(|_| !report.quick);
+    let ended = [Outcome::Passed, Outcome::Failed];
+    let steps = report.steps.iter().filter(|_| !report.quick);
+    let figures = steps.filter(|step| ended.contains(&step.outcome));
     let figures = figures.filter_map(|step| step.figures.as_ref());
     let tables: Vec<String> = figures.map(figures_table).collect();
     (!tables.is_empty()).then(|| tables.join("\n"))

@@ -14,6 +14,10 @@ case $0 in
 *) here=. ;;
 esac
 here=$(CDPATH='' cd -- "$here" && pwd -P) || exit 2
+if [ "$(uname -m)" != x86_64 ]; then
+    echo "error: this pack is for x86_64, but this machine is $(uname -m)" >&2
+    exit 2
+fi
 runner=$here/bin/gpu-report
 if ! [ -x "$runner" ]; then
     # A copy without permissions.

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gpu_report::plan::{FILE, Kind, Plan, Step};
@@ -109,21 +109,8 @@ impl Pack {
 
     /// Runs all steps.
     pub(crate) fn run(&self) -> Outcome {
-        let pack = self.directory.path();
-        fs::write(pack.join(FILE), serde_json::to_vec(&self.plan).unwrap()).unwrap();
-        let out = pack.join("out");
-        let report = run(&Options {
-            pack: pack.to_owned(),
-            out: out.clone(),
-            device: None,
-            limit: self.limit,
-            quick: false,
-            repeat_crashes: self.repeat_crashes,
-            only: self.only.clone(),
-            set: self.set.clone(),
-            describer: pack.join("describer"),
-        });
-        let report = report.unwrap();
+        let report = self.try_run().unwrap();
+        let out = self.out();
         check(&out.join("report.json"), &report);
         let left: Vec<_> = fs::read_dir(&out).unwrap().flatten().collect();
         assert_eq!(left.len(), 2, "{left:?}");
@@ -131,6 +118,27 @@ impl Pack {
             report,
             page: fs::read_to_string(out.join("report.md")).unwrap(),
         }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.directory.path().join("out")
+    }
+
+    /// The same, or why nothing ran.
+    pub(crate) fn try_run(&self) -> gpu_report::Result<Report> {
+        let pack = self.directory.path();
+        fs::write(pack.join(FILE), serde_json::to_vec(&self.plan).unwrap()).unwrap();
+        run(&Options {
+            pack: pack.to_owned(),
+            out: self.out(),
+            device: None,
+            limit: self.limit,
+            quick: false,
+            repeat_crashes: self.repeat_crashes,
+            only: self.only.clone(),
+            set: self.set.clone(),
+            describer: pack.join("describer"),
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use gpu_report::plan::Kind::{Benchmark, Information, Program};
+use gpu_report::plan::Step;
 use gpu_report::report::Outcome::{Crashed, Failed, Hung, NotRun, Passed, Skipped};
 use serde_json::json;
 
@@ -138,6 +139,30 @@ fn figures_of_benchmarks_are_reported() {
 }
 
 #[test]
+fn failed_benchmarks_keep_their_figures() {
+    let figures =
+        r#"{"rows": [{"benchmark": "saxpy", "value": 2.5}], "failures": ["nbody: 1 is not 2"]}"#;
+    let write = |text: &str, status: u32| format!("echo '{text}' > \"$1\"; exit {status}");
+    let names_file = |step: &mut Step| step.arguments = vec!["{figures}".to_owned()];
+    let outcome = Pack::new()
+        .step_with("fails", Benchmark, &write(figures, 1), names_file)
+        .step_with("garbles", Benchmark, &write("{", 0), names_file)
+        .step("exits", Benchmark, "exit 1")
+        .run();
+    let fails = outcome.step("fails");
+    assert_eq!(fails.outcome, Failed);
+    assert!(fails.figures.is_some());
+    assert!(outcome.page.contains("| saxpy | 2.500 |"));
+    assert!(outcome.page.contains("Failed: nbody: 1 is not 2"));
+    let garbles = outcome.step("garbles");
+    assert_eq!((garbles.outcome, &garbles.figures), (Failed, &None));
+    let reason = garbles.reason.as_deref().unwrap();
+    assert!(reason.starts_with("cannot read its figures: "), "{reason}");
+    let exits = outcome.step("exits");
+    assert_eq!((exits.outcome, &exits.figures), (Failed, &None));
+}
+
+#[test]
 fn processes_write_into_the_work_directory() {
     let script = "test -d \"$HOME\" && test -d \"$TMPDIR\" && test -d \"$SYCLBIN_CACHE\" && \
                   test \"$SYCLBIN_DEVICE\" = cuda:gpu:0 && pwd && echo \"$HOME\"";
@@ -194,6 +219,16 @@ fn chosen_steps_run_with_given_variables() {
         .run();
     assert!(outcome.report.passed, "{:#?}", outcome.report);
     assert_eq!(outcome.report.steps.len(), 1);
+}
+
+#[test]
+fn unknown_steps_cannot_be_chosen() {
+    let pack = Pack::new().step("first", Program, "exit 0");
+    let error = pack.only("first").only("second").try_run().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no step has a name that begins with `second`; the pack contains: first"
+    );
 }
 
 #[test]

@@ -16,23 +16,29 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// The driver that calls are passed on to. None where there is none, which is printed.
 pub(crate) fn driver() -> Option<String> {
     let required = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1");
-    let devices = match Device::all() {
-        Ok(devices) => devices,
-        Err(error) => {
-            assert!(!required, "SYCLBIN_REQUIRE_DEVICE=1, but {error}");
+    match library_of_driver() {
+        Ok(library) => Some(library),
+        Err(reason) => {
+            assert!(!required, "SYCLBIN_REQUIRE_DEVICE=1, but {reason}");
             let test = std::thread::current().name().unwrap_or("a test").to_owned();
             // `eprintln!` would be kept back, as the test passes.
-            let _ = writeln!(std::io::stderr(), "skipped {test}: {error}");
-            return None;
+            let _ = writeln!(std::io::stderr(), "skipped {test}: {reason}");
+            None
         }
-    };
+    }
+}
+
+/// Returns the library of an OpenCL driver for SPIR-V, or the reason why there is none.
+fn library_of_driver() -> Result<String, String> {
+    let devices = Device::all().map_err(|error| error.to_string())?;
     // The CPU driver by its path, if it is there: it has what the steps use.
     let mut libraries = devices.iter().filter(|device| device.takes_spirv());
     let by_path = libraries
         .clone()
         .find(|device| device.library().contains('/'));
     let device = by_path.or_else(|| libraries.next());
-    device.map(|device| device.library().to_owned())
+    let device = device.ok_or("no device accepts SPIR-V")?;
+    Ok(device.library().to_owned())
 }
 
 /// The library, which Cargo builds beside each test of this package.

@@ -21,6 +21,8 @@ mod generated {
 
     include!(concat!(env!("OUT_DIR"), "/differential.rs"));
 
+    pub(super) const IS_EMPTY: bool = FILES.is_empty();
+
     pub(super) fn run(queue: &Queue, report: &mut Report) {
         FILES.iter().for_each(|file| file(queue, report));
     }
@@ -31,7 +33,7 @@ fn devices_compute_what_rust_does() {
     if generated::STRAYS {
         return crate::find_strays(generated::run);
     }
-    crate::run(generated::run);
+    crate::run(generated::run, generated::IS_EMPTY);
 }
 
 #[test]

@@ -44,7 +44,9 @@ fn find_strays(kernels: fn(&Queue, &mut Report)) {
     {
         eprintln!("{failure}");
     }
+    assert!(report.ran() > 0, "no kernel ran");
     assert_eq!(found, report.ran(), "found {found} of {}", report.ran());
+    assert_eq!(found, report.failures().len(), "others failed; see above");
     eprintln!(
         "passed: {found} of {} kernels on {}",
         report.ran(),
@@ -52,8 +54,8 @@ fn find_strays(kernels: fn(&Queue, &mut Report)) {
     );
 }
 
-/// Runs kernels and fails if one does.
-fn run(kernels: fn(&Queue, &mut Report)) {
+/// Runs kernels and fails if one does, or if none runs although `is_empty` is false.
+fn run(kernels: fn(&Queue, &mut Report), is_empty: bool) {
     let Some(queue) = queue() else { return };
     let mut report = Report::default();
     kernels(&queue, &mut report);
@@ -65,5 +67,6 @@ fn run(kernels: fn(&Queue, &mut Report)) {
         "{} failed",
         report.failures().len()
     );
+    assert!(is_empty || report.ran() > 0, "no kernel ran");
     eprintln!("passed: {} kernels on {}", report.ran(), queue.device());
 }
