@@ -101,7 +101,7 @@ fn find_or_build(
     let Some(context) = &Arc::clone(context).caching() else {
         return Ok((Arc::clone(context).build(modules)?, Origin::Built));
     };
-    let settings = driver_settings();
+    let settings = among(env::vars_os());
     let key = key(RELEASE, context.device().facts(), &settings, modules);
     if !shared {
         return build(context, modules, &key, cache);
@@ -293,14 +293,10 @@ const NAMES: &[&str] = &["OverrideDefaultFP64Settings"];
 /// If this variable is set to a number other than 0, Intel's GPU driver reads hundreds of unprefixed variables.
 const READS_DEBUG_KEYS: &str = "NEOReadDebugKeys";
 
-/// Returns the environment variables of this process that change the code that drivers generate, sorted by name.
+/// Returns those `variables` that change the code that drivers generate, sorted by name.
 ///
 /// Drivers do not report these variables, so this file lists their names. If a name is missing, the cache may return a
 /// program that was built with other settings. An unneeded name only causes an extra build.
-fn driver_settings() -> Vec<(OsString, OsString)> {
-    among(env::vars_os())
-}
-
 fn among(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<_> = variables.collect();
     let reads_debug_keys = variables.iter().any(|(name, value)| {

@@ -101,7 +101,7 @@ fn copies(module: &mut Module, at: usize, random: &mut Random, most: usize) -> O
             }
         }
         added.append(&mut copy);
-        if previous.is_empty() || is_chain {
+        if is_chain {
             // One use of the pattern's input becomes the result before it.
             let inputs = pattern.iter().flat_map(|i| {
                 let places = i.ids().map(|ids| ids.uses).unwrap_or_default();

@@ -34,6 +34,7 @@ use syclbin::__private::spirv::edit::Module;
 use syclbin::__private::spirv::words::bytes;
 use syclbin::AbstractModule;
 use syclbin::metadata::SpecializationConstants;
+use syclbin_toolchain::store::hex;
 
 pub(crate) use ptx::{export_variables, lower_ptx, serves};
 
@@ -52,8 +53,7 @@ const UNIT: &str = "syclbin";
 /// Returns the arguments that make clang put a prefix before the identifiers of variables with internal linkage, as
 /// DPC++'s driver does. Otherwise, variables of the same name in two sources would count as one.
 pub(crate) fn unit_arguments(source: &[u8]) -> [String; 2] {
-    let digits = &Sha256::digest(source)[..8];
-    let digits: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = hex(&Sha256::digest(source)[..8]);
     let prefix = format!("-fsycl-unique-prefix={UNIT}{digits}");
     ["-Xclang".to_owned(), prefix]
 }

@@ -189,8 +189,8 @@ impl Definitions {
 fn have_same_members(a: &[Field], b: &[Field]) -> bool {
     fn is_same(a: &Element, b: &Element) -> bool {
         match (a, b) {
-            (Element::Bytes(_), _) | (_, Element::Bytes(_)) => true,
-            (Element::Pointer(_), Element::Pointer(_)) => true,
+            (Element::Pointer(_), Element::Pointer(_)) | (Element::Bytes(_), _) => true,
+            (_, Element::Bytes(_)) => true,
             (Element::Array { of: a, count: m }, Element::Array { of: b, count: n }) => {
                 m == n && is_same(a, b)
             }

@@ -103,14 +103,9 @@ pub(crate) fn export_variables<'n>(
     let text = Text::parse(text);
     let lines = names.filter_map(|name| Some(text.variables.get(&**name)?.line));
     let lines: BTreeSet<usize> = lines.collect();
-    let is_hidden = |(at, line): &(usize, &&str)| lines.contains(at) && line.starts_with(".global");
-    let numbered = || text.lines.iter().enumerate();
-    if !numbered().any(|line| is_hidden(&line)) {
-        return code;
-    }
-    let exported = numbered().flat_map(|line| {
-        let linkage = if is_hidden(&line) { ".visible " } else { "" };
-        [linkage, line.1, "\n"]
+    let exported = text.lines.iter().enumerate().flat_map(|(at, line)| {
+        let is_hidden = lines.contains(&at) && line.starts_with(".global");
+        [if is_hidden { ".visible " } else { "" }, line, "\n"]
     });
     exported.collect::<String>().into_bytes()
 }
