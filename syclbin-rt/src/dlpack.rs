@@ -82,8 +82,8 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shape` and the buffer have
-    /// different numbers of elements, if the `DLPack` type does not have the size of `T`, or if elements have no bytes.
+    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different
+    /// numbers of elements, if the `DLPack` type does not have the size of `T`, or if elements have no bytes.
     /// Returns [`ErrorKind::MemoryInUse`] if a prepared launch, a recording or a forgotten view ([`Queue::map`]) uses the
     /// buffer. Also fails if a command on the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
