@@ -51,7 +51,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the element types differ, if the
+    /// Returns [`ErrorKind::InvalidArgument`] if the element types differ, if the
     /// `DLPack` type does not have the size of `T`, if elements have no bytes, or if the tensor is on another device, has
     /// gaps, or is read-only. Also fails for the same reasons as
     /// [`Queue::buffer_from_native`].
