@@ -30,7 +30,7 @@ namespace assert_detail {
 #define SYCLBIN_DEVICE __attribute__((sycl_device)) inline
 
 // Returns whether this is the first failure.
-SYCLBIN_DEVICE bool is_first() noexcept {
+inline bool is_first() noexcept {
 #if defined(__SPIR__) || defined(__SPIRV__)
   auto *failed = (__attribute__((opencl_global)) unsigned *)&failed_assert.failed;
   return __spirv_AtomicCompareExchange(failed, 1 /* device */, 0x200, 0x200, 1u, 0u) == 0;
@@ -40,15 +40,15 @@ SYCLBIN_DEVICE bool is_first() noexcept {
 #endif
 }
 
-template <int Size> SYCLBIN_DEVICE void copy(char (&to)[Size], const char *from) noexcept {
+template <int Size> inline void copy(char (&to)[Size], const char *from) noexcept {
   int at = 0;
   for (; from && at < Size - 1 && from[at]; ++at) to[at] = from[at];
   to[at] = 0;
 }
 } // namespace assert_detail
 
-// The work-item continues after a failure, because others in its group may be waiting for it at a barrier. Without
-// `sycl_device`, each module has a copy: DPC++ would move an inline function that has it to a module without code.
+// The work-item continues after a failure, because others in its group may be waiting for it at a barrier. These
+// functions are not `sycl_device`: DPC++ would move an inline `sycl_device` function to a module of its own.
 __attribute__((noinline)) inline void record_assert(const char *condition, const char *file, unsigned line,
                                                     const char *function, unsigned long long x, unsigned long long y,
                                                     unsigned long long z) noexcept {

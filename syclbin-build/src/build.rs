@@ -196,7 +196,7 @@ impl Build {
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
         if let Err(error) = &made {
-            abandoned::restore_others();
+            abandoned::restore_others(name);
             // Without the headers of a failed compile, Cargo cannot tell when to run the script again. A missing file
             // makes it run on each build. Without a compiler, no header was read.
             if !matches!(error, Error::NoCompiler { .. }) {
@@ -220,7 +220,9 @@ impl Build {
         self.request.check()?;
         let paths = Paths::of(name)?;
         let (out_dir, directory) = (&paths.out_dir, &paths.directory);
-        abandoned::claim(out_dir, name).map_err(Error::write(directory))?;
+        if !abandoned::claim(out_dir, name).map_err(Error::write(directory))? {
+            return Err(Error::Twice(name.into()));
+        }
         let mut request = self.request.clone();
         if !action::is_on_docs_rs() {
             request = request.with_matches()?;
@@ -230,9 +232,6 @@ impl Build {
         listing::write(out_dir, name, &request).map_err(Error::write(directory))?;
         let bytes = action::contents(&request, &paths)?;
         warn_of_left_out(name, &bytes);
-        if !abandoned::complete(out_dir, name) {
-            return Err(Error::Twice(name.into()));
-        }
         file::replace(&paths.file, &bytes).map_err(Error::write(&paths.file))?;
         Ok(paths.file)
     }

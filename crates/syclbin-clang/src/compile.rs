@@ -113,8 +113,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Lowers the specialization constants in a module's PTX, exports its device globals, and returns the result. Adds the
-/// constants to the module's properties. Unless `state` is executable, also adds the exports, because the library reports exports only for
-/// SPIR-V.
+/// constants to the module's properties. Unless `state` is executable, also adds the exports, because the library reports
+/// exports only for SPIR-V.
 fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Result<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
@@ -127,7 +127,7 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     let metadata = ModuleMetadata::read(&module.metadata);
     let metadata = metadata.or_else(|error| own(format!("the compiler library: {error}")))?;
     let globals = metadata.program.global_names.iter();
-    let code = lower::export_variables(code, globals.map(|(_, name)| name));
+    let code = lower::export_variables(&code, globals.map(|(_, name)| name));
     if state != State::Executable {
         let text = syclbin::ptx::Module::parse(&code)
             .or_else(|error| own(format!("the compiler library emitted invalid PTX: {error}")))?;

@@ -15,7 +15,7 @@ use crate::out_dir::listing;
 
 const FOLDER: &str = ".abandoned";
 
-/// The directories in which this process builds files, and the names of the files that it has built there. The lock is
+/// The directories in which this process builds files, and the names of the files that it builds there. The lock is
 /// held while files are moved, because a script may build several files in parallel.
 static OURS: Mutex<BTreeMap<PathBuf, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
@@ -23,8 +23,8 @@ fn ours() -> MutexGuard<'static, BTreeMap<PathBuf, BTreeSet<String>>> {
     OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Marks the file called `name` as built by this run.
-pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
+/// Marks the file called `name` as built by this run. Returns `false` if it was marked before.
+pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<bool> {
     let mut ours = ours();
     let files = listing::directory(out_dir);
     if !ours.contains_key(&files) {
@@ -33,14 +33,8 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<()> {
         none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
         set_aside(&files)?;
     }
-    restore(&files, name)
-}
-
-/// Notes that this run has built the file called `name`. Returns `false` if it had built the file before.
-pub(crate) fn complete(out_dir: &Path, name: &str) -> bool {
-    let mut ours = ours();
-    let built = ours.entry(listing::directory(out_dir)).or_default();
-    built.insert(name.to_owned())
+    restore(&files, name)?;
+    Ok(ours.entry(files).or_default().insert(name.to_owned()))
 }
 
 fn set_aside(files: &Path) -> io::Result<()> {
@@ -55,10 +49,11 @@ fn set_aside(files: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Restores all files after a failed build. Ignores files that cannot be moved, because another error is already
-/// reported.
-pub(crate) fn restore_others() {
-    for files in ours().keys() {
+/// Restores all files after a failed build of `failed`, which the script may repeat. Ignores files that cannot be moved,
+/// because another error is already reported.
+pub(crate) fn restore_others(failed: &str) {
+    for (files, built) in ours().iter_mut() {
+        built.remove(failed);
         for name in listing::names(&files.join(FOLDER)).unwrap_or_default() {
             let _ = restore(files, &name);
         }

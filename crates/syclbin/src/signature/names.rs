@@ -11,8 +11,6 @@ use crate::prelude::*;
 
 /// The maximum number of members of a struct in the reason for a conflict.
 const MEMBERS: usize = 16;
-/// The maximum number of types with the same name.
-const MAX_SAME: usize = 100;
 /// The maximum length of a struct or its name there, in characters.
 const MAX_TEXT: usize = 1000;
 
@@ -134,10 +132,10 @@ impl Definitions {
         Some(name)
     }
 
-    /// Returns the first of the names `S`, `S_2`, `S_3` ... that is not defined, or whose definition `is_same`. Types
-    /// with the same name can be local to different functions or blocks.
+    /// Returns the first of the names `S`, `S_2` ... `S_10` that is not defined, or whose definition `is_same`. Types with
+    /// the same name can be local to different functions or blocks.
     fn free_name(&self, name: &str, is_same: impl Fn(&Element) -> bool) -> Option<String> {
-        let numbered = (2..MAX_SAME).map(|number| format!("{name}_{number}"));
+        let numbered = (2..=10).map(|number| format!("{name}_{number}"));
         let mut names = core::iter::once(name.to_string()).chain(numbered);
         names.find(|name| self.named.get(name).is_none_or(&is_same))
     }
@@ -166,9 +164,7 @@ impl Definitions {
         }
         let is_same = |known: &Element| {
             let known = known.structure().and_then(|id| self.layouts.get(id));
-            known.is_some_and(|known| {
-                known.size == size && have_same_members(&known.fields, &fields)
-            })
+            known.is_some_and(|known| known.size == size && are_same(&known.fields, &fields))
         };
         let name = self.free_name(name, is_same)?;
         // Another module compiled from the same source may already define the struct.
@@ -186,7 +182,7 @@ impl Definitions {
 }
 
 /// Returns whether two lists of members can belong to the same struct. What one of them does not describe may differ.
-fn have_same_members(a: &[Field], b: &[Field]) -> bool {
+fn are_same(a: &[Field], b: &[Field]) -> bool {
     fn is_same(a: &Element, b: &Element) -> bool {
         match (a, b) {
             (Element::Pointer(_), Element::Pointer(_)) | (Element::Bytes(_), _) => true,

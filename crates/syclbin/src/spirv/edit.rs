@@ -120,8 +120,15 @@ impl Module {
 
     /// Adds a capability, unless the module declares it.
     pub fn require(&mut self, capability: u32) {
-        let mut all = self.instructions.iter().chain(&self.added);
-        if !all.any(|i| i.opcode == op::CAPABILITY && i.operands == [capability]) {
+        // A valid module begins with its capabilities.
+        let first = self
+            .instructions
+            .iter()
+            .take_while(|i| section(i.opcode) == 0);
+        if !first
+            .chain(&self.added)
+            .any(|i| i.opcode == op::CAPABILITY && i.operands == [capability])
+        {
             self.add(op::CAPABILITY, &[capability]);
         }
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use syclbin::offload::{self, Entry, ImageKind, OffloadKind};
 use syclbin::{
-    AbstractModule, Container, Image, IrType, PropertySets, State, Syclbin, Value, read, write,
+    AbstractModule, Container, Content, Image, IrType, PropertySets, State, Syclbin, Value, read,
+    write,
 };
 
 /// A file with everything that one can have: two modules, IR and native images, unknown things.
@@ -605,6 +606,23 @@ fn images_without_syclbin_are_modules() {
     let file = read::parse(bytes).unwrap();
     let kernels: Vec<_> = file.kernel_names().collect();
     assert_eq!(kernels, ["scale", "_ZTSZ3usePiE6Filled"]);
+}
+
+#[test]
+fn image_kinds_follow_the_content() {
+    let elf = |machine| Content::Elf { machine };
+    for (content, kind) in [
+        (elf(190), ImageKind::CUBIN),
+        (elf(62), ImageKind::OBJECT),
+        (Content::LlvmBitcode, ImageKind::BITCODE),
+        (Content::CudaFatbin, ImageKind::FATBINARY),
+        (Content::Ptx, ImageKind::PTX),
+        (Content::SpirV, ImageKind::SPIRV),
+        (Content::Syclbin, ImageKind::SYCLBIN),
+        (Content::Archive, ImageKind::NONE),
+    ] {
+        assert_eq!(ImageKind::of(content), kind, "{content:?}");
+    }
 }
 
 #[test]

@@ -27,3 +27,9 @@ void second(sycl::queue &queue, float *out, void *memory) {
     });
   }
 }
+
+void third(sycl::queue &queue, void *memory) {
+  union Row { float x; long n[8]; };
+  auto *rows = static_cast<Row *>(memory);
+  queue.single_task<class third_kernel>([=] { rows[1].x = 1; });
+}

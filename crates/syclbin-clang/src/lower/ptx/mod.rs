@@ -94,18 +94,19 @@ pub(crate) fn lower_ptx(text: &str) -> Result<Option<Lowered>, Refusal> {
 /// Exports the variables that `names` lists, so that the driver finds them. LLVM exports no variable that C++ declares
 /// `static`, or in an unnamed namespace.
 pub(crate) fn export_variables<'n>(
-    code: Vec<u8>,
+    code: &[u8],
     names: impl Iterator<Item = &'n String>,
 ) -> Vec<u8> {
-    let Ok(text) = std::str::from_utf8(&code) else {
-        return code;
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let is_hidden = |line: &str| {
+        let declared = line.split('=').next().unwrap_or_default();
+        let mut words = declared.split(|c| !text::is_name(c));
+        line.starts_with(".global ") && words.any(|word| names.contains(word))
     };
-    let text = Text::parse(text);
-    let lines = names.filter_map(|name| Some(text.variables.get(&**name)?.line));
-    let lines: BTreeSet<usize> = lines.collect();
-    let exported = text.lines.iter().enumerate().flat_map(|(at, line)| {
-        let is_hidden = lines.contains(&at) && line.starts_with(".global");
-        [if is_hidden { ".visible " } else { "" }, line, "\n"]
+    let text = String::from_utf8_lossy(code);
+    let exported = text.lines().flat_map(|line| {
+        let linkage = if is_hidden(line) { ".visible " } else { "" };
+        [linkage, line, "\n"]
     });
     exported.collect::<String>().into_bytes()
 }

@@ -308,3 +308,15 @@ fn nvidias_assembler_takes_what_was_lowered() {
         }
     }
 }
+
+#[test]
+fn static_device_globals_are_exported() {
+    let text = ".global .align 8 .b8 _ZL5small[16];\n\
+                .global .align 8 .b8 _ZL5large[131080];\n\
+                .global .align 8 .u64 other[2] = {_ZL5small, 0};\n\
+                .visible .global .align 4 .b8 shown[4];\n";
+    let names = ["_ZL5small", "_ZL5large", "shown"].map(str::to_owned);
+    let exported = export_variables(text.as_bytes(), names.iter());
+    let expected = text.replace(".global .align 8 .b8", ".visible .global .align 8 .b8");
+    assert_eq!(String::from_utf8(exported).unwrap(), expected);
+}

@@ -146,14 +146,18 @@ impl<'m> DebugInfo<'m> {
         let tag = self.constant(e.operand(1)?)?;
         let size = self.wide_constant(e.operand(7)?).unwrap_or(0);
         let is_sycl = name.starts_with("sycl::") || name.starts_with(WRAPPER);
-        // Layouts cannot express a union, and a class without a size is only declared.
-        if !is_sycl && tag != TAG_UNION && size != 0 {
-            let defined = self.structure(&name, size / 8, e, depth);
-            if let Some(numbered) = defined.filter(|defined| *defined != name) {
-                let ty = Some(CppType::named(numbered));
-                self.known.insert(id, ty.clone());
-                return ty;
-            }
+        // A class without a size is only declared.
+        if is_sycl || size == 0 {
+            return Some(ty);
+        }
+        // Layouts cannot express a union.
+        let defined = (tag != TAG_UNION).then(|| self.structure(&name, size / 8, e, depth));
+        let defined = defined.flatten();
+        if defined.as_ref() != Some(&name) && self.definitions.named.contains_key(&name) {
+            // The name belongs to a different type.
+            let numbered = defined.map(CppType::named);
+            self.known.insert(id, numbered.clone());
+            return numbered;
         }
         Some(ty)
     }

@@ -93,7 +93,7 @@ pub(super) fn is_simulation(settings: &str) -> bool {
 /// Runs a test of queues in a child process, in which the simulated driver has these settings.
 pub(super) fn in_simulation(test: &str, settings: &str) {
     let Some(device) = device().filter(|_| std::env::var_os(SIMULATION).is_none()) else {
-        return;
+        return say_skipped("no CUDA device, or a simulation with other settings");
     };
     if !device.facts().name.starts_with("Simulated") {
         return say_skipped("only the simulated driver has settings");

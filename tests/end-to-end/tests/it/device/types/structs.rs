@@ -489,4 +489,8 @@ fn local_types_of_one_name_are_different() {
     .unwrap();
     assert_eq!(queue.download(&out).unwrap(), [1.0, 2.0]);
     assert_eq!(queue.download(&rows).unwrap()[1].n, [0, 0, 4]);
+    let mut unions = queue.zeroed::<[u8; 64]>(2).unwrap();
+    // SAFETY: the kernel writes to the second union.
+    unsafe { kernels.third_kernel(&mut unions).launch(()) }.unwrap();
+    assert_eq!(queue.download(&unions).unwrap()[1][..4], 1f32.to_ne_bytes());
 }
