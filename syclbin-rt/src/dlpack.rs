@@ -51,10 +51,9 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if the element types differ, if the
-    /// `DLPack` type does not have the size of `T`, if elements have no bytes, or if the tensor is on another device, has
-    /// gaps, or is read-only. Also fails for the same reasons as
-    /// [`Queue::buffer_from_native`].
+    /// Returns [`ErrorKind::InvalidArgument`] if the element types differ, if the `DLPack` type does not have the size
+    /// of `T`, if `T` is zero-sized, or if the tensor is on another device, has gaps, or is read-only. Also fails for
+    /// the same reasons as [`Queue::buffer_from_native`].
     ///
     /// # Safety
     ///
@@ -82,10 +81,10 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different
-    /// numbers of elements, if the `DLPack` type does not have the size of `T`, or if elements have no bytes.
-    /// Returns [`ErrorKind::MemoryInUse`] if a prepared launch, a recording or a forgotten view ([`Queue::map`]) uses the
-    /// buffer. Also fails if a command on the device failed.
+    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different numbers of elements, if the
+    /// `DLPack` type does not have the size of `T`, or if `T` is zero-sized. Returns [`ErrorKind::MemoryInUse`] if a
+    /// prepared launch, a recording or a forgotten view ([`Queue::map`]) uses the buffer. Also fails if a command on
+    /// the device failed.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();
@@ -101,7 +100,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             return Err(Error::in_use());
         }
         if memory.mapped.some(true) {
-            let message = "a view of this memory was forgotten; drop views instead";
+            let message = "a view of this buffer was leaked with `mem::forget`; drop views before you export it";
             return Err(Error::new(ErrorKind::MemoryInUse, message));
         }
         let finished = self.region().memory.context().finish_all();

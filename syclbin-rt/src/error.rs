@@ -59,7 +59,7 @@ pub enum ErrorKind {
     Launch,
     /// A function other than a launch received an invalid argument, such as a size, a device, or a state.
     InvalidArgument,
-    /// The memory cannot be mapped or exported, because a prepared launch or a recording uses it.
+    /// The memory cannot be mapped or exported, because a prepared launch, a recording or a forgotten view uses it.
     MemoryInUse,
     /// The host does not have enough memory, or a requested size exceeds the address space.
     OutOfMemory,

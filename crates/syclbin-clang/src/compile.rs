@@ -125,7 +125,7 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
         lowered.code
     });
     let metadata = ModuleMetadata::read(&module.metadata);
-    let metadata = metadata.or_else(|error| own(format!("the compiler library: {error}")))?;
+    let metadata = metadata.or_else(|error| own(format!("the compiler's output: {error}")))?;
     let globals = metadata.program.global_names.iter();
     let code = lower::export_variables(&code, globals.map(|(_, name)| name));
     if state != State::Executable {

@@ -143,8 +143,8 @@ impl Module {
     /// `__sycl_kernel_`. If there is no such kernel, `name` is looked up as a registered name, such as `ns::scale<int>`
     /// (`registered_names` in SYCL, property set `SYCL/registered kernels`).
     ///
-    /// The first request for a kernel builds it. On CUDA with lazy loading, it may wait for all running kernels. So
-    /// create kernels before you launch one that waits for the host.
+    /// The first request for a kernel builds it. On CUDA with lazy loading, this request may wait for all running
+    /// kernels. So create all kernels before you launch a kernel that waits for the host.
     ///
     /// Every call creates a separate kernel object, so two threads that use separate objects can launch at the same
     /// time without waiting for each other.

@@ -340,7 +340,7 @@ macro_rules! mutate_contents {
     };
 }
 
-/// Makes libFuzzer keep the lines of a text in half of its mutations.
+/// Makes half of libFuzzer's mutations keep the line structure of a text.
 #[macro_export]
 macro_rules! mutate_text {
     () => {

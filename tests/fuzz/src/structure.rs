@@ -63,8 +63,8 @@ fn section_of(module: &Module, at: usize) -> Vec<usize> {
         .collect()
 }
 
-/// Copies some instructions behind themselves, many times, each time with new results. In half of the cases, a copy
-/// uses results of the copy before it.
+/// Repeats some instructions after themselves, up to thousands of times, each time with new result ids. In half of the
+/// cases, a copy uses results of the copy before it.
 fn copies(module: &mut Module, at: usize, random: &mut Random, most: usize) -> Option<()> {
     let end = (at + random.between(1, 16)).min(module.instructions.len());
     let pattern = module.instructions[at..end].to_vec();

@@ -180,9 +180,9 @@ pub(super) fn render(sections: &Sections) -> (String, Vec<File>) {
         let parts = PARTS.iter();
         parts.filter_map(|part| Some((part, sections.get(part.name)?)))
     };
-    let mut page = "# Benchmarks\n\n`cargo xtask bench` measures everything on this page and regenerates it. To \
-        repeat only some sections, name them: `cargo xtask bench launch start`. Each ratio is the median of the \
-        ratios within rounds, so it can differ from the quotient of two medians. \
+    let mut page = "# Benchmarks\n\n`cargo xtask bench` measures this page and regenerates it; only `--full` measures \
+        the build of 1,000 sources. To repeat only some sections, name them: `cargo xtask bench launch start`. Each \
+        ratio is the median of the ratios within rounds, so it can differ from the quotient of two medians. \
         [syclbin-rt/benches](syclbin-rt/benches/README.md) describes the method, and \
         [Performance](book/src/performance.md) how to measure your own program.\n\n"
         .to_owned();

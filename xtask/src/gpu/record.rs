@@ -49,7 +49,7 @@ fn recordable(report: &Report) -> Result<&Device> {
     Ok(device)
 }
 
-/// Returns the tables of all benchmarks, if they did all of their work. Those that ran to their end list what failed.
+/// Returns the tables of all benchmarks that ran to completion. They list the measurements that failed.
 fn figures(report: &Report) -> Option<String> {
     let ended = [Outcome::Passed, Outcome::Failed];
     let steps = report.steps.iter().filter(|_| !report.quick);

@@ -28,7 +28,6 @@ mod tests;
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
-
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::edit::Module;
 use syclbin::__private::spirv::words::bytes;

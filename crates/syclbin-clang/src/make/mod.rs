@@ -69,7 +69,7 @@ fn build(options: &Options, inputs: &[Input], backends: &[Backend], folder: &Pat
     let compiles_spirv = |backend: &Backend| backend.target.is_of_spirv();
     let needs_linked_code = options.link_only || backends.iter().any(compiles_spirv);
     if options.state == State::Executable && needs_linked_code {
-        // Native code and the result of `-fsycl-link` cannot be linked at load time.
+        // Native code cannot be linked later, and `-fsycl-link` asks for it. What cannot be linked stays unchanged.
         let unlinked = link_modules(&mut whole.modules).into_iter();
         warnings.extend(unlinked.map(|module| module.to_string()));
     }

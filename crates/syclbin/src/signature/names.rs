@@ -119,7 +119,7 @@ pub struct Definitions {
 
 impl Definitions {
     /// Defines an enumeration with the underlying type `of`, and returns its name, as [`Self::define_struct`] does.
-    /// Returns `None` if `of` is not an integer.
+    /// Returns `None` if `of` is not an integer, or if ten different types already have the name.
     pub fn define_enum(&mut self, name: &str, of: &CppType) -> Option<String> {
         let of = of.scalar().filter(|of| !of.is_float())?;
         let is_same = |known: &Element| matches!(known, Element::Enum(known) if known.of == of);
@@ -132,16 +132,17 @@ impl Definitions {
         Some(name)
     }
 
-    /// Returns the first of the names `S`, `S_2` ... `S_10` that is not defined, or whose definition `is_same`. Types with
-    /// the same name can be local to different functions or blocks.
+    /// Returns the first of the names `S`, `S_2` ... `S_10` that is not defined, or whose definition `is_same`. Types
+    /// with the same name can be local to different functions or blocks.
     fn free_name(&self, name: &str, is_same: impl Fn(&Element) -> bool) -> Option<String> {
         let numbered = (2..=10).map(|number| format!("{name}_{number}"));
         let mut names = core::iter::once(name.to_string()).chain(numbered);
         names.find(|name| self.named.get(name).is_none_or(&is_same))
     }
 
-    /// Defines a struct, and returns its name. If a different type has this name, it gets a number: `S_2`. The members
-    /// must be sorted by offset. Returns `None` if they do not fit, or if `align` is not a power of two.
+    /// Defines a struct, and returns its name: `name`, or a numbered one such as `S_2` if a different type already has
+    /// it. The members must be sorted by offset. Returns `None` if they do not fit, if `align` is not a power of two,
+    /// or if ten different types already have the name.
     pub fn define_struct(
         &mut self,
         name: &str,
@@ -185,8 +186,8 @@ impl Definitions {
 fn are_same(a: &[Field], b: &[Field]) -> bool {
     fn is_same(a: &Element, b: &Element) -> bool {
         match (a, b) {
-            (Element::Pointer(_), Element::Pointer(_)) | (Element::Bytes(_), _) => true,
-            (_, Element::Bytes(_)) => true,
+            (Element::Bytes(_), _) | (_, Element::Bytes(_)) => true,
+            (Element::Pointer(_), Element::Pointer(_)) => true,
             (Element::Array { of: a, count: m }, Element::Array { of: b, count: n }) => {
                 m == n && is_same(a, b)
             }

@@ -3,8 +3,8 @@
 //!
 //! Buffers come from the device's default memory pool (CUDA driver API, "Stream Ordered Memory Allocator"), so neither
 //! allocating nor dropping one waits for a queue, except that an allocation waits for dropped buffers to be freed before
-//! it runs out of memory. Arrays do not come from the pool, because other libraries may export them
-//! to another process or to a network card, which memory of this pool does not allow.
+//! it runs out of memory. Arrays do not come from the pool, because other libraries may export them to another process
+//! or to a network card, which memory of this pool does not allow.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -54,7 +54,7 @@ fn find_strays(kernels: fn(&Queue, &mut Report)) {
     );
 }
 
-/// Runs kernels and fails if one does, or if none runs although `is_empty` is false.
+/// Runs kernels. Fails if a kernel fails, or if none runs and `is_empty` is false.
 fn run(kernels: fn(&Queue, &mut Report), is_empty: bool) {
     let Some(queue) = queue() else { return };
     let mut report = Report::default();
