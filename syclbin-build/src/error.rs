@@ -89,7 +89,7 @@ pub enum Error {
     NoHome(#[from] syclbin_toolchain::NoHome),
     /// The compiler could not be started.
     #[error(
-        "cannot start {}: {source}; `cargo syclbin doctor` lists the compilers that work",
+        "cannot start {}: {source}; `cargo syclbin doctor` shows the one that a build uses",
         .program.display()
     )]
     Start {
@@ -205,7 +205,7 @@ pub enum Error {
     },
     /// The compiler's output cannot be represented as SYCLBIN.
     #[error(
-        "cannot create the SYCLBIN file: {0}; try another compiler (`cargo syclbin doctor` lists those that work), \
+        "cannot create the SYCLBIN file: {0}; try another compiler (set SYCLBIN_CLANG to its path), \
          and please report this bug"
     )]
     Format(#[from] syclbin::write::Error),
@@ -322,7 +322,7 @@ mod tests {
                     program: "icpx".into(),
                     source: source(),
                 },
-                "; `cargo syclbin doctor` lists the compilers that work",
+                "; `cargo syclbin doctor` shows the one that a build uses",
             ),
             (
                 Error::Write {
@@ -333,7 +333,7 @@ mod tests {
             ),
             (
                 Error::Format(syclbin::write::Error::Nul("a".to_owned())),
-                "; try another compiler (`cargo syclbin doctor` lists those that work), and please report this bug",
+                "; try another compiler (set SYCLBIN_CLANG to its path), and please report this bug",
             ),
         ] {
             let said = error.to_string();

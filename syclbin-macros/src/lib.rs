@@ -100,8 +100,8 @@ use proc_macro::TokenStream;
 ///
 /// # Names
 ///
-/// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). The name of an overload
-/// includes its parameters (`f(float *, int)` becomes `f_float_ptr_int`). A Rust keyword becomes a raw identifier
+/// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). An overload's name
+/// includes the parameters that differ (`f(float *)` becomes `f_float_ptr`). A Rust keyword becomes a raw identifier
 /// (`r#move`) or gets a trailing underscore (`self_`). A kernel named like a function of `Module` also gets an
 /// underscore: `load` becomes `load_`. Kernels that would still share a name are numbered: `host_0`, `host_1`. To
 /// rename kernels or to leave them out, add items as in the following example. It is an error to choose a name that is

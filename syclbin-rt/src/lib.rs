@@ -165,7 +165,7 @@
 //! - `half`: supports `f16` and `bf16` from the crate `half`, for kernels with `sycl::half` and `bfloat16`
 //!   parameters.
 //! - `log`: logs through the crate `log`. Level warn reports compiler warnings from drivers, unusable cache entries,
-//!   and better devices that a file has no code for. Level info reports the chosen device and the code that was
+//!   and better devices that were skipped. Level info reports the chosen device and the code that was
 //!   compiled. Level debug reports the places that were searched, the images that were chosen or skipped, and programs
 //!   that were reused. Launches and copies log nothing.
 //! - `macros` (default): [`include_syclbin!`].

@@ -169,7 +169,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `shape`: it is an exported function, not a kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait shape {
             fn never() -> ::core::convert::Infallible;

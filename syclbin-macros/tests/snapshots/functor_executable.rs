@@ -178,7 +178,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `AddOne`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait AddOne {
             fn never() -> ::core::convert::Infallible;
@@ -186,7 +186,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `Triad`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait Triad {
             fn never() -> ::core::convert::Infallible;

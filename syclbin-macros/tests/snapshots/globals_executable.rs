@@ -180,7 +180,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `store`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait store {
             fn never() -> ::core::convert::Infallible;
@@ -188,7 +188,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `lookup`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait lookup {
             fn never() -> ::core::convert::Infallible;

@@ -296,7 +296,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `saxpy`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait saxpy {
             fn never() -> ::core::convert::Infallible;

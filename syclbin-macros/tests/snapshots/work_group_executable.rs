@@ -188,7 +188,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `coords`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait coords {
             fn never() -> ::core::convert::Infallible;
@@ -196,7 +196,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `histogram`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait histogram {
             fn never() -> ::core::convert::Infallible;
@@ -204,7 +204,7 @@ pub mod kernels {
         #[diagnostic::on_unimplemented(
             message = "no Rust function is generated for kernel `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel",
             label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
         pub trait block_sum {
             fn never() -> ::core::convert::Infallible;

@@ -35,7 +35,7 @@ pub(crate) enum Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Rejection {
     /// A command mixes objects of two drivers or contexts, or an adopted handle belongs to a different one.
-    #[error("an object belongs to another driver or context")]
+    #[error("an object belongs to another driver or context; use objects of one device")]
     Foreign,
     #[error(
         "the stream is CU_STREAM_PER_THREAD, which is a different stream in every thread; pass a stream that \

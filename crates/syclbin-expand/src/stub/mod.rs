@@ -296,7 +296,7 @@ impl LeftOut<'_> {
             #[diagnostic::on_unimplemented(
                 message = #message,
                 label = "omitted by `include_syclbin!`",
-                note = "`syclbin_rt::Launch` with `Arg` can pass any argument",
+                note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
             )]
             pub trait #ident {
                 fn never() -> ::core::convert::Infallible;
