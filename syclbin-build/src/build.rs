@@ -55,7 +55,7 @@ impl Build {
         self.flag(OsString::from_iter(words))
     }
 
-    /// Defines a macro (`-D`): `define("N", "4")`, or `define("FAST", None)` without a value.
+    /// Defines a macro (`-D`): `define("TILE", "4")`, or `define("FAST", None)` without a value.
     pub fn define<'v>(self, name: &str, value: impl Into<Option<&'v str>>) -> Self {
         self.flag(match value.into() {
             Some(value) => format!("-D{name}={value}"),

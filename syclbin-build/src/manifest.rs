@@ -57,7 +57,7 @@ impl Build {
     /// [package.metadata.syclbin.saxpy]
     /// sources = ["kernels/saxpy.cpp"]          # required; may contain patterns, such as "kernels/*.cpp"
     /// include = ["kernels/include"]            # Build::include
-    /// define = { N = 4, FAST = true }          # Build::define; `true` defines without a value
+    /// define = { TILE = 4, FAST = true }       # Build::define; `true` defines without a value
     /// flags = ["-std=c++20"]                   # Build::flag
     /// targets = ["spir64"]                     # Build::targets
     /// link-at-load = true                      # Build::link_at_load

@@ -269,7 +269,7 @@ fn threads_use_the_cache_while_others_compile() {
                         None => Origin::Built,
                     };
                     assert_eq!(from, expected);
-                    assert!(program.binary().is_ok() && program.kernel_names().is_ok());
+                    assert!(program.binary().is_ok());
                 }
             });
         }

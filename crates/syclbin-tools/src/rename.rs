@@ -15,9 +15,6 @@ use syclbin::__private::spirv::words::{
 use syclbin::property::{PropertySets, Value};
 use syclbin::{AbstractModule, ImageKind, IrType};
 
-/// The suffixes that DPC++ appends to kernel names in PTX.
-const SUFFIXES_IN_PTX: [&str; 3] = ["_param_", "_with_offset", "_shared_mem"];
-
 /// Renames each kernel that is a key of `names` to the corresponding value. Returns `None`, and leaves the module
 /// unchanged, if it contains native code or damaged SPIR-V, or if a name in SPIR-V becomes too long.
 #[must_use]
@@ -110,10 +107,14 @@ fn in_word<'a>(
     word: &'a [u8],
     names: &'a BTreeMap<String, String>,
 ) -> Option<(&'a [u8], &'a [u8])> {
-    names.iter().find_map(|(symbol, name)| {
+    // The longest name, because a kernel's name may begin with another's.
+    names.iter().rev().find_map(|(symbol, name)| {
         let rest = word.strip_prefix(symbol.as_bytes())?;
-        let mut suffixes = SUFFIXES_IN_PTX.iter();
-        let is_its = rest.is_empty() || suffixes.any(|end| rest.starts_with(end.as_bytes()));
+        // DPC++ appends these suffixes.
+        let end = rest.strip_prefix(b"_with_offset").unwrap_or(rest);
+        let number = end.strip_prefix(b"_param_");
+        let is_its = matches!(end, b"" | b"_shared_mem")
+            || number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
         is_its.then_some((name.as_bytes(), rest))
     })
 }

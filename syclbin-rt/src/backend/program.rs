@@ -101,8 +101,6 @@ pub(crate) trait DriverProgram: Any + Send + Sync {
 
     /// Returns the driver's native code.
     fn binary(&self) -> Result<Vec<u8>>;
-
-    fn kernel_names(&self) -> Result<Vec<String>>;
 }
 
 /// Logs the driver's compiler output if it contains warnings. Most drivers print something even without warnings.

@@ -90,8 +90,8 @@ impl Kernel {
             return Err(unavailable(&symbol.name, device, vec![reason]));
         }
         // A name that contains a NUL cannot be a symbol.
-        let name = CString::new(symbol.name.as_str())
-            .map_err(|_| no_kernel(&symbol.name, program.kernel_names().unwrap_or_default()))?;
+        let name =
+            CString::new(symbol.name.as_str()).map_err(|_| no_kernel(&symbol.name, [""; 0]))?;
         let sizes = symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let max_declared = sizes.maximum.map(|size| driver_order(size.xyz()));

@@ -120,23 +120,17 @@ impl LoadedModule {
     }
 
     /// Finds the kernels of a module if the file does not list them. DPC++ before June 2025 did not write the list
-    /// (intel/llvm#18970). If the module contains only native code, queries the driver.
+    /// (intel/llvm#18970).
     fn find_kernels(&self) -> Vec<String> {
         let Some(unit) = self.builder.unit(self.index) else {
             return Vec::new();
         };
         let code = unit.codes(self.builder.files.facts).iter().flatten().next();
-        let mut names: Vec<String> = match code {
-            Some(code) => code.kernels().into_iter().map(str::to_owned).collect(),
-            None => {
-                let build = self.build(&Part::Native);
-                let program = build.program.as_ref();
-                let names = program.and_then(|built| built.program.kernel_names().ok());
-                names.unwrap_or_default()
-            }
-        };
-        names.retain(|name| !name.starts_with(OWN_KERNELS));
+        let names = code.into_iter().flat_map(|code| code.kernels());
         names
+            .filter(|name| !name.starts_with(OWN_KERNELS))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Returns why none of the images can be used to run a kernel.

@@ -88,7 +88,8 @@ fn native_code_keeps_its_names() {
 #[test]
 fn names_in_ptx_are_whole_words() {
     let text = ".visible .entry _ZTS1K(.param .u64 _ZTS1K_param_0) { ld.param.u64 %rd1, [_ZTS1K_param_0+8]; }\n\
-        .entry _ZTS1K_with_offset() { call _ZTS1K0; } // _ZTS1Kernel";
+        .entry _ZTS1K_with_offset(.param .u64 _ZTS1K_with_offset_param_0) { call _ZTS1K0; } // _ZTS1Kernel\n\
+        .entry _ZTS1K_param_grid() { } // _ZTS1K_shared_mem";
     let mut file = Syclbin::new(syclbin::State::Executable);
     let mut module = syclbin::AbstractModule::default();
     module.images.push(Image::ir(
@@ -105,7 +106,8 @@ fn names_in_ptx_are_whole_words() {
     let module = &mut file.modules[0];
     rename_kernels(module, &names).unwrap();
     let expected = ".visible .entry _ZTS1K$b(.param .u64 _ZTS1K$b_param_0) { ld.param.u64 %rd1, [_ZTS1K$b_param_0+8]; }\n\
-        .entry _ZTS1K$b_with_offset() { call _ZTS1K0; } // _ZTS1Kernel";
+        .entry _ZTS1K$b_with_offset(.param .u64 _ZTS1K$b_with_offset_param_0) { call _ZTS1K0; } // _ZTS1Kernel\n\
+        .entry _ZTS1K_param_grid() { } // _ZTS1K$b_shared_mem";
     assert_eq!(&*module.images[0].bytes, expected.as_bytes());
     assert_eq!(module.kernel_names().collect::<Vec<_>>(), ["_ZTS1K$b"]);
     let sizes = module.metadata.set("SYCL/program metadata").unwrap();

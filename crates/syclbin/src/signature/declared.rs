@@ -162,14 +162,7 @@ impl Definitions {
     /// describe the type, the result contains at most a name.
     fn pointee(&self, to: &CppType) -> Pointee {
         match to.unqualified() {
-            CppType::Array { of, count } if !of.is(BYTES) => {
-                let is_array = matches!(**of, CppType::Array { .. });
-                match count {
-                    None if is_array => self.pointee_element(of),
-                    Some(_) if !is_array => self.pointee_element(to),
-                    _ => self.pointee(of),
-                }
-            }
+            CppType::Array { of, count: None } if !of.is(BYTES) => self.pointee_element(of),
             to => self.pointee_element(to),
         }
     }
@@ -372,7 +365,12 @@ mod tests {
         let ty = named("int").array(Some(8)).array(Some(2));
         assert_eq!(ty.to_string(), "int[2][8]");
         assert_eq!(definitions.element(&ty), Ok(array(inner.clone(), 2)));
-        assert_eq!(definitions.pointee(&ty), Pointee::Element(inner));
+        assert_eq!(
+            definitions.pointee(&ty),
+            Pointee::Element(array(inner.clone(), 2))
+        );
+        let any = ty.array(None);
+        assert_eq!(definitions.pointee(&any), Pointee::Element(array(inner, 2)));
         let unknown = CppType::instance("P", vec![named("int").array(Some(3))]);
         let ty = unknown.array(Some(2));
         let missing = Missing::Named("P<int[3]>".into());

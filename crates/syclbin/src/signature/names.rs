@@ -4,7 +4,7 @@
 use core::cell::Cell;
 
 use super::cpp_type::CppType;
-use super::types::{Element, Enum, Field, Layout, Layouts, StructId};
+use super::types::{Element, Enum, Field, Layout, Layouts, Pointee, StructId};
 use super::{Unsupported, recorded};
 use crate::model::AbstractModule;
 use crate::prelude::*;
@@ -115,6 +115,8 @@ pub struct Definitions {
     pub layouts: Layouts,
     /// The structs and enumerations, by name.
     pub named: BTreeMap<String, Element>,
+    /// The names of unions, and of structs that could not be defined.
+    pub(super) undefined: BTreeSet<String>,
 }
 
 impl Definitions {
@@ -137,7 +139,9 @@ impl Definitions {
     fn free_name(&self, name: &str, is_same: impl Fn(&Element) -> bool) -> Option<String> {
         let numbered = (2..=10).map(|number| format!("{name}_{number}"));
         let mut names = core::iter::once(name.to_string()).chain(numbered);
-        names.find(|name| self.named.get(name).is_none_or(&is_same))
+        names.find(|name| {
+            !self.undefined.contains(name) && self.named.get(name).is_none_or(&is_same)
+        })
     }
 
     /// Defines a struct, and returns its name: `name`, or a numbered one such as `S_2` if a different type already has
@@ -187,7 +191,9 @@ fn are_same(a: &[Field], b: &[Field]) -> bool {
     fn is_same(a: &Element, b: &Element) -> bool {
         match (a, b) {
             (Element::Bytes(_), _) | (_, Element::Bytes(_)) => true,
-            (Element::Pointer(_), Element::Pointer(_)) => true,
+            (Element::Pointer(a), Element::Pointer(b)) => {
+                a == b || [a, b].iter().any(|to| matches!(***to, Pointee::Unknown(_)))
+            }
             (Element::Array { of: a, count: m }, Element::Array { of: b, count: n }) => {
                 m == n && is_same(a, b)
             }

@@ -69,7 +69,7 @@ struct Variable {
     sizes: Option<[u64; 2]>,
     ty: Result<Known, Unsupported>,
     default: Option<Vec<u8>>,
-    /// Whether two modules record different sizes.
+    /// Whether two modules record different sizes or types.
     contradicted: bool,
 }
 
@@ -108,11 +108,19 @@ impl Variable {
             return;
         };
         // Several modules may contain the same source variable. The first known type is used.
+        let scalar = |ty: &Result<Known, Unsupported>| match ty {
+            Ok((Element::Scalar(scalar), true)) => Some(*scalar),
+            _ => None,
+        };
         match (first.sizes, self.sizes) {
             (Some(a), Some(b)) if !a.iter().any(|size| b.contains(size)) => {
                 let (a, b) = (counted(a[0], "byte"), b[0]);
                 let reason = format!("its size is {a} in one module and {b} in another");
                 first.ty = unsupported(reason);
+                first.contradicted = true;
+            }
+            _ if scalar(&first.ty).is_some_and(|a| scalar(&self.ty).is_some_and(|b| a != b)) => {
+                first.ty = unsupported("its type differs between modules");
                 first.contradicted = true;
             }
             _ if first.ty.is_err() && self.ty.is_ok() && !first.contradicted => *first = self,

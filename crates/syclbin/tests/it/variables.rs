@@ -318,6 +318,19 @@ fn first_typed_module_describes_the_variable() {
 }
 
 #[test]
+fn modules_must_agree_on_types_of_constants() {
+    let declared = |ty: &str| {
+        let mut module = with_constants(module(None), &[("c", &[(0, 0, 4)])], None);
+        Declared::default().variable("c", ty).record(&mut module);
+        module
+    };
+    let file = signatures(vec![declared("int"), declared("float"), declared("int")]);
+    assert_eq!(constants(&file), ["c: its type differs between modules"]);
+    let file = signatures(vec![declared("int"), declared("int")]);
+    assert_eq!(constants(&file), ["c: int"]);
+}
+
+#[test]
 fn padding_of_emulated_constant_is_dropped() {
     const PADDING: u32 = SpecConstantDescriptor::PADDING;
     let with = |code, parts: &[(u32, u32, u32)], defaults: &[u8]| {

@@ -2,7 +2,7 @@
 //! Programs: modules that the driver has compiled, linked and loaded into a context.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
-use std::ptr::{null, null_mut, without_provenance_mut};
+use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::*;
@@ -143,52 +143,10 @@ impl DriverProgram for Program {
             }
         }
     }
-
-    /// Omits the variants that take an offset. Fails on drivers before CUDA 12.4, which cannot list kernels.
-    fn kernel_names(&self) -> Result<Vec<String>> {
-        let mut found = 0;
-        // SAFETY: the module is loaded; the call writes one value through a valid pointer.
-        unsafe {
-            call!(self.context, "a CUDA 12.4 driver" => cuModuleGetFunctionCount(
-                &raw mut found, self.handle
-            ))
-        }?;
-        let mut kernels = vec![null_mut(); found as usize];
-        // SAFETY: as above; the vector has space for all `found` handles.
-        unsafe {
-            call!(self.context, "a CUDA 12.4 driver" => cuModuleEnumerateFunctions(
-                kernels.as_mut_ptr(), found, self.handle
-            ))
-        }?;
-        let mut names = Vec::with_capacity(kernels.len());
-        for kernel in kernels {
-            let mut text = null();
-            // SAFETY: the kernel belongs to the module; the call writes one pointer through a valid pointer.
-            unsafe {
-                call!(self.context, "a CUDA 12.4 driver" => cuFuncGetName(&raw mut text, kernel))
-            }?;
-            if !text.is_null() {
-                // SAFETY: the driver's names are NUL-terminated and live as long as the module.
-                let text = unsafe { CStr::from_ptr(text) };
-                names.push(text.to_string_lossy().into_owned());
-            }
-        }
-        Ok(without_offset_variants(names))
-    }
 }
 
 /// The suffix that the compiler appends to a kernel's name for the variant that takes an offset.
 pub(crate) const OFFSET_VARIANT: &str = "_with_offset";
-
-/// Removes the offset variants of other kernels from `names`.
-fn without_offset_variants(names: Vec<String>) -> Vec<String> {
-    let is_offset_variant = |name: &String| {
-        name.strip_suffix(OFFSET_VARIANT)
-            .is_some_and(|plain| names.iter().any(|other| other == plain))
-    };
-    let kernels = names.iter().filter(|name| !is_offset_variant(name));
-    kernels.cloned().collect()
-}
 
 impl Drop for Program {
     fn drop(&mut self) {
@@ -346,13 +304,6 @@ mod tests {
         assert_eq!(text(&Jit::new().errors), "");
         assert_eq!(text(b"ptxas fatal\n\0rest"), "ptxas fatal");
         assert_eq!(text(b"no end"), "no end");
-    }
-
-    #[test]
-    fn a_twin_is_no_kernel_of_its_own() {
-        let names = ["copy", "copy_with_offset", "other_with_offset"].map(str::to_owned);
-        let kernels = without_offset_variants(names.to_vec());
-        assert_eq!(kernels, ["copy", "other_with_offset"]);
     }
 
     #[test]

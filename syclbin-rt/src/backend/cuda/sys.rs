@@ -318,10 +318,7 @@ macro_rules! for_each_function {
                 cuGraphAddKernelNode_v2(
                     *mut CUgraphNode, CUgraph, *const CUgraphNode, usize, *const CUDA_KERNEL_NODE_PARAMS,
                 );
-                cuFuncGetName(*mut *const c_char, CUfunction);
                 cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize);
-                cuModuleGetFunctionCount(*mut c_uint, CUmodule);
-                cuModuleEnumerateFunctions(*mut CUfunction, c_uint, CUmodule);
             }
         }
     };

@@ -6,9 +6,7 @@ use std::io::{self, Write as _};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, RwLock};
 
-use opencl_sys::{
-    CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES,
-};
+use opencl_sys::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG};
 use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
 use opencl3::types::{cl_program, cl_uint};
 use syclbin::__private::spirv::{Uses, reversible};
@@ -302,16 +300,6 @@ impl DriverProgram for Program {
             ))
         }?;
         Ok(binary)
-    }
-
-    fn kernel_names(&self) -> Result<Vec<String>> {
-        let (functions, program) = (self.context.functions, self.handle);
-        // SAFETY: the program is alive and built.
-        let names =
-            unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES)) }
-                .text()?;
-        let names = names.split(';').filter(|name| !name.is_empty());
-        Ok(names.map(str::to_owned).collect())
     }
 }
 

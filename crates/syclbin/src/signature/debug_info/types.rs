@@ -41,6 +41,10 @@ impl<'m> DebugInfo<'m> {
             TYPE_BASIC => match (self.text(e, 0)?, self.value(e, 1)) {
                 ("complex", Some(64)) => CppType::named("float").array(Some(2)),
                 ("complex", Some(128)) => CppType::named("double").array(Some(2)),
+                // On Windows, these types are smaller.
+                ("long", Some(32)) => CppType::named("int"),
+                ("unsigned long", Some(32)) => CppType::named("unsigned int"),
+                ("wchar_t", Some(16)) => CppType::named("unsigned short"),
                 (name, _) => CppType::named(name),
             },
             TYPE_ENUM => self.enumeration(id, e, depth)?,
@@ -153,7 +157,9 @@ impl<'m> DebugInfo<'m> {
         // Layouts cannot express a union.
         let defined = (tag != TAG_UNION).then(|| self.structure(&name, size / 8, e, depth));
         let defined = defined.flatten();
-        if defined.as_ref() != Some(&name) && self.definitions.named.contains_key(&name) {
+        if defined.is_none() && !self.definitions.named.contains_key(&name) {
+            self.definitions.undefined.insert(name);
+        } else if defined.as_ref() != Some(&name) {
             // The name belongs to a different type.
             let numbered = defined.map(CppType::named);
             self.known.insert(id, numbered.clone());
@@ -171,6 +177,7 @@ impl<'m> DebugInfo<'m> {
                 continue;
             };
             let (member_name, ty, places) = match member.instruction {
+                TYPE_MEMBER if self.is_static(member) => continue,
                 TYPE_MEMBER => {
                     let first = if self.newer { 5 } else { 6 };
                     (self.text(member, 0)?, member.operand(1)?, first)
@@ -180,10 +187,6 @@ impl<'m> DebugInfo<'m> {
                 _ => continue, // a member function or template argument
             };
             let number = |index| self.value(member, index);
-            let flags = number(places + 2).unwrap_or(0);
-            if flags & u64::from(FLAG_STATIC_MEMBER) != 0 {
-                continue;
-            }
             let offset = number(places)?;
             let bits = match member.instruction {
                 // The size of a base class is recorded with that class.
@@ -271,11 +274,31 @@ impl<'m> DebugInfo<'m> {
 
     /// Returns whether a class has no members, and therefore occupies no space as a base.
     pub(super) fn is_empty(&self, ty: u32) -> bool {
-        self.resolved(ty).is_some_and(|e| {
-            e.instruction == TYPE_COMPOSITE
-                && self.value(e, 7) == Some(8)
-                && !self.parts(e).any(|part| part.instruction == TYPE_MEMBER)
-        })
+        let mut classes = vec![ty]; // with its direct and indirect bases
+        for at in 0..MAX_DEPTH {
+            let Some(ty) = classes.get(at) else {
+                return true;
+            };
+            let class = self
+                .resolved(*ty)
+                .filter(|e| e.instruction == TYPE_COMPOSITE);
+            let Some(class) = class.filter(|e| self.value(e, 7) == Some(8)) else {
+                return false;
+            };
+            for part in self.parts(class) {
+                match part.instruction {
+                    TYPE_MEMBER if !self.is_static(part) => return false,
+                    INHERITANCE => classes.extend(part.operand(usize::from(!self.newer))),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    fn is_static(&self, member: &Extended) -> bool {
+        let flags = self.value(member, if self.newer { 7 } else { 8 });
+        flags.is_some_and(|flags| flags & u64::from(FLAG_STATIC_MEMBER) != 0)
     }
 
     /// Returns `name`, qualified with the names of its scopes.

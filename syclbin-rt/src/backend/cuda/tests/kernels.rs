@@ -15,10 +15,6 @@ fn a_kernel_runs_and_its_result_is_read() -> Tested {
     // The event is known to have ended, so it needs no driver event.
     assert!(event.cuda()?.mark()?.is_none());
     assert_eq!(out.read(&bench.queue)?, counted(5));
-    let names = bench.program.kernel_names()?;
-    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-    names.sort_unstable();
-    assert_eq!(names, ["double", "fault", "iota", "reverse", "until_set"]);
     Ok(())
 }
 

@@ -493,4 +493,77 @@ fn local_types_of_one_name_are_different() {
     // SAFETY: the kernel writes to the second union.
     unsafe { kernels.third_kernel(&mut unions).launch(()) }.unwrap();
     assert_eq!(queue.download(&unions).unwrap()[1][..4], 1f32.to_ne_bytes());
+    let mut unions = queue.zeroed::<[f64; 2]>(2).unwrap();
+    let mut structs = queue.zeroed::<local_types::Late_2>(2).unwrap();
+    // SAFETY: the kernel writes to the second element.
+    unsafe { kernels.early_1(&mut unions).launch(()) }.unwrap();
+    // SAFETY: as above.
+    unsafe { kernels.early_2(&mut structs).launch(()) }.unwrap();
+    assert_eq!(queue.download(&unions).unwrap()[1][0].to_bits(), 1);
+    assert_eq!(queue.download(&structs).unwrap()[1].n, 2);
+    let floats = DeviceArray::upload(&queue, &[2.5f32]).unwrap();
+    let ints = DeviceArray::upload(&queue, &[7i32]).unwrap();
+    let to = floats.pointer();
+    // SAFETY: each kernel reads the number behind its pointer, and writes one.
+    unsafe {
+        kernels
+            .links_1(&mut out, local_types::Link_2 { to })
+            .launch(())
+    }
+    .unwrap();
+    assert_eq!(queue.download(&out).unwrap()[0], 2.5);
+    let to = ints.pointer();
+    // SAFETY: as above.
+    unsafe {
+        kernels
+            .links_2(&mut out, local_types::Link { to })
+            .launch(())
+    }
+    .unwrap();
+    assert_eq!(queue.download(&out).unwrap()[0], 7.0);
+}
+
+#[test]
+fn members_of_nested_base_classes_are_passed() {
+    use local_types::{Flag, Named, OnlyFlag, Pair, Params, Tagged};
+    syclbin_rt::include_syclbin! { mod local_types = "local_types"; }
+    let Some(queue) = queue() else { return };
+    let kernels = local_types::Module::load(&queue).unwrap();
+    let mut out = queue.zeroed::<f32>(3).unwrap();
+    #[allow(non_snake_case, reason = "members are named after base classes")]
+    let Named = Named {
+        Flag: Flag { c: 3 },
+    };
+    let p = Params {
+        Named,
+        x: 0.5,
+        ..bytemuck::Zeroable::zeroed()
+    };
+    let flag = OnlyFlag { Named };
+    #[allow(non_snake_case, reason = "as above")]
+    let Pair = Pair { x: 1.5, y: 0.0 };
+    let tagged = Tagged { Pair, k: 4 };
+    let launch = kernels.bases_kernel(&mut out, p, flag, tagged);
+    // SAFETY: the kernel writes three numbers.
+    unsafe { launch.launch(()) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [3.5, 3.0, 5.5]);
+}
+
+#[test]
+fn elements_may_be_arrays_of_arrays() {
+    syclbin_rt::include_syclbin! { mod local_types = "local_types"; }
+    let Some(queue) = queue() else { return };
+    let kernels = local_types::Module::load(&queue).unwrap();
+    let input = queue
+        .upload(&[[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])
+        .unwrap();
+    let mut out = queue.zeroed::<i32>(4).unwrap();
+    // SAFETY: the kernel reads two elements, and writes four numbers.
+    unsafe {
+        kernels
+            .arrays_kernel(2, &input, &mut out)
+            .launch(NdRange::new(4).local(4))
+    }
+    .unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [13, 17, 15, 16]);
 }
