@@ -161,3 +161,17 @@ fn members_may_begin_with_an_underscore() {
     // In a public module, `clippy::pedantic` warns about such members.
     assert!(code.contains("clippy::pub_underscore_fields"), "{code}");
 }
+
+#[test]
+fn proofs_name_your_type_and_the_one_in_cpp() {
+    let layouts = ["struct ns::P { float x; /* 0 */ } /* size 4, align 4 */"];
+    let file = super::contracts::recorded(&["void k(ns::P p)"], &layouts);
+    let (code, errors) = expand(
+        "mod kernels = \"a\"; types { ns::P => crate :: data::P }",
+        &file,
+    );
+    assert!(errors.is_empty(), "{errors:?}");
+    let code = code.to_string();
+    let expected = "`crate::data::P` must be 4 bytes long, like `ns::P` in C++: ";
+    assert!(code.contains(expected), "{code}");
+}

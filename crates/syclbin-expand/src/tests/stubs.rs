@@ -250,3 +250,46 @@ fn local_accessor_of_unknown_type_is_omitted() {
         assert!(code.contains(&text), "{code}");
     }
 }
+
+/// The data and the draft of a kernel whose parameters are of every kind.
+#[test]
+fn every_kind_of_parameter_is_listed_and_drafted() {
+    const READ: &str = "sycl::access_mode::read";
+    const IMAGE: &str = "sycl::target::image";
+    let declaration = format!(
+        "void k(sycl::accessor<float, 2, {READ}> a, sycl::accessor<float, 1, sycl::access_mode::read_write> b, \
+         sycl::local_accessor<float, 2> c, sycl::ext::oneapi::experimental::work_group_memory<float[]> d, \
+         sycl::accessor<sycl::vec<float, 4>, 2, {READ}, {IMAGE}> e, \
+         sycl::accessor<sycl::vec<float, 4>, 2, sycl::access_mode::write, {IMAGE}> f, sycl::sampler g, \
+         sycl::kernel_handler h, const int *i, int *j, bool k, sycl::half l, long m)"
+    );
+    let mut file = recorded(&[&declaration], &[]);
+    let code = formatted(&file);
+    let kinds = code.split("ParameterKind::").skip(1);
+    let kinds: Vec<_> = kinds.filter_map(|kind| kind.split(',').next()).collect();
+    let expected = "ReadAccessor WriteAccessor LocalMemory LocalMemory ReadImage WriteImage Sampler KernelHandler \
+        ReadPointer WritePointer Value Value Value";
+    assert_eq!(kinds.join(" "), expected);
+    let draft = |file: &File| {
+        let (input, mut errors) = Input::parse(quote!(mod kernels = "a";)).unwrap();
+        let plan = crate::plan::Plan::new(&input, file, &mut errors);
+        crate::tools::draft::launches(plan).concat()
+    };
+    file.signatures.kernels[0].dimensions = Some(2);
+    let text = draft(&file);
+    let (signature, body) = text.split_once('\n').unwrap();
+    assert_eq!(signature, format!("// C++: {declaration}"));
+    let expected = "/*\nlet a = queue.zeroed::<f32>(1024)?;\nlet mut b = queue.zeroed::<f32>(1024)?;\nlet c = [8, 8];\n\
+        let d = syclbin_rt::LocalMemory::<f32>::of(64);\nlet e = todo!();\nlet mut f = todo!();\nlet g = todo!();\n\
+        let i = queue.zeroed::<i32>(1024)?;\nlet mut j = queue.zeroed::<i32>(1024)?;\nlet k = false;\n\
+        let l = syclbin_rt::bytemuck::Zeroable::zeroed();\nlet m = 0i64;\nunsafe {\n    kernels\n        \
+        .k((&a, [32, 32]), &mut b, c, d, &e, &mut f, &g, &i, &mut j, k, l, m)\n        \
+        .launch(syclbin_rt::NdRange::new([32, 32]).local([8, 8]))?\n};\n*/\n";
+    assert_eq!(body, expected);
+    let of_task =
+        "void t(sycl::local_accessor<float, 0> c, sycl::local_accessor<float, 1> d, int n)";
+    let mut file = recorded(&[of_task], &[]);
+    file.signatures.kernels[0].dimensions = Some(0);
+    let body = "let d = 64;\nlet n = 0i32;\nunsafe { kernels.t(d, n).launch(())? };\n";
+    assert_eq!(draft(&file), format!("// C++: {of_task}\n/*\n{body}*/\n"));
+}

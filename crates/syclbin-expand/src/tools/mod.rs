@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Output for tools: the generated code as text, summaries of it, and drafts of launches.
 
-mod draft;
+pub(crate) mod draft;
 mod outline;
 
 use std::collections::BTreeMap;
