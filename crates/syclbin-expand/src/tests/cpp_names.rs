@@ -109,7 +109,7 @@ fn functions_around_classes_are_in_their_names() {
 }
 
 #[test]
-fn long_names_end_in_a_hash_that_never_changes() {
+fn long_names_end_in_a_stable_hash() {
     let name = |length| crate::names::rust(&"x".repeat(length));
     assert_eq!(name(80), "x".repeat(80));
     assert_eq!(name(81), "x".repeat(71) + "_c6915fc7");

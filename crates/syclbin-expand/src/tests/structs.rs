@@ -163,7 +163,7 @@ fn members_may_begin_with_an_underscore() {
 }
 
 #[test]
-fn proofs_name_your_type_and_the_one_in_cpp() {
+fn proofs_name_both_types() {
     let layouts = ["struct ns::P { float x; /* 0 */ } /* size 4, align 4 */"];
     let file = super::contracts::recorded(&["void k(ns::P p)"], &layouts);
     let (code, errors) = expand(
