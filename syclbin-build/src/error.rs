@@ -108,9 +108,9 @@ pub enum Error {
     },
     /// The compiler crashed.
     #[error(
-        "the compiler crashed ({how}) while compiling {}; this is a bug in the compiler (it crashes if a kernel function has \
-         a parameter of an incomplete type) or a problem with the machine (such as too little memory or disk space). To \
-         reproduce it:\n  {command}",
+        "the compiler crashed ({how}) while compiling {}; this is a bug in the compiler (it crashes if a kernel \
+         function has a parameter of an incomplete type) or a problem with the machine (such as too little memory or \
+         disk space). To reproduce it:\n  {command}",
         .source_file.display()
     )]
     Crash {

@@ -5,7 +5,7 @@
 //! such symbol gets the name of its source file as a suffix, so that it is unique in the SYCLBIN file.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -22,11 +22,12 @@ pub fn rename_kernels(
     module: &mut AbstractModule<'_>,
     names: &BTreeMap<String, String>,
 ) -> Option<()> {
+    let kernels: BTreeSet<&str> = module.kernel_names().collect();
     let renamed = module.images.iter().map(|image| match image.kind() {
         _ if image.spirv().is_some() => in_spirv(&image.bytes, names),
         ImageKind::Ir {
             ty: IrType::Ptx, ..
-        } => Some(in_ptx(&image.bytes, names)),
+        } => Some(in_ptx(&image.bytes, names, &kernels)),
         _ => None,
     });
     let renamed = renamed.collect::<Option<Vec<_>>>()?;
@@ -85,7 +86,7 @@ fn in_spirv(bytes: &[u8], names: &BTreeMap<String, String>) -> Option<Vec<u8>> {
     Some(words::bytes(out))
 }
 
-fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
+fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>, kernels: &BTreeSet<&str>) -> Vec<u8> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -93,7 +94,7 @@ fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
         let kind = is_word(first);
         let end = rest.iter().position(|byte| is_word(byte) != kind);
         let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let renamed = kind.then(|| in_word(word, names)).flatten();
+        let renamed = kind.then(|| in_word(word, names, kernels)).flatten();
         let (name, suffix) = renamed.unwrap_or((word, &[]));
         out.extend(name);
         out.extend(suffix);
@@ -106,15 +107,21 @@ fn in_ptx(bytes: &[u8], names: &BTreeMap<String, String>) -> Vec<u8> {
 fn in_word<'a>(
     word: &'a [u8],
     names: &'a BTreeMap<String, String>,
+    kernels: &BTreeSet<&str>,
 ) -> Option<(&'a [u8], &'a [u8])> {
-    // The longest name, because a kernel's name may begin with another's.
+    let text = str::from_utf8(word).ok()?;
+    if kernels.contains(text) {
+        return names.get(text).map(|name| (name.as_bytes(), &[][..]));
+    }
+    // The longest name first, because a kernel's name may begin with another's.
     names.iter().rev().find_map(|(symbol, name)| {
         let rest = word.strip_prefix(symbol.as_bytes())?;
         // DPC++ appends these suffixes.
         let end = rest.strip_prefix(b"_with_offset").unwrap_or(rest);
         let number = end.strip_prefix(b"_param_");
         let is_its = matches!(end, b"" | b"_shared_mem")
-            || number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
+            || number
+                .is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit));
         is_its.then_some((name.as_bytes(), rest))
     })
 }

@@ -90,8 +90,8 @@ impl Kernel {
             return Err(unavailable(&symbol.name, device, vec![reason]));
         }
         // A name that contains a NUL cannot be a symbol.
-        let name =
-            CString::new(symbol.name.as_str()).map_err(|_| no_kernel(&symbol.name, [""; 0]))?;
+        let name = CString::new(symbol.name.as_str())
+            .map_err(|_| no_kernel(&symbol.name, std::iter::empty::<&str>()))?;
         let sizes = symbol.sizes;
         let driver_order = |xyz: [u32; 3]| xyz.map(|size| size as usize);
         let max_declared = sizes.maximum.map(|size| driver_order(size.xyz()));
@@ -317,10 +317,14 @@ pub(crate) fn no_kernel(
     name: &str,
     available: impl IntoIterator<Item = impl fmt::Display>,
 ) -> Error {
-    let message = format_args!(
-        "no kernel {name} in this SYCLBIN file; available kernels: {}",
-        join(available)
-    );
+    let mut available = available.into_iter().peekable();
+    let message = match available.peek() {
+        Some(_) => format!("available kernels: {}", join(available)),
+        None => {
+            "it lists none; if it has native code only, compile it again with a newer DPC++".into()
+        }
+    };
+    let message = format_args!("no kernel {name} in this SYCLBIN file; {message}");
     Error::new(ErrorKind::NotFound, message)
 }
 

@@ -202,6 +202,9 @@ impl Module {
 
     /// Returns the symbols of the module's kernels, including kernels that cannot run on the device. A kernel that
     /// was compiled for several targets is listed several times.
+    ///
+    /// DPC++ before June 2025 did not list kernels. For its files, this returns the kernels of SPIR-V and PTX, and none
+    /// of native code.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.0.modules.iter().flat_map(LoadedModule::kernels)
     }

@@ -89,7 +89,8 @@ fn native_code_keeps_its_names() {
 fn names_in_ptx_are_whole_words() {
     let text = ".visible .entry _ZTS1K(.param .u64 _ZTS1K_param_0) { ld.param.u64 %rd1, [_ZTS1K_param_0+8]; }\n\
         .entry _ZTS1K_with_offset(.param .u64 _ZTS1K_with_offset_param_0) { call _ZTS1K0; } // _ZTS1Kernel\n\
-        .entry _ZTS1K_param_grid() { } // _ZTS1K_shared_mem";
+        .entry _ZTS1K_param_grid() { } // _ZTS1K_shared_mem _ZTS1K_param_\n\
+        .entry _ZTS1K_param_1() { } .entry _ZTS1K_shared(.param .u64 _ZTS1K_shared_param_0) { }";
     let mut file = Syclbin::new(syclbin::State::Executable);
     let mut module = syclbin::AbstractModule::default();
     module.images.push(Image::ir(
@@ -98,18 +99,26 @@ fn names_in_ptx_are_whole_words() {
         text.as_bytes(),
     ));
     module.add_kernel_name("_ZTS1K");
+    // Kernels whose names begin with the other's: one keeps its name, one gets another.
+    module.add_kernel_name("_ZTS1K_param_1");
+    module.add_kernel_name("_ZTS1K_shared");
     module
         .metadata
         .insert("SYCL/program metadata", "_ZTS1K@reqd_sub_group_size", 32u32);
     file.modules.push(module);
-    let names = BTreeMap::from([("_ZTS1K".to_owned(), "_ZTS1K$b".to_owned())]);
+    let names = [("_ZTS1K", "_ZTS1K$b"), ("_ZTS1K_shared", "other")];
+    let names = BTreeMap::from(names.map(|(old, new)| (old.to_owned(), new.to_owned())));
     let module = &mut file.modules[0];
     rename_kernels(module, &names).unwrap();
     let expected = ".visible .entry _ZTS1K$b(.param .u64 _ZTS1K$b_param_0) { ld.param.u64 %rd1, [_ZTS1K$b_param_0+8]; }\n\
         .entry _ZTS1K$b_with_offset(.param .u64 _ZTS1K$b_with_offset_param_0) { call _ZTS1K0; } // _ZTS1Kernel\n\
-        .entry _ZTS1K_param_grid() { } // _ZTS1K$b_shared_mem";
+        .entry _ZTS1K_param_grid() { } // _ZTS1K$b_shared_mem _ZTS1K_param_\n\
+        .entry _ZTS1K_param_1() { } .entry other(.param .u64 other_param_0) { }";
     assert_eq!(&*module.images[0].bytes, expected.as_bytes());
-    assert_eq!(module.kernel_names().collect::<Vec<_>>(), ["_ZTS1K$b"]);
+    assert_eq!(
+        module.kernel_names().collect::<Vec<_>>(),
+        ["_ZTS1K$b", "_ZTS1K_param_1", "other"]
+    );
     let sizes = module.metadata.set("SYCL/program metadata").unwrap();
     assert_eq!(
         sizes.keys().collect::<Vec<_>>(),

@@ -134,8 +134,8 @@ impl Definitions {
         Some(name)
     }
 
-    /// Returns the first of the names `S`, `S_2` ... `S_10` that is not defined, or whose definition `is_same`. Types
-    /// with the same name can be local to different functions or blocks.
+    /// Returns the first of the names `S`, `S_2` ... `S_10` that no type has, or whose definition `is_same`. Types with
+    /// the same name can be local to different functions or blocks.
     fn free_name(&self, name: &str, is_same: impl Fn(&Element) -> bool) -> Option<String> {
         let numbered = (2..=10).map(|number| format!("{name}_{number}"));
         let mut names = core::iter::once(name.to_string()).chain(numbered);

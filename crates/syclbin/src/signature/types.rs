@@ -129,8 +129,9 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A scalar type. `long` is 64 bits wide, as on every platform except Windows. If the code uses a different size,
-/// the declaration contradicts the code, and the kernel is reported as [`Unsupported`](super::Unsupported).
+/// A scalar type. `long` is 64 bits wide, as on every platform except Windows. If debug information records 32 bits,
+/// the type is `int`. If only the code uses a different size, it contradicts the declaration, and the kernel is
+/// reported as [`Unsupported`](super::Unsupported).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scalar {
     /// `bool`: one byte, 0 or 1.

@@ -120,7 +120,9 @@ impl Variable {
                 first.contradicted = true;
             }
             _ if scalar(&first.ty).is_some_and(|a| scalar(&self.ty).is_some_and(|b| a != b)) => {
-                first.ty = unsupported("its type differs between modules");
+                first.ty = unsupported(
+                    "its type differs between modules; rename one of the variables in C++",
+                );
                 first.contradicted = true;
             }
             _ if first.ty.is_err() && self.ty.is_ok() && !first.contradicted => *first = self,

@@ -325,9 +325,20 @@ fn modules_must_agree_on_types_of_constants() {
         module
     };
     let file = signatures(vec![declared("int"), declared("float"), declared("int")]);
-    assert_eq!(constants(&file), ["c: its type differs between modules"]);
+    let reason = "c: its type differs between modules; rename one of the variables in C++";
+    assert_eq!(constants(&file), [reason]);
+    let file = signatures(vec![declared("int"), declared("unsigned int")]);
+    assert_eq!(constants(&file), [reason]);
     let file = signatures(vec![declared("int"), declared("int")]);
     assert_eq!(constants(&file), ["c: int"]);
+    // Code does not say whether an integer has a sign.
+    let inferred = with_constants(
+        module(Some(constants_of(&[1]))),
+        &[("c", &[(0, 0, 4)])],
+        None,
+    );
+    let file = signatures(vec![declared("unsigned int"), inferred]);
+    assert_eq!(constants(&file), ["c: unsigned int"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kernels are like, and how many blocks of one a device holds.
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -25,10 +25,6 @@ fn find(function: CUfunction) -> Outcome<Arc<Function>> {
 }
 
 functions! {
-    fn cuFuncGetName(name: *mut *const c_char, function: CUfunction) {
-        give(name, find(function)?.c_name.as_ptr())
-    }
-
     fn cuFuncGetModule(module: *mut CUmodule, function: CUfunction) {
         give(module, pointer(find(function)?.module.handle))
     }

@@ -136,21 +136,6 @@ functions! {
         give(to, pointer(module.function(kernel).handle))
     }
 
-    fn cuModuleGetFunctionCount(count: *mut c_uint, which: CUmodule) {
-        context::current()?;
-        let module: Arc<Module> = table::find(handle(which))?;
-        give(count, u32::try_from(module.kernels().count()).unwrap_or(u32::MAX))
-    }
-
-    fn cuModuleEnumerateFunctions(to: *mut CUfunction, count: c_uint, which: CUmodule) {
-        context::current()?;
-        let module: Arc<Module> = table::find(handle(which))?;
-        for (at, (kernel, _)) in module.kernels().take(count as usize).enumerate() {
-            give(to.wrapping_add(at), pointer(module.function(kernel).handle))?;
-        }
-        Ok(())
-    }
-
     fn cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, which: CUmodule, text: *const c_char) {
         context::current()?;
         let module: Arc<Module> = table::find(handle(which))?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules: programs with their variables in memory, and their kernels.
 
-use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,7 +38,6 @@ pub(crate) struct Module {
 pub(crate) struct Function {
     pub(crate) handle: u64,
     pub(crate) name: String,
-    pub(crate) c_name: CString,
     pub(crate) module: Arc<Module>,
     pub(crate) kernel: usize,
     /// What a launch may ask for of shared memory.
@@ -168,7 +166,6 @@ impl Module {
         let name = self.program.codes[kernel].name.clone();
         let function = Arc::new(Function {
             handle: table::reserve(),
-            c_name: CString::new(name.clone()).unwrap_or_default(),
             name,
             module: Arc::clone(self),
             kernel,

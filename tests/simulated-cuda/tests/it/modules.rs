@@ -202,27 +202,17 @@ fn kernels_are_found_and_describe_themselves() {
          .visible .entry two() .reqntid 32, 2 {{ ret; }}\n.func three() {{ ret; }}"
     );
     let loaded = load(&text);
-    let (mut count, mut kernels) = (0, [null_mut(); 3]);
-    let (mut text, mut offset, mut size) = (std::ptr::null(), 0, 0);
+    let (mut none, mut offset, mut size) = (null_mut(), 0, 0);
     let (one, two) = (function(loaded, "one"), function(loaded, "two"));
     // SAFETY: all handles are there, and all can be written to.
     unsafe {
-        ok(module::cuModuleGetFunctionCount(&mut count, loaded));
-        ok(module::cuModuleEnumerateFunctions(
-            kernels.as_mut_ptr(),
-            3,
-            loaded,
-        ));
-        assert_eq!((count, kernels), (2, [one, two, null_mut()]));
-        ok(functions::cuFuncGetName(&mut text, two));
-        assert_eq!(CStr::from_ptr(text), c"two");
         let mut places = Vec::new();
         while functions::cuFuncGetParamInfo(one, places.len(), &mut offset, &mut size) == 0 {
             places.push((offset, size));
         }
         assert_eq!(places, [(0, 4), (16, 20), (40, 8)]);
         fails(
-            module::cuModuleGetFunction(&mut kernels[0], loaded, c"three".as_ptr()),
+            module::cuModuleGetFunction(&mut none, loaded, c"three".as_ptr()),
             Code::CUDA_ERROR_NOT_FOUND,
         );
     }

@@ -41,7 +41,7 @@ impl<'m> DebugInfo<'m> {
             TYPE_BASIC => match (self.text(e, 0)?, self.value(e, 1)) {
                 ("complex", Some(64)) => CppType::named("float").array(Some(2)),
                 ("complex", Some(128)) => CppType::named("double").array(Some(2)),
-                // On Windows, these types are smaller.
+                // DPC++ on Windows uses these sizes.
                 ("long", Some(32)) => CppType::named("int"),
                 ("unsigned long", Some(32)) => CppType::named("unsigned int"),
                 ("wchar_t", Some(16)) => CppType::named("unsigned short"),

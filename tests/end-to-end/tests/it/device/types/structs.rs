@@ -516,24 +516,18 @@ fn local_types_may_differ_in_pointers() {
         common::say_skipped("the device has no arrays with an address");
         return;
     };
-    let to = floats.pointer();
-    // SAFETY: each kernel reads the number behind its pointer, and writes one.
-    unsafe {
-        kernels
-            .links_1(&mut out, local_types::Link_2 { to })
-            .launch(())
+    let mut other = queue.zeroed::<f32>(1).unwrap();
+    let (to, to_ints) = (floats.pointer(), ints.pointer());
+    let launches = [
+        kernels.links_1(&mut out, local_types::Link_2 { to }),
+        kernels.links_2(&mut other, local_types::Link { to: to_ints }),
+    ];
+    for launch in launches {
+        // SAFETY: the kernel reads the number behind its pointer, and writes one.
+        unsafe { launch.launch(()) }.unwrap();
     }
-    .unwrap();
-    assert_eq!(queue.download(&out).unwrap()[0], 2.5);
-    let to = ints.pointer();
-    // SAFETY: as above.
-    unsafe {
-        kernels
-            .links_2(&mut out, local_types::Link { to })
-            .launch(())
-    }
-    .unwrap();
-    assert_eq!(queue.download(&out).unwrap()[0], 7.0);
+    assert_eq!(queue.download(&out).unwrap(), [2.5]);
+    assert_eq!(queue.download(&other).unwrap(), [7.0]);
 }
 
 #[test]
