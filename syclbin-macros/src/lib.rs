@@ -87,7 +87,7 @@ use proc_macro::TokenStream;
 /// Structs are `#[repr(C)]` and [`Pod`](https://docs.rs/bytemuck/latest/bytemuck/trait.Pod.html), with padding as
 /// explicit fields, so write `Particle { mass: 1.0, ..Default::default() }`. A compile-time check compares the size
 /// and offsets with the C++ layout. You can substitute your own type, which is checked in the same way, or rename
-/// the generated type:
+/// the generated type. If another generated struct contains your type, it must also implement `Debug` and `PartialEq`.
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {
@@ -174,9 +174,10 @@ use proc_macro::TokenStream;
 ///   memory alignment, because the kernel may read any type there. To replace this condition, write a condition on
 ///   `x.align()`, such as `x.align() >= 16` for a kernel that reads `float4`.
 ///
-/// A kernel cannot be declared safe if a struct parameter, or a device global in its file, contains device pointers; or
-/// if it takes an image, an accessor whose element type the file does not record, or values with more than 64 `bool`s.
-/// The macro only checks that the conditions mention each length, not that they suffice.
+/// A kernel cannot be declared safe if a struct parameter, or a device global in its file, contains device pointers, or
+/// a union or another undescribed part of 8 bytes or more, where a pointer could be; or if the kernel takes an image, an
+/// accessor whose element type the file does not record, or values with more than 64 `bool`s. The macro only checks that
+/// the conditions mention each length, not that they suffice.
 ///
 /// # Errors
 ///

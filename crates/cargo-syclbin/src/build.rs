@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use clap::Args;
-use syclbin_build::orders::{Order, Outcome, Report, VARIABLE};
+use syclbin_build::orders::Order::{Check, Commit};
+use syclbin_build::orders::{Outcome, Report, VARIABLE};
 
 use crate::error::{Error, Result};
 use crate::ui::{self, Escaped, relative};
@@ -39,11 +40,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let workspace = Workspace::find(&options.selection)?;
     let packages = workspace.building()?;
     let folders = packages.iter().filter_map(|one| one.manifest_path.parent());
-    let order = if options.check {
-        Order::Check
-    } else {
-        Order::Commit
-    };
+    let order = if options.check { Check } else { Commit };
     // A new directory name each time makes Cargo rerun build scripts that it would otherwise consider fresh.
     let failed = |cause| Error::Save(std::env::temp_dir(), cause);
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -66,11 +63,8 @@ pub fn run(options: &Options) -> Result<bool> {
     // During a check, each build script leaves a report, but it may fail afterwards. Cargo then prints one of these.
     let reported: BTreeSet<_> = reports.iter().map(|one| one.package.clone()).collect();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let failures = [
-        "build script logged errors",
-        "failed to run custom build command",
-    ];
-    let has_failed = failures.iter().any(|failure| stderr.contains(failure));
+    let has_failed = stderr.contains("build script logged errors")
+        || stderr.contains("failed to run custom build command");
     let is_incomplete = has_failed || reported.len() < packages.len();
     reports.retain(|report| report.outcome != Outcome::NoPrebuilt);
     let root = workspace.metadata.workspace_root.as_std_path();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use syclbin::__private::spirv;
 use syclbin::metadata::ModuleMetadata;
 use syclbin::property::set;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
@@ -12,10 +13,11 @@ use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 use crate::command_line::depfile;
 use crate::command_line::targets::NVIDIA;
 use crate::library::{self, DeviceImage};
+use crate::link::imports::named_with;
 use crate::lower::{self, signed_bools};
 use crate::make::write;
 use crate::nvidia::{self, Ptx};
-use crate::{Failure, Result, describe, own};
+use crate::{Failure, Result, because, describe, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";
 
@@ -53,7 +55,7 @@ pub(crate) fn compile(
     if !log.trim().is_empty() {
         let _ = writeln!(std::io::stderr().lock(), "{}", diagnostics(&log).trim_end());
     }
-    let mut file = assemble(output.images, state, ptx.is_some())?;
+    let mut file = named_with(&name, assemble(output.images, state, ptx.is_some()))?;
     if let Some(header) = header {
         let header = header.finish()?;
         for module in &mut file.modules {
@@ -84,7 +86,7 @@ pub(crate) fn compile_bitcode(
         )),
         other => other,
     })?;
-    let file = assemble(output.images, state, false)?;
+    let file = named_with(name, assemble(output.images, state, false))?;
     let has_code = |module: &AbstractModule<'_>| {
         module.kernel_names().next().is_some()
             || module.metadata.set(set::EXPORTED_SYMBOLS).is_some()
@@ -119,6 +121,12 @@ fn finish(code: Vec<u8>, module: &mut AbstractModule<'_>, state: State) -> Resul
     let Ok(text) = std::str::from_utf8(&code) else {
         return own("the compiler library emitted invalid PTX: it is not UTF-8");
     };
+    if text.contains("__init_array_object_") {
+        return own(
+            "the initial value of a global variable is not a constant expression; declare the variable constexpr, \
+             or compute the value in the kernel",
+        );
+    }
     let lowered = lower::lower_ptx(text).or_else(|why| own(why.to_string()))?;
     let code = lowered.map_or(code, |lowered| {
         lowered.constants.write(&mut module.metadata);
@@ -183,6 +191,14 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
             let code = finish(code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
         } else {
+            let parsed = spirv::Module::parse(&code).map_err(describe::unreadable)?;
+            if let Some(variable) = parsed.private_variables.first() {
+                return own(format!(
+                    "kernels use the global variable {}, which is not constant; declare it constexpr or const, pass \
+                     it as an argument, or make it a device_global",
+                    lower::shown(variable)
+                ));
+            }
             let image = Image::ir(IrType::SpirV, SPIRV, code);
             module.images.push(image);
             lower::lower_module(&mut module).or_else(|why| own(why.to_string()))?;
@@ -208,11 +224,7 @@ impl Sink {
     #[cfg(target_os = "linux")]
     fn new() -> Result<Self> {
         let file = rustix::fs::memfd_create("syclbin-clang", rustix::fs::MemfdFlags::CLOEXEC)
-            .or_else(|error| {
-                own(format!(
-                    "cannot allocate memory for a temporary file: {error}"
-                ))
-            })?;
+            .map_err(because("cannot allocate memory for a temporary file"))?;
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
         Ok(Self {
             path: format!("/proc/self/fd/{descriptor}"),
@@ -223,18 +235,16 @@ impl Sink {
     #[cfg(not(target_os = "linux"))]
     fn new() -> Result<Self> {
         let file = tempfile::NamedTempFile::new()
-            .or_else(|error| own(format!("cannot create a temporary file: {error}")))?
+            .map_err(because("cannot create a temporary file"))?
             .into_temp_path();
         let path = file.display().to_string();
         Ok(Self { path, _file: file })
     }
 
     fn finish(self) -> Result<String> {
-        let bytes = std::fs::read(&self.path).or_else(|error| {
-            own(format!(
-                "cannot read a file that the compiler library wrote: {error}"
-            ))
-        })?;
+        let bytes = std::fs::read(&self.path).map_err(because(
+            "cannot read a file that the compiler library wrote",
+        ))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

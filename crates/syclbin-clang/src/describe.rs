@@ -7,7 +7,7 @@ use syclbin::__private::debug_info::{DIMENSIONS, Described};
 use syclbin::__private::spirv;
 use syclbin::{AbstractModule, Syclbin};
 
-use crate::{Failure, Result};
+use crate::{Failure, Result, because};
 
 /// The option that tells a child process to keep debug information, because its parent describes the kernels.
 pub(crate) const LATER: &str = "--describe-later";
@@ -99,10 +99,8 @@ pub(crate) fn record(
     Ok(())
 }
 
-fn unreadable(error: syclbin::Error) -> Failure {
-    Failure::Own(format!(
-        "the compiler library emitted invalid SPIR-V: {error}"
-    ))
+pub(crate) fn unreadable(error: syclbin::Error) -> Failure {
+    because("the compiler library emitted invalid SPIR-V")(error)
 }
 
 #[cfg(test)]

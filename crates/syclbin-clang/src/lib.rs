@@ -100,6 +100,11 @@ enum Failure {
 
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
+/// Returns a function that puts `what` before an error.
+fn because<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::Own(format!("{what}: {error}"))
+}
+
 /// Returns an error with this program's own message.
 fn own<T>(text: impl Into<String>) -> Result<T> {
     Err(Failure::Own(text.into()))

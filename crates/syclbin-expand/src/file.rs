@@ -91,8 +91,7 @@ fn aspects(file: &Syclbin<'_>) -> BTreeMap<String, Vec<&'static str>> {
     let mut aspects = BTreeMap::new();
     for module in &file.modules {
         let needs = DeviceRequirements::read(&module.metadata).unwrap_or_default();
-        let names = needs.aspects.into_iter().filter_map(Aspect::name);
-        let names: Vec<&str> = names.collect();
+        let names: Vec<&str> = needs.aspects.into_iter().filter_map(Aspect::name).collect();
         for symbol in module.kernel_names() {
             let aspects = aspects.entry(symbol.to_owned());
             aspects.or_insert_with(|| names.clone());

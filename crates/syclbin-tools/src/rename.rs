@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use syclbin::__private::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, instructions, literal, op, put, string,
 };
+use syclbin::AbstractModule;
 use syclbin::property::{PropertySets, Value};
-use syclbin::{AbstractModule, ImageKind, IrType};
 
 /// Renames each kernel that is a key of `names` to the corresponding value. Returns `None`, and leaves the module
 /// unchanged, if it contains native code or damaged SPIR-V, or if a name in SPIR-V becomes too long.
@@ -23,12 +23,10 @@ pub fn rename_kernels(
     names: &BTreeMap<String, String>,
 ) -> Option<()> {
     let kernels: BTreeSet<&str> = module.kernel_names().collect();
-    let renamed = module.images.iter().map(|image| match image.kind() {
-        _ if image.spirv().is_some() => in_spirv(&image.bytes, names),
-        ImageKind::Ir {
-            ty: IrType::Ptx, ..
-        } => Some(in_ptx(&image.bytes, names, &kernels)),
-        _ => None,
+    let renamed = module.images.iter().map(|image| match image.spirv() {
+        Some(code) => in_spirv(code, names),
+        None if !image.native && image.is_ptx() => Some(in_ptx(&image.bytes, names, &kernels)),
+        None => None,
     });
     let renamed = renamed.collect::<Option<Vec<_>>>()?;
     for (image, bytes) in module.images.iter_mut().zip(renamed) {

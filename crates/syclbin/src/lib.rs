@@ -84,7 +84,7 @@ pub mod __private {
     pub use crate::raw::offload_binary::MAGIC as OFFLOAD_BINARY_MAGIC;
     pub use crate::raw::v1::MAGIC as SYCLBIN_MAGIC;
     pub use crate::signature::cpp_type::CppParameter;
-    pub use crate::signature::recorded::{is_complete, leave_out, record};
+    pub use crate::signature::recorded::{dimensions, is_complete, leave_out, record};
     pub use crate::text::{counted, lines, listed, ranges};
 
     /// The source directory of this crate. Cached results depend on this code, so `syclbin-build` includes a hash of

@@ -4,6 +4,7 @@
 use core::fmt;
 
 use crate::aspect::Aspect;
+use crate::content::Content;
 use crate::metadata::numbers;
 use crate::metadata::{ArgumentMask, Malformed, without_run_prefix};
 use crate::offload::{Entry, Strings, owned_strings};
@@ -252,6 +253,13 @@ impl<'a> Image<'a> {
             } if is_target(target) => Some(&self.bytes),
             _ => None,
         }
+    }
+
+    /// Returns whether the code is PTX. Compilers also store PTX as native code.
+    #[must_use]
+    pub fn is_ptx(&self) -> bool {
+        let is_declared = matches!(self.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
+        is_declared || Content::of(&self.bytes) == Content::Ptx
     }
 
     /// Returns the kind of the image, according to its metadata.

@@ -42,8 +42,8 @@ pub(crate) fn hints(diagnostics: &str) -> String {
         let hint = if line.ends_with(" file not found") {
             missing_header(quoted)
         } else if is_parameter && quoted.ends_with('&') {
-            "a kernel captures a reference to a host variable, which a device cannot read; capture it by value, as \
-             with [=], or pass a pointer to device memory"
+            "a kernel takes or captures a reference to a host variable, which a device cannot read; take or capture \
+             it by value, or pass a pointer to device memory"
                 .to_owned()
         } else if line.contains("no matching constructor") && quoted.contains("device_global<") {
             "a device_global with an initial value requires C++20; add .flag(\"-std=c++20\")"
@@ -251,7 +251,9 @@ mod tests {
             "a.cpp:4:23: error: 'int *&' cannot be used as the type of a kernel parameter\n";
         let twice = hints(&reference.repeat(2));
         assert_eq!(
-            twice.matches("hint: a kernel captures a reference").count(),
+            twice
+                .matches("hint: a kernel takes or captures a reference")
+                .count(),
             1
         );
         assert_eq!(hints(&reference.replace('&', "")), "");

@@ -54,8 +54,7 @@ pub(crate) fn compile(
         }
         files.extend(one.files.iter().cloned());
     }
-    let whole = link::link(compiled, &sources, request, &context)?;
-    Ok((whole, files))
+    Ok((link::link(compiled, &sources, request, &context)?, files))
 }
 
 /// The inputs that all compiles of a build share.

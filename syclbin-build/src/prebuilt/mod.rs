@@ -148,9 +148,7 @@ fn of_package(path: &Path, root: &Path, out_dir: &Path) -> Option<String> {
     for part in inside.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if name.last().is_some_and(|last| last != "..") => {
-                name.pop();
-            }
+            Component::ParentDir if name.last().is_some_and(|last| last != "..") => _ = name.pop(),
             other => name.push(other.as_os_str().to_string_lossy().into_owned()),
         }
     }

@@ -152,6 +152,5 @@ fn run(command: Command, question: &'static str, limit: Duration) -> Result<Outp
 fn first_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let safe = line.chars().filter(|c| !c.is_control());
-    Some(safe.take(200).collect())
+    Some(line.chars().filter(|c| !c.is_control()).take(200).collect())
 }

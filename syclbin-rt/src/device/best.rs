@@ -7,6 +7,8 @@
 #[path = "best_tests.rs"]
 pub(crate) mod tests;
 
+use std::collections::BTreeSet;
+
 use syclbin::metadata::ModuleMetadata;
 use syclbin::{AbstractModule, Syclbin};
 
@@ -85,9 +87,9 @@ fn is_ordinary(facts: &Facts) -> bool {
 /// How much of a file a device can run, determined without calling the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
-    /// Every module contains code for the device. The device may still lack an aspect that some modules require.
+    /// Every kernel has code for the device. The device may still lack an aspect that some kernels require.
     Whole,
-    /// Only some modules contain code for the device. The string is the first reason why another module does not.
+    /// Only some kernels have code for the device. The string is the first reason why another kernel does not.
     Partial(String),
     /// The device cannot run any module. Contains a reason for each rejected image or module.
     Nothing(Vec<String>),
@@ -97,13 +99,11 @@ impl Coverage {
     /// Determines how much of a file a device can run. Does not resolve imports, because other files may export the
     /// symbols.
     pub(crate) fn of(file: &Syclbin<'_>, facts: &Facts) -> Self {
-        let has_kernels = |module: &AbstractModule<'_>| module.kernel_names().next().is_some();
-        // Ignore modules without kernels, which only export symbols to other modules. Files from before June 2025 list
-        // no kernels, so all their modules count.
-        let lists_kernels = file.modules.iter().any(has_kernels);
+        // Ignore modules without kernels, which only export symbols to other modules.
         let modules = file.modules.iter().enumerate();
-        let modules = modules.filter(|(_, module)| !lists_kernels || has_kernels(module));
-        let mut runs = file.modules.is_empty();
+        let modules = modules.filter(|(_, module)| module.kernel_names().next().is_some());
+        let mut runs = file.kernel_names().next().is_none();
+        let mut with_code = BTreeSet::new();
         let mut without_code = Vec::new();
         let mut refused = Vec::new();
         for (index, module) in modules {
@@ -117,13 +117,20 @@ impl Coverage {
             match outcome {
                 Ok(Ok(())) => runs = true,
                 Ok(Err(lacking)) => refused.push(format!("module {index}: {lacking}")),
-                Err(reasons) => without_code.extend(reasons),
+                Err(reasons) => {
+                    without_code.push((module, reasons));
+                    continue;
+                }
             }
+            with_code.extend(module.kernel_names());
         }
-        match without_code.first() {
-            None if runs => Self::Whole,
-            Some(first) if runs => Self::Partial(first.clone()),
-            _ => Self::Nothing(without_code.into_iter().chain(refused).collect()),
+        // Compilers put code for some targets into a separate module with the same kernels.
+        without_code
+            .retain(|(module, _)| module.kernel_names().any(|name| !with_code.contains(name)));
+        let mut reasons = without_code.into_iter().flat_map(|(_, reasons)| reasons);
+        match runs {
+            true => reasons.next().map_or(Self::Whole, Self::Partial),
+            false => Self::Nothing(reasons.chain(refused).collect()),
         }
     }
 
@@ -162,9 +169,7 @@ fn check_code(
         } else {
             code::code(image, facts).map(drop)
         };
-        let Err(reason) = checked else {
-            return Ok(());
-        };
+        let Err(reason) = checked else { return Ok(()) };
         let image = code::describe(image);
         reasons.push(format!(
             "module {index}, image {number} ({image}): {reason}"

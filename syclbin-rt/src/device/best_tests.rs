@@ -85,9 +85,9 @@ fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
         _ => Image::ir(*ty, "nvptx64-nvidia-cuda", ptx.clone()),
     };
     let mut file = Syclbin::default();
-    for images in modules {
+    for (index, images) in modules.iter().enumerate() {
         let mut module = syclbin::AbstractModule::default();
-        module.add_kernel_name("kernel");
+        module.add_kernel_name(format!("kernel{index}"));
         module.images = images.iter().map(image).collect();
         file.modules.push(module);
     }
@@ -116,6 +116,22 @@ fn best_device_has_all_code_of_the_file() {
     let mixed = file(&[&[spirv, ptx], &[spirv]]);
     assert_eq!(best_for(&[gpu], &mixed), Some(0));
     assert_eq!(best_for(&[cpu], &file(&[&[ptx]])), None);
+}
+
+#[test]
+fn separate_modules_may_contain_the_same_kernels() {
+    let machine = gpu_and_cpu();
+    let [gpu, cpu] = machine.each_ref();
+    let mut file = file(&[&[IrType::SpirV], &[IrType::Ptx]]);
+    file.modules[0].add_kernel_name("kernel1");
+    let Coverage::Partial(reason) = Coverage::of(&file, gpu) else {
+        panic!("kernel0 has no PTX");
+    };
+    assert!(reason.starts_with("module 0, image 0"), "{reason}");
+    file.modules[1].add_kernel_name("kernel0");
+    assert_eq!(Coverage::of(&file, gpu), Coverage::Whole);
+    assert_eq!(Coverage::of(&file, cpu), Coverage::Whole);
+    assert_eq!(best_for(&[cpu, gpu], &file), Some(1));
 }
 
 #[test]

@@ -244,8 +244,7 @@ impl Recorder {
             return Ok(None);
         };
         let rejected = "the driver rejected an earlier step of this recording; record again";
-        let added = self.added.take();
-        let added = added.ok_or_else(|| Error::invalid(rejected))?;
+        let added = self.added.take().ok_or_else(|| Error::invalid(rejected))?;
         for step in recording.steps.iter().skip(added) {
             let added = match step {
                 Step::Launch(fixed) => {

@@ -66,7 +66,7 @@ pub(crate) fn choose(
         && dimensions != global.dimensions()
     {
         return Err(format!(
-            "it was compiled for ranges of {} (work_group_num_dim in the file), not for {global}",
+            "it was compiled for ranges of {}, not for {global}",
             counted(dimensions, "dimension")
         ));
     }
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(chosen(128, line), Ok(Some(vec![64])));
         assert_eq!(
             chosen([3, 128], line).unwrap_err(),
-            "it was compiled for ranges of 1 dimension (work_group_num_dim in the file), not for \
+            "it was compiled for ranges of 1 dimension, not for \
              [3, 128]"
         );
     }

@@ -12,7 +12,7 @@ use syclbin::__private::spirv::portable::{self, DriverSupport};
 use syclbin::__private::spirv::{self, KernelUses, ParameterType};
 use syclbin::metadata::Target;
 use syclbin::ptx::{self, Kind, Passed, Space};
-use syclbin::{Content, Image, ImageKind, IrType};
+use syclbin::{Image, ImageKind, IrType};
 
 use crate::backend::{Facts, PtxFacts, Slot};
 
@@ -162,15 +162,10 @@ pub(crate) fn described(image: &Image<'_>) -> Option<Code> {
     Some(Code::SpirV(Box::new(module)))
 }
 
-/// Returns whether `image` is PTX, even if it is labeled as another kind.
-pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
-    Content::of(&image.bytes) == Content::Ptx
-}
-
 fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
     match image.kind() {
         // Compilers label PTX as native code if no SPIR-V precedes it in the module.
-        ImageKind::Native { .. } if !is_ptx(image) => {
+        ImageKind::Native { .. } if !image.is_ptx() => {
             return Err("it is native code, which cannot be linked with other code".to_owned());
         }
         ImageKind::Ir { ty, .. } if ty != IrType::Ptx => {

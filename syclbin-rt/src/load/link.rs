@@ -92,9 +92,7 @@ impl<'f> Closure<'f> {
             }
             match self.exporter(index, symbol)? {
                 Some(exporter) => self.add(exporter)?,
-                None => {
-                    self.undefined.insert(symbol, index);
-                }
+                None => _ = self.undefined.insert(symbol, index),
             }
         }
         Ok(())

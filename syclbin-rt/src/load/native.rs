@@ -30,7 +30,7 @@ const ELF: &[u8] = b"\x7fELF";
 /// Returns whether an image contains native code, which drivers do not compile. If the device accepts PTX, PTX does not
 /// count as native, even if the file labels it as native code.
 pub(crate) fn is_native(image: &Image<'_>, facts: &Facts) -> bool {
-    image.native && !(facts.ptx.is_some() && code::is_ptx(image))
+    image.native && !(facts.ptx.is_some() && image.is_ptx())
 }
 
 /// Checks whether a native image may be passed to the device's driver.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use syclbin::__private::spirv::portable::lift::OWN_KERNELS;
-use syclbin::metadata::{KernelSizes, ModuleMetadata};
+use syclbin::__private::dimensions;
+use syclbin::metadata::{Dimensions, KernelSizes};
 
 use crate::backend::gate::CallGuard;
 use crate::error::Result;
@@ -22,8 +22,6 @@ pub(crate) struct LoadedModule {
     builds: Builds<Build>,
     /// Whether each kernel is built separately; filled on demand.
     divides: OnceLock<bool>,
-    /// The kernels, if the file does not list them; filled on demand.
-    unlisted: OnceLock<Vec<String>>,
 }
 
 /// The builds of parts, each made by the first thread that needs it. A failed build is not retried.
@@ -55,7 +53,6 @@ impl LoadedModule {
             index,
             builds: Builds(Mutex::default()),
             divides: OnceLock::new(),
-            unlisted: OnceLock::new(),
         }
     }
 
@@ -104,30 +101,8 @@ impl LoadedModule {
         }
     }
 
-    fn listed(&self) -> impl Iterator<Item = &str> {
-        files::module(&self.builder.files.loaded()[self.index]).kernel_names()
-    }
-
     pub(crate) fn kernels(&self) -> impl Iterator<Item = &str> {
-        let unlisted = match self.listed().next() {
-            Some(_) => &[][..],
-            None => self.unlisted.get_or_init(|| self.find_kernels()),
-        };
-        self.listed().chain(unlisted.iter().map(String::as_str))
-    }
-
-    /// Finds the kernels of a module if the file does not list them. DPC++ before June 2025 did not write the list
-    /// (intel/llvm#18970).
-    fn find_kernels(&self) -> Vec<String> {
-        let Some(unit) = self.builder.unit(self.index) else {
-            return Vec::new();
-        };
-        let code = unit.codes(self.builder.files.facts).iter().flatten().next();
-        let names = code.into_iter().flat_map(|code| code.kernels());
-        names
-            .filter(|name| !name.starts_with(OWN_KERNELS))
-            .map(str::to_owned)
-            .collect()
+        files::module(&self.builder.files.loaded()[self.index]).kernel_names()
     }
 
     /// Returns why none of the images can be used to run a kernel.
@@ -173,7 +148,7 @@ impl LoadedModule {
         });
         ImageChoice {
             module: self.index,
-            kernels: list_of_kernels(self.listed()),
+            kernels: list_of_kernels(self.kernels()),
             chosen,
             images: described.collect(),
         }
@@ -235,18 +210,21 @@ impl<'m> NativeCode<'m> {
             return None;
         }
         let mut first = None;
-        for kernel in module.listed() {
+        for kernel in module.kernels() {
             first = first.or(Some(*self.kernels.get(kernel)?));
         }
         first
     }
 }
 
-/// Returns the work-group and sub-group sizes that a kernel requires. Explicit SIMD kernels use sub-groups of one
-/// work-item, a size that no device lists, so their required sub-group size is ignored.
-fn sizes(metadata: &ModuleMetadata, kernel: &str) -> KernelSizes {
+/// Returns the launch sizes that a kernel requires. Explicit SIMD kernels use sub-groups of one work-item, a size that
+/// no device lists, so their required sub-group size is ignored.
+fn sizes(unit: &Unit<'_>, kernel: &str) -> KernelSizes {
+    let metadata = &unit.metadata;
     let sizes = metadata.program.kernels.get(kernel).cloned();
     let mut sizes = metadata.requirements.complete(sizes.unwrap_or_default());
+    let described = dimensions(&unit.module, kernel).map(u32::from);
+    sizes.dimensions = described.and_then(Dimensions::new).or(sizes.dimensions);
     if metadata.misc.esimd == Some(true) {
         sizes.required_sub_group = None;
     }
@@ -281,7 +259,7 @@ fn symbol(builder: &Builder, unit: &Unit<'_>, built: &BuiltProgram, name: &str) 
         scratch: files.facts.ptx.is_some() && last_is_local,
         last_is_local,
         slots: code.and_then(|code| code.slots(name)),
-        sizes: sizes(metadata, name),
+        sizes: sizes(unit, name),
         id_range: built.id_range,
         unfit: built.unfit.get(name).cloned(),
         name: name.to_owned(),

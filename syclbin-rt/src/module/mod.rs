@@ -143,8 +143,8 @@ impl Module {
     /// `__sycl_kernel_`. If there is no such kernel, `name` is looked up as a registered name, such as `ns::scale<int>`
     /// (`registered_names` in SYCL, property set `SYCL/registered kernels`).
     ///
-    /// The first request for a kernel builds it. On CUDA with lazy loading, this request may wait for all running
-    /// kernels. So create all kernels before you launch a kernel that waits for the host.
+    /// The first request for a kernel builds it, and may wait for all running kernels. So create all kernels before you
+    /// launch a kernel that waits for the host.
     ///
     /// Every call creates a separate kernel object, so two threads that use separate objects can launch at the same
     /// time without waiting for each other.
@@ -202,9 +202,6 @@ impl Module {
 
     /// Returns the symbols of the module's kernels, including kernels that cannot run on the device. A kernel that
     /// was compiled for several targets is listed several times.
-    ///
-    /// DPC++ before June 2025 did not list kernels. For its files, this returns the kernels of SPIR-V and PTX, and none
-    /// of native code.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.0.modules.iter().flat_map(LoadedModule::kernels)
     }

@@ -5,18 +5,18 @@
 use std::collections::BTreeSet;
 
 use syclbin::__private::spirv::portable::lift::Layout;
-use syclbin::metadata::{ModuleMetadata, SpecializationConstants};
+use syclbin::metadata::{ModuleMetadata, SpecializationConstants, Target};
 use syclbin::property::{PropertySets, key, set};
-use syclbin::{AbstractModule, Container, Image, State, Syclbin};
+use syclbin::{AbstractModule, Container, Image, ImageKind, State, Syclbin};
 
 use crate::backend::facts::{DeviceKind, Facts};
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::code;
 use crate::load::constants::{self, Values};
 use crate::load::files::{Unit, list_of_kernels};
 use crate::load::native::SavedOn;
 use crate::module::build::{Builder, BuiltProgram};
-use crate::module::{Inner, Module};
+use crate::module::loaded::LoadedModule;
+use crate::module::{Inner, Module, unloadable};
 
 /// The only key in the property set for hidden arguments.
 const LAYOUT: &str = "layout";
@@ -91,7 +91,8 @@ impl Module {
     /// - [Executable](State::Executable): native code, as [`to_syclbin`](Self::to_syclbin) saves it.
     /// - [Object](State::Object) and [input](State::Input): the code as it was loaded, for all devices, including the
     ///   linked files and their kernels. Native code is omitted if the code that it was compiled from is present. The
-    ///   values of specialization constants are recorded, and can still be changed.
+    ///   values of specialization constants are recorded, and can still be changed. If two linked files export the same
+    ///   symbol, the saved file cannot be loaded.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("blur.syclbin").unwrap();
@@ -160,6 +161,10 @@ impl Module {
                 images: vec![native(facts, code, built.constants.is_some())],
                 ..AbstractModule::default()
             });
+        }
+        if file.modules.is_empty() && !modules.is_empty() {
+            let reasons = modules.iter().flat_map(LoadedModule::misfits);
+            return Err(unloadable(builder.queue.device(), reasons.collect()));
         }
         Ok(file)
     }
@@ -320,23 +325,33 @@ fn with_code<'a>(
         );
     }
     let all = || files.iter().flat_map(|file| &file.modules);
-    let compiled_elsewhere: BTreeSet<String> = all()
-        .filter(|module| module.images.iter().any(is_code))
-        .flat_map(AbstractModule::kernel_names)
-        .map(str::to_owned)
-        .collect();
+    let mut compiled_elsewhere = BTreeSet::new();
+    for module in all() {
+        for image in module.images.iter().filter(|image| is_code(image)) {
+            let names = module.kernel_names().map(str::to_owned);
+            compiled_elsewhere.extend(names.map(|name| (is_for_nvidia(image), name)));
+        }
+    }
     let mut whole = without_modules(&files[0], state);
     for file in files {
         let keeps_native = state == State::Object && file.state() == Some(State::Object);
         for (number, mut module) in file.modules.into_iter().enumerate() {
-            if module.images.iter().any(is_code) {
-                // Omit native code, because the driver compiles the other images again, possibly with other values of
-                // constants.
-                module.images.retain(is_code);
-            } else if !module.images.is_empty() && !keeps_native {
+            let code = module.images.iter().filter(|image| is_code(image));
+            let code: Vec<bool> = code.map(is_for_nvidia).collect();
+            if !code.is_empty() {
+                // Omit native code that the driver compiles again, possibly with other values of constants.
+                let is_kept =
+                    |image: &Image<'_>| is_code(image) || !code.contains(&is_for_nvidia(image));
+                module.images.retain(is_kept);
+            } else if let Some(native) = module.images.first()
+                && !keeps_native
+            {
+                let nvidia = is_for_nvidia(native);
+                let is_elsewhere =
+                    |name: &str| compiled_elsewhere.contains(&(nvidia, name.to_owned()));
                 let mut kernels = module.kernel_names().peekable();
                 let has_kernels = kernels.peek().is_some();
-                if has_kernels && kernels.all(|name| compiled_elsewhere.contains(name)) {
+                if has_kernels && kernels.all(is_elsewhere) {
                     continue;
                 }
                 return Err(format!(
@@ -353,7 +368,13 @@ fn with_code<'a>(
 
 /// Returns whether a driver compiles the image. Compilers may label PTX as native code.
 fn is_code(image: &Image<'_>) -> bool {
-    !image.native || code::is_ptx(image)
+    !image.native || image.is_ptx()
+}
+
+/// Returns whether the image is for NVIDIA GPUs, whose native code is never compiled from SPIR-V.
+fn is_for_nvidia(image: &Image<'_>) -> bool {
+    let (ImageKind::Ir { target, .. } | ImageKind::Native { target, .. }) = image.kind();
+    Target::of_triple(target) == Target::Nvptx64
 }
 
 fn with_values<'a>(
@@ -432,6 +453,14 @@ mod tests {
         assert_eq!(saved(Object, vec![alone()], Object), Ok(vec![1]));
         assert!(saved(Object, vec![alone()], Input).is_err());
         assert!(saved(Object, vec![both()], State::Other(7)).is_err());
+        // PTX is not the source of native code for processors.
+        let mixed = || module("k", &[native(), ptx()]);
+        assert_eq!(saved(Executable, vec![mixed()], Input), Ok(vec![2]));
+        let of_nvidia = || module("k", &[ptx()]);
+        assert!(saved(Executable, vec![of_nvidia(), alone()], Input).is_err());
+        let cubin = || Image::native("sm_90", "nvptx64-nvidia-cuda", vec![3]);
+        let modules = vec![of_nvidia(), module("k", &[cubin()])];
+        assert_eq!(saved(Executable, modules, Input), Ok(vec![1]));
     }
 
     #[test]

@@ -162,8 +162,7 @@ fn compilers() -> (Result<Detected, String>, Vec<String>) {
         syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
         error => error.to_string(),
     });
-    let skipped = passed_over.iter().map(ToString::to_string);
-    (taken, skipped.collect())
+    (taken, passed_over.iter().map(ToString::to_string).collect())
 }
 
 /// Returns whether a build script would find a compiler.

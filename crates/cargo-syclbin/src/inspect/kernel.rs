@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use syclbin::metadata::{Dimensions, ModuleMetadata};
+use syclbin::metadata::ModuleMetadata;
 use syclbin::signature::{
     self, Access, Argument, DeclaredParameter, Element, KernelName, KernelSignature, Layouts,
     Pointee, Scalar, Type,
@@ -38,7 +38,7 @@ pub struct Kernel {
     pub required_work_group_size: Option<Vec<u32>>,
     /// The maximum work-group size along each dimension, in SYCL order.
     pub maximum_work_group_size: Option<Vec<u32>>,
-    /// The number of work-group dimensions, if the file records it.
+    /// The number of dimensions of the kernel's ranges, if the file records it; 0 for a single task.
     pub work_group_dimensions: Option<usize>,
     /// The required sub-group size in work-items, if the kernel specifies one.
     pub required_sub_group_size: Option<u32>,
@@ -113,6 +113,7 @@ impl Kernel {
             declaration: signature.declaration.as_ref().map(ToString::to_string),
             location: signature.location.clone(),
             required_work_group_size: signature.required_local_size.clone(),
+            work_group_dimensions: signature.dimensions.map(usize::from),
             reason: parameters.err().map(ToString::to_string),
             parameters: parameters.ok().map(|all| all.iter().map(of).collect()),
             ..Self::default()
@@ -122,11 +123,7 @@ impl Kernel {
     pub(super) fn add_launch_requirements(&mut self, metadata: &ModuleMetadata) {
         let sizes = metadata.program.kernels.get(&self.symbol).cloned();
         let sizes = metadata.requirements.complete(sizes.unwrap_or_default());
-        if let Some(size) = sizes.required_sycl() {
-            self.required_work_group_size = Some(size);
-        }
         self.maximum_work_group_size = sizes.maximum_sycl();
-        self.work_group_dimensions = sizes.dimensions.map(Dimensions::get);
         self.required_sub_group_size = sizes.required_sub_group;
         if let Some(mask) = metadata.argument_masks.get(&self.symbol) {
             let arguments = 0..mask.removed.len();

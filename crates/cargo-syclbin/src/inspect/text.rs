@@ -329,8 +329,7 @@ fn statistics(kernel: &native::Kernel) -> Notes {
     notes.add("", size(kernel.private_size), " of private memory");
     notes.add("", size(kernel.local_size), " of local memory");
     let barriers = kernel.barriers.filter(|count| *count > 0);
-    let barriers = barriers.map(|count| counted(count, "barrier"));
-    notes.add("", barriers, "");
+    notes.add("", barriers.map(|count| counted(count, "barrier")), "");
     notes.add_if(kernel.stack_calls == Some(true), "calls through a stack");
     notes
 }

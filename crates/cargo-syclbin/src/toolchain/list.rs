@@ -44,8 +44,7 @@ pub fn rows(home: &Home) -> Vec<Row> {
         let mut folders: Vec<_> = paths_in(&home.versions(component)).collect();
         folders.retain(|path| path.is_dir());
         folders.sort();
-        let row = |folder| Row::of(component, folder);
-        rows.extend(folders.into_iter().map(row));
+        rows.extend(folders.into_iter().map(|folder| Row::of(component, folder)));
     }
     rows
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::{self, ASSERT_FAIL, Import};
 use syclbin::property::{key, set};
-use syclbin::{AbstractModule, Content, Image, ImageKind, IrType, State, ptx};
+use syclbin::{AbstractModule, State, ptx};
 pub(crate) use syclbin_tools::__private::exports;
 use syclbin_tools::__private::{self, spelled};
 
@@ -42,14 +42,6 @@ fn virtual_functions(module: &AbstractModule<'_>) -> Result<Vec<String>> {
     Ok(functions)
 }
 
-/// Returns whether an image is PTX, even if it is [stored as native code](crate::nvidia::store_ptx_as_native).
-pub(crate) fn is_ptx(image: &Image<'_>) -> bool {
-    match image.kind() {
-        ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
-        ImageKind::Native { .. } => Content::of(&image.bytes) == Content::Ptx,
-    }
-}
-
 /// Parses the SPIR-V images of a module.
 fn parsed(module: &AbstractModule<'_>) -> impl Iterator<Item = Result<spirv::Module>> {
     let code = module.images.iter().filter_map(|image| image.spirv());
@@ -71,7 +63,7 @@ pub(crate) fn of_module(module: &AbstractModule<'_>) -> Result<BTreeSet<String>>
 /// Returns the functions that a module's PTX calls but does not define.
 pub(crate) fn of_ptx(module: &AbstractModule<'_>) -> Result<BTreeSet<String>> {
     let mut imports = BTreeSet::new();
-    for image in module.images.iter().filter(|image| is_ptx(image)) {
+    for image in module.images.iter().filter(|image| image.is_ptx()) {
         let text = ptx::Module::parse(&image.bytes)
             .or_else(|error| own(format!("invalid PTX: {error}")))?;
         imports.extend(text.imports);
@@ -122,7 +114,7 @@ const ASSERT_FAIL_OF_PTX: &[u8] = b"__assertfail";
 /// that launched the kernel. Sources that this program compiles already include a handler.
 pub(crate) fn check_asserts(part: &InputFile) -> Result<()> {
     for module in &part.file.modules {
-        let ptx = module.images.iter().filter(|image| is_ptx(image));
+        let ptx = module.images.iter().filter(|image| image.is_ptx());
         let mut windows = ptx.flat_map(|image| image.bytes.windows(ASSERT_FAIL_OF_PTX.len()));
         let in_ptx = windows.any(|window| window == ASSERT_FAIL_OF_PTX);
         if in_ptx || named_with(&part.name, of_module(module))?.contains(ASSERT_FAIL) {
@@ -170,8 +162,15 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
             let users: Vec<_> = users.iter().copied().collect();
             format!("{}, used in {}", named(symbol), users.join(" and "))
         });
+        let is_of_host =
+            |symbol: &String| symbol.starts_with("__cxa_") || symbol.starts_with("_Zn");
+        let hint = if imported.keys().any(is_of_host) {
+            "device code cannot throw exceptions or allocate memory; "
+        } else {
+            ""
+        };
         return own(format!(
-            "undefined symbols in the device code: {}; compile the code together with the source that defines them \
+            "undefined symbols in the device code: {}; {hint}compile the code together with the source that defines them \
              (SYCL_EXTERNAL), or to an object (-fsyclbin=object) that is linked later",
             Vec::from_iter(imports).join("; ")
         ));

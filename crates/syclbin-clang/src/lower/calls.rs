@@ -120,8 +120,8 @@ fn text(variable: u32, index: &Index<'_>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Returns the C++ spelling of a constant, such as `ns::radius`.
-pub(super) fn shown(symbol: &str) -> String {
+/// Returns the C++ spelling of a variable, such as `ns::radius`.
+pub(crate) fn shown(symbol: &str) -> String {
     mangled::variable(symbol).map_or_else(|| symbol.into(), |name| name.qualified())
 }
 

@@ -31,8 +31,7 @@ impl Initializer {
             bytes: vec![0; size],
             defined: vec![false; size],
         };
-        let done = memory.fill(id, 0, 0, index);
-        done.map(|()| memory).ok_or(UNKNOWN)
+        memory.fill(id, 0, 0, index).map(|()| memory).ok_or(UNKNOWN)
     }
 
     /// Returns whether any byte of the range is defined.

@@ -35,6 +35,7 @@ use syclbin::AbstractModule;
 use syclbin::metadata::SpecializationConstants;
 use syclbin_toolchain::store::hex;
 
+pub(crate) use calls::shown;
 pub(crate) use ptx::{export_variables, lower_ptx, serves};
 
 use index::Index;

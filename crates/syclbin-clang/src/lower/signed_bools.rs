@@ -24,9 +24,7 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     for instruction in &module.instructions {
         match (instruction.opcode, &*instruction.operands) {
             (op::NAME, [id, ..]) => _ = named.insert(*id),
-            (op::TYPE_INT, [ty, 32, _]) => {
-                ints.insert(*ty, [None; 2]);
-            }
+            (op::TYPE_INT, [ty, 32, _]) => _ = ints.insert(*ty, [None; 2]),
             (op::CONSTANT, [ty, id, value @ (0 | 1)]) => {
                 if let Some(known) = ints.get_mut(ty) {
                     known[usize::from(*value == 1)] = Some(*id);

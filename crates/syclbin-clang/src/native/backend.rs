@@ -73,7 +73,7 @@ impl Backend {
         if self.target.is_of_spirv() {
             return images.find_map(|image| image.spirv());
         }
-        let ptx = images.find(|image| imports::is_ptx(image));
+        let ptx = images.find(|image| image.is_ptx());
         ptx.map(|image| &*image.bytes)
     }
 

@@ -233,18 +233,14 @@ impl<'k, 'f> Reader<'k, 'f> {
         match &*method.to_string() {
             // The total number of elements does not determine the length of rows, so `len` bounds no dimension.
             "len" if dimensions > 1 => {}
-            "len" | "is_none" => {
-                self.bounded.insert((index, 0));
-            }
+            "len" | "is_none" => _ = self.bounded.insert((index, 0)),
             "size" if is_accessor => match literal(arguments) {
                 Some(dimension) if dimension < dimensions => {
                     self.bounded.insert((index, dimension));
                 }
                 _ => return Err(wrong_index(arguments, dimensions, "accessor has ")),
             },
-            "align" => {
-                self.aligned.insert(index);
-            }
+            "align" => _ = self.aligned.insert(index),
             _ => return Ok((code, 1)),
         }
         Ok((quote!(#code.#method #arguments), 4))

@@ -30,7 +30,7 @@ pub(crate) fn missing(
         }
         if element_of(&parameter.ty).is_some_and(|element| types.holds_pointer(element)) {
             return Some(format!(
-                "this kernel cannot be safe: `{name}` contains device pointers, and nothing checks where they point"
+                "this kernel cannot be safe: `{name}` may contain device pointers, and nothing checks where they point"
             ));
         }
         if memory(&parameter.ty).is_none() || removed(parameter) {

@@ -93,9 +93,7 @@ fn check_depth(input: &TokenStream) -> syn::Result<()> {
             }
             Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
             Some(_) => {}
-            None => {
-                open.pop();
-            }
+            None => _ = open.pop(),
         }
     }
     Ok(())

@@ -63,7 +63,7 @@ impl CppName {
         let all = kernels.iter().zip(names).enumerate();
         if let Some(namespace) = self.text.strip_suffix("::*") {
             let is_in = |path: &[String]| {
-                let path = path.join("::");
+                let path = without_whitespace(&path.join("::"));
                 path == namespace || path.starts_with(&format!("{namespace}::"))
             };
             let inside = all.filter(|(_, (kernel, name))| {

@@ -151,7 +151,7 @@ impl<'f> Plan<'f> {
         let stubs = self.root.all_stubs().into_iter();
         for (item, _) in stubs.filter_map(|(_, stub)| stub.contract()) {
             errors.push(item.cpp.error(format!(
-                "no kernel of this file can be safe: device global `{called}` contains device pointers, and nothing \
+                "no kernel of this file can be safe: device global `{called}` may contain device pointers, and nothing \
                  checks where they point"
             )));
         }

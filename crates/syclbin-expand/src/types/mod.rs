@@ -187,7 +187,11 @@ impl<'f> Types<'f> {
                 holds_pointer: true,
                 ..number(8)
             },
-            Element::Bytes(_) => number(1),
+            // A union or another undescribed part may contain a pointer.
+            Element::Bytes(size) => Facts {
+                holds_pointer: *size >= 8,
+                ..number(1)
+            },
             Element::Struct(id) => self.facts.get(id).copied().unwrap_or(number(1)),
         }
     }

@@ -76,8 +76,7 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
             (instruction.opcode, &instruction.operands[..])
             && !joined.is_of_program(*target)
         {
-            let module = joined.name_of(*target);
-            return Err(LinkError::SpecializationConstants(module));
+            return Err(LinkError::SpecializationConstants(joined.name_of(*target)));
         }
     }
     complete_interfaces(&mut module, joined.version)

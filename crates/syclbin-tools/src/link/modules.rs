@@ -14,7 +14,7 @@ use syclbin::__private::failed_assert::VARIABLE;
 use syclbin::__private::spirv::{Import, Module};
 use syclbin::metadata::DeviceRequirements;
 use syclbin::property::{PropertySet, PropertySets, key, set};
-use syclbin::{AbstractModule, Image, ImageKind, IrType, ptx};
+use syclbin::{AbstractModule, Image, ptx};
 
 const NVIDIA: &str = "nvptx64-nvidia-cuda";
 
@@ -91,8 +91,9 @@ pub fn link_modules(modules: &mut Vec<AbstractModule<'static>>) -> Vec<Unlinked>
 
 /// Declares PTX as native code for its target architecture.
 pub fn store_ptx_as_native(image: &mut Image<'static>) {
-    let is_ptx = matches!(image.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);
-    if is_ptx && let Ok(ptx) = ptx::Module::parse(&image.bytes) {
+    if image.is_ptx()
+        && let Ok(ptx) = ptx::Module::parse(&image.bytes)
+    {
         *image = Image::native(&ptx.target.to_string(), NVIDIA, image.bytes.clone());
     }
 }

@@ -148,18 +148,14 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
             state";
         module.place(findings).error(reason);
     }
-    let is_ptx = |(_, image): &(read::Image<'_>, Image<'_>)| match image.kind() {
-        ImageKind::Ir { ty, .. } => ty == IrType::Ptx,
-        ImageKind::Native { .. } => false,
-    };
-    if let Some((stored, _)) = ir.first().filter(|image| is_ptx(image)) {
+    if let Some((stored, _)) = ir.first().filter(|(_, image)| image.is_ptx()) {
         let reason = "the reference runtime treats the first IR module as SPIR-V, and therefore rejects the whole \
             file; put SPIR-V before this PTX, or store the PTX as native code with its architecture";
         let mut place = findings.at(stored.offset, stored.metadata.owner);
         place.warning(reason);
     }
     // PTX serves NVIDIA GPUs, so it does not compete with SPIR-V.
-    let count = ir.iter().filter(|image| !is_ptx(image)).count();
+    let count = ir.iter().filter(|(_, image)| !image.is_ptx()).count();
     if count > 1 {
         let reason =
             format!("it has {count} IR modules; the reference runtime uses only the first");

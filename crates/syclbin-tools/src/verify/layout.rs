@@ -145,8 +145,7 @@ pub(super) fn check_wrapper(bytes: &[u8], container: Container, findings: &mut F
 }
 
 fn check_entries(binary: &Binary<'_>, container: Container, findings: &mut Findings) {
-    let entries_end = binary.entry_at(binary.count);
-    let entries_size = entries_end - binary.entry_offset;
+    let entries_size = binary.entry_at(binary.count) - binary.entry_offset;
     let tables = [
         (0, HEADER_SIZE as u64, "OffloadBinary header"),
         (binary.entry_offset, entries_size, "OffloadBinary entries"),

@@ -135,8 +135,7 @@ impl Property for Vec<Aspect> {
     const EXPECTED: &'static str = "aspects as 32-bit numbers";
 
     fn from_value(value: &Value) -> Option<Self> {
-        let numbers = Vec::from_value(value)?.into_iter();
-        Some(numbers.map(Aspect).collect())
+        Some(Vec::from_value(value)?.into_iter().map(Aspect).collect())
     }
 
     fn to_value(&self) -> Value {

@@ -203,8 +203,7 @@ impl CppType {
     }
 
     pub(super) fn depth(&self) -> usize {
-        let parts = self.parts().iter().map(Self::depth);
-        1 + parts.max().unwrap_or(0)
+        1 + self.parts().iter().map(Self::depth).max().unwrap_or(0)
     }
 
     /// Returns the template arguments, or the type behind a qualifier, pointer, reference or array.

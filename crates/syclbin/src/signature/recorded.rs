@@ -72,6 +72,12 @@ pub fn leave_out(module: &mut AbstractModule<'_>, symbol: &str, reason: &str) {
     module.metadata.insert(set::KERNELS, symbol, value);
 }
 
+/// Returns the number of dimensions of a kernel's ranges, if `module` describes the kernel. A single task has 0
+/// dimensions.
+pub fn dimensions(module: &AbstractModule<'_>, symbol: &str) -> Option<u8> {
+    kernel(module, symbol, &mut Names::default())?.dimensions
+}
+
 /// Returns whether `module` contains a description of each of its kernels and variables.
 pub fn is_complete(module: &AbstractModule<'_>) -> bool {
     let has = |set, name| module.metadata.get(set, name).is_some();

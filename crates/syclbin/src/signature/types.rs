@@ -211,8 +211,7 @@ impl Type {
     /// Returns the size in bytes of each range and of the id that an accessor passes.
     pub(super) fn range_size(&self) -> Option<u64> {
         // A zero-dimensional accessor passes a one-dimensional range.
-        let dimensions = self.dimensions()?.max(1);
-        Some(u64::from(dimensions) * 8)
+        Some(u64::from(self.dimensions()?.max(1)) * 8)
     }
 
     /// Returns how the kernel accesses a pointer, buffer or image.

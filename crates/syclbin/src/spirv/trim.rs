@@ -7,14 +7,14 @@ use crate::portable::lift::scan::is_host_metadata;
 use crate::portable::without_debug_info;
 use crate::prelude::*;
 use crate::spirv::words::{
-    self, CAPABILITY_INT8, CAPABILITY_INT64, DECORATION_ALIGNMENT, DECORATION_LINKAGE_ATTRIBUTES,
-    HEADER_WORDS, Instruction, LINKAGE_LINK_ONCE, error, op, put, string,
+    self, CAPABILITY_INT8, CAPABILITY_INT64, DECORATION_ALIGNMENT, DECORATION_CONSTANT,
+    DECORATION_LINKAGE_ATTRIBUTES, HEADER_WORDS, Instruction, LINKAGE_LINK_ONCE, error, op, put,
+    string,
 };
 
 /// The decoration of functions that other modules may call through a pointer.
 const DECORATION_REFERENCED_INDIRECTLY: u32 = 5602;
 
-const DECORATION_CONSTANT: u32 = 22;
 const CAPABILITY_GENERIC_POINTER: u32 = 38;
 const STORAGE_GENERIC: u32 = 8;
 

@@ -103,6 +103,7 @@ pub const CAPABILITY_INT8: u32 = 39;
 // Decorations and their values.
 pub const DECORATION_SPEC_ID: u32 = 1;
 pub const DECORATION_CPACKED: u32 = 10;
+pub const DECORATION_CONSTANT: u32 = 22;
 pub const DECORATION_LINKAGE_ATTRIBUTES: u32 = 41;
 pub const DECORATION_ALIGNMENT: u32 = 44;
 pub const LINKAGE_EXPORT: u32 = 0;

@@ -128,7 +128,7 @@ fn range_has_the_dimensions_of_the_kernel() -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::Launch, "{error}");
     let text = error.to_string();
     assert!(
-        text.contains("compiled for ranges of 1 dimension "),
+        text.contains("compiled for ranges of 1 dimension, not for [2, 2]"),
         "{text}"
     );
     Ok(())

@@ -79,6 +79,20 @@ void functions(sycl::queue &q, float *to, float factor, size_t n) {
   auto times = [=](float x) { return x * factor; };
   q.parallel_for(n, [=](sycl::id<1> i) { to[i] = times(to[i]); });
 }
+void closures(sycl::queue &q, float *to, Particle p, unsigned w, size_t n) {
+  auto weigh = [p, w](float x) { return x * p.mass + w; };
+  q.parallel_for(n, [=](sycl::id<1> i) { to[i] = weigh(to[i]); });
+}
+struct Nodes {
+  struct {
+    unsigned next;
+    float value;
+  } *items;
+  unsigned count;
+};
+void nodes(sycl::queue &q, Nodes nodes, float *to) {
+  q.single_task([=] { *to = nodes.count == 0 ? 0 : nodes.items[0].value; });
+}
 void constants(sycl::queue &q, int *to) {
   q.submit([&](sycl::handler &h) {
     h.set_specialization_constant<Steps>(4);
@@ -137,6 +151,19 @@ void groups(sycl::queue &q, int *data, size_t n) {
       tile[i.get_local_id(0)] = data[i.get_global_id(0)];
       sycl::group_barrier(i.get_group());
       data[i.get_global_id(0)] = tile[3 - i.get_local_id(0)];
+    });
+  });
+}
+void totals(sycl::queue &q, int *data, size_t n) {
+  q.submit([&](sycl::handler &h) {
+    sycl::ext::oneapi::experimental::work_group_memory<int> total(h);
+    sycl::ext::oneapi::experimental::work_group_memory<float[16]> unused(h);
+    h.parallel_for(sycl::nd_range<1>(n, 4), [=](sycl::nd_item<1> i) {
+      (void)unused;
+      if (i.get_local_id(0) == 3)
+        total = data[i.get_global_id(0)];
+      sycl::group_barrier(i.get_group());
+      data[i.get_global_id(0)] += total;
     });
   });
 }

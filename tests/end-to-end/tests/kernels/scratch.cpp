@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Work-group memory whose size the launch gives, without a parameter for it.
 #include <sycl/ext/oneapi/work_group_scratch_memory.hpp>
+#include <sycl/sycl.hpp>
 #include <syclbin/group.hpp>
 #include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
@@ -12,4 +13,15 @@ void reversed(int factor, int *out) {
   memory[item.get_local_id(0)] = factor * static_cast<int>(item.get_global_id(0));
   sycl::group_barrier(item.get_group());
   out[item.get_global_id(0)] = memory[item.get_local_range(0) - 1 - item.get_local_id(0)];
+}
+
+void turn(sycl::queue &q, int factor, int *out) {
+  auto turned = [=](sycl::nd_item<1> item) {
+    int *memory = static_cast<int *>(syclexp::get_work_group_scratch_memory());
+    memory[item.get_local_id(0)] = factor * static_cast<int>(item.get_global_id(0));
+    sycl::group_barrier(item.get_group());
+    out[item.get_global_id(0)] = memory[item.get_local_range(0) - 1 - item.get_local_id(0)];
+  };
+  syclexp::launch_config config(sycl::nd_range<1>(8, 4), syclexp::properties{syclexp::work_group_scratch_size(16)});
+  q.submit([&](sycl::handler &h) { syclexp::nd_launch(h, config, turned); });
 }

@@ -11,9 +11,7 @@ use crate::signature::declared::{Declared, access};
 use crate::signature::names::Definitions;
 use crate::signature::types::{Layouts, OF_ACCESSOR};
 use crate::signature::{kernel, mangled};
-use crate::spirv::module::{
-    Extended, Parameter, ParameterType, STORAGE_WORKGROUP, TypeId, parameter_name,
-};
+use crate::spirv::module::{Extended, Parameter, ParameterType, STORAGE_WORKGROUP, parameter_name};
 
 /// The name of the compiler-generated struct that passes an array member of a functor.
 pub(super) const WRAPPER: &str = "__wrapper_class";
@@ -198,8 +196,19 @@ impl<'m> DebugInfo<'m> {
     ) -> Option<Vec<CppParameter>> {
         let types = self.parameter_types(function)?;
         let members = self.members(function);
+        let parsed = mangled::parse(symbol);
+        let own = parsed
+            .as_ref()
+            .map(mangled::KernelName::qualified)
+            .unwrap_or_default();
+        for (member, ty) in &members {
+            if !self.is_empty(*ty) {
+                let name = || format!("{own}::{member}"); // for a lambda, which has no name
+                self.typedefs.entry(*ty).or_insert_with(name);
+            }
+        }
         let lowered = self.lowered(function, types, &members);
-        let is_lambda = mangled::parse(symbol).is_some_and(|name| !name.lambdas.is_empty());
+        let is_lambda = parsed.is_some_and(|name| !name.lambdas.is_empty());
         if passed.len() != lowered.len() {
             return None;
         }
@@ -247,15 +256,14 @@ impl<'m> DebugInfo<'m> {
                     };
                     CppType::accessor(pointee, dimensions.clone(), is_local)
                 }
-                (code, Some(pointee), _) if self.is_local(types[at]) => {
-                    let of = match code {
-                        Some(ParameterType::LocalPointer { pointee: array }) => {
-                            self.local_array(pointee, array)
-                        }
-                        _ => pointee.array(None),
-                    };
-                    CppType::instance(WORK_GROUP_MEMORY, [of].into())
-                }
+                (_, Some(pointee), _) if self.is_local(types[at]) => member
+                    .filter(|ty| {
+                        ty.template()
+                            .is_some_and(|(name, _)| name == WORK_GROUP_MEMORY)
+                    })
+                    .unwrap_or_else(|| {
+                        CppType::instance(WORK_GROUP_MEMORY, [pointee.array(None)].into())
+                    }),
                 _ if name == HANDLER => CppType::named("sycl::kernel_handler"),
                 _ if is_wrapper && self.is_empty(types[at]) => CppType::named(EMPTY),
                 // For a type without a C++ name, only the code provides the size.
@@ -302,22 +310,6 @@ impl<'m> DebugInfo<'m> {
         let pointer = self.get(ty).filter(|e| e.instruction == TYPE_POINTER);
         let storage = pointer.and_then(|e| self.constant(e.operand(1)?));
         storage == Some(STORAGE_WORKGROUP)
-    }
-
-    /// Returns the type of an array of `of` in work-group memory. The code provides the array dimensions.
-    fn local_array(&self, of: CppType, mut ty: TypeId) -> CppType {
-        let mut counts = Vec::new();
-        while counts.len() < MAX_DEPTH
-            && let Some((count, inner)) = self.module.types.array(ty.0)
-        {
-            counts.push(count);
-            ty = TypeId(inner);
-        }
-        if counts.is_empty() {
-            return of.array(None);
-        }
-        let counts = counts.into_iter().rev();
-        counts.fold(of, |of, count| of.array(Some(count)))
     }
 }
 

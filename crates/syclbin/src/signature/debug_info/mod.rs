@@ -14,6 +14,7 @@ use super::types::{Element, Type};
 use crate::error::Error;
 use crate::model::{AbstractModule, Image, Syclbin};
 use crate::prelude::*;
+use crate::property::set;
 use crate::spirv::module::{Extended, Module, Parameter};
 
 /// The instruction sets, newest first, and whether their member records omit the parent.
@@ -124,7 +125,8 @@ impl Described {
     }
 }
 
-/// Returns the arguments of a kernel in the code. Arguments that the compiler removed are `None`.
+/// Returns the arguments of a kernel in the code, without its scratch memory, which is the last argument. Arguments that
+/// the compiler removed are `None`.
 fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<Parameter>> {
     let removed = of.eliminated_arguments(symbol).unwrap_or_default();
     let mut code = module.parameters(symbol).unwrap_or_default().into_iter();
@@ -133,6 +135,10 @@ fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<
         .map(|is_removed| if is_removed { None } else { code.next() });
     let mut all: Vec<_> = listed.collect();
     all.extend(code.map(Some));
+    let scratch = of.metadata.get(set::IMPLICIT_LOCAL_ARG, symbol);
+    if scratch.is_some_and(|index| index.as_u32() != Some(u32::MAX)) {
+        all.pop();
+    }
     all
 }
 

@@ -74,7 +74,10 @@ impl<'m> DebugInfo<'m> {
                 let of = self.cpp_type(e.operand(0)?, depth)?;
                 CppType::named(format!("{of} __attribute__((ext_vector_type))"))
             }
-            TYPE_POINTER => self.cpp_type(e.operand(0)?, depth)?.pointer(),
+            TYPE_POINTER => {
+                let of = self.cpp_type(e.operand(0)?, depth);
+                of.unwrap_or_else(|| CppType::named("void")).pointer()
+            }
             TYPE_QUALIFIER => {
                 let of = self.cpp_type(e.operand(0)?, depth)?;
                 if self.constant(e.operand(1)?)? != QUALIFIER_CONST {
@@ -139,10 +142,11 @@ impl<'m> DebugInfo<'m> {
         let linkage = self.text(e, 6).and_then(mangled::type_info);
         let ty = match linkage.filter(|ty| !ty.to_string().contains("{unnamed")) {
             Some(ty) => Some(ty),
-            None if plain.is_empty() => self.typedefs.get(&id).cloned().map(CppType::named),
+            None if plain.is_empty() => None,
             None => self.qualified(plain, e.operand(5)?).map(CppType::named),
         };
         let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
+        let ty = ty.or_else(|| self.typedefs.get(&id).cloned().map(CppType::named));
         // Record the type before reading its members, which may point to the type.
         self.known.insert(id, ty.clone());
         let ty = ty?;
@@ -305,9 +309,7 @@ impl<'m> DebugInfo<'m> {
     fn qualified(&self, name: &str, mut scope: u32) -> Option<String> {
         let mut text = String::from(name);
         for _ in 0..MAX_DEPTH {
-            let Some(e) = self.get(scope) else {
-                break;
-            };
+            let Some(e) = self.get(scope) else { break };
             let (own, outer) = match e.instruction {
                 LEXICAL_BLOCK => (self.text(e, 4), e.operand(3)),
                 TYPE_COMPOSITE => (self.text(e, 0), e.operand(5)),

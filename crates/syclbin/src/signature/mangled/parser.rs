@@ -164,9 +164,15 @@ impl<'s> Parser<'s> {
         if let Some((_, name)) = BUILT_IN.iter().find(|(code, _)| self.eat(code)) {
             return self.spend(CppType::named(*name));
         }
-        // Ignores `volatile` and `__restrict`.
+        // Ignores `volatile` and `__restrict`. All qualifiers of a type together make one substitution.
         if self.eat("V") || self.eat("r") {
-            return self.ty(depth + 1);
+            let is_last = !self.rest.starts_with(['V', 'K']);
+            let ty = self.ty(depth + 1)?;
+            return if is_last {
+                self.substitute(ty)
+            } else {
+                Some(ty)
+            };
         }
         if self.eat("Dp") {
             let pack = self.ty(depth + 1)?;

@@ -44,6 +44,11 @@ fn the_reference_compilers_symbols_are_read() {
         ),
         ("_Z15__sycl_kernel_fv", "f", Some("")),
         (
+            "_Z18__sycl_kernel_stepPViPfS0_PVKcS3_",
+            "step",
+            Some("int *; float *; int *; const char *; const char *"),
+        ),
+        (
             "_Z15__sycl_kernel_fPNSt3__17complexIfEENS_5arrayIS1_Lm2EEE",
             "f",
             Some("std::complex<float> *; std::array<std::complex<float>, 2>"),

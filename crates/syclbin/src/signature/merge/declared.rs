@@ -115,9 +115,7 @@ impl Sources<'_> {
                 let (ty, known) = self.undeclared_type(passed, &mut names.layouts)?;
                 return Ok((unwrapped(ty, &names.layouts), known));
             }
-            (Declared::Unknown(reason), _) => {
-                return Err(reason.within(format_args!("`{text}`: ")));
-            }
+            (Declared::Unknown(reason), _) => return Err(reason.within(format_args!("`{text}`: "))),
             (Declared::Bytes | Declared::Foreign, _) => {
                 return unsupported(format!("`{text}` is not supported"));
             }

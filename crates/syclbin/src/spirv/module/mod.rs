@@ -55,6 +55,10 @@ pub struct Module {
     /// The variables that the host can access, by host name. If several variables have the same name, the first one
     /// wins.
     pub(crate) host_names: BTreeMap<String, u32>,
+    /// The variables that are constant, or that the host can access.
+    shared_variables: BTreeSet<u32>,
+    /// The names of all other variables in global memory that have an initial value.
+    pub private_variables: Vec<String>,
     spec_ids: BTreeMap<u32, u32>,
     /// The types of specialization constants, by `SpecId`. If several constants have the same `SpecId`, the first one
     /// wins.
@@ -218,8 +222,7 @@ impl Module {
 
     /// Returns the required work-group size of `kernel`, in work-items along x, y and z.
     pub(crate) fn local_size(&self, kernel: &str) -> Option<[u32; 3]> {
-        let function = self.entry_names.get(kernel)?;
-        self.local_sizes.get(function).copied()
+        self.local_sizes.get(self.entry_names.get(kernel)?).copied()
     }
 
     /// Returns the type of the variable that the host accesses as `name`.

@@ -2,13 +2,14 @@
 //! Parses the instructions of a SPIR-V module.
 
 use super::types::{Record, TypeId};
-use super::{Extended, Module};
+use super::{Extended, Module, STORAGE_CROSS_WORKGROUP};
 use crate::error::Error;
 use crate::prelude::*;
 use crate::spirv::reads::read_only_parameters;
 use crate::spirv::words::{
-    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID,
-    LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE, error, instructions, op, string, words,
+    DECORATION_ALIGNMENT, DECORATION_CONSTANT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES,
+    DECORATION_SPEC_ID, LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE, error, instructions, op,
+    string, words,
 };
 
 /// The scope of a work-group.
@@ -114,7 +115,16 @@ impl Module {
                     self.spec_constants.entry(*id).or_insert(ty);
                 }
             }
-            op::VARIABLE => _ = self.variables.insert(*w.get(1)?, *w.first()?),
+            op::VARIABLE => {
+                let [ty, id, storage, initializer @ ..] = w else {
+                    return None;
+                };
+                let is_new = self.variables.insert(*id, *ty).is_none();
+                let is_initialized = *storage == STORAGE_CROSS_WORKGROUP && !initializer.is_empty();
+                if is_new && is_initialized && !self.shared_variables.contains(id) {
+                    self.private_variables.extend(self.names.get(id).cloned());
+                }
+            }
             op::FUNCTION => {
                 *function = Some(*w.get(1)?);
                 self.functions.insert(*w.get(1)?, Vec::new());
@@ -148,7 +158,9 @@ impl Module {
             _ if DECORATIONS_HOST_ACCESS.contains(&decoration) => {
                 let name = string(operands.get(1..).unwrap_or_default()).0;
                 self.host_names.entry(name).or_insert(target);
+                self.shared_variables.insert(target);
             }
+            DECORATION_CONSTANT => _ = self.shared_variables.insert(target),
             DECORATION_BUILT_IN => _ = self.built_ins.insert(target),
             DECORATION_USER_SEMANTIC => {
                 let annotations = self.annotations.entry(target).or_default();

@@ -5,7 +5,8 @@ use alloc::vec;
 use super::parse::{DECORATION_BUILT_IN, DECORATION_FUNC_PARAM_ATTR, EXECUTION_MODEL_KERNEL};
 use super::*;
 use crate::spirv::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE, MAGIC, op,
+    DECORATION_CONSTANT, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT,
+    LINKAGE_LINK_ONCE, MAGIC, op,
 };
 use crate::spirv::{Import, is_target};
 
@@ -194,4 +195,26 @@ fn truncated_instruction_is_rejected_with_its_offset() {
         Module::parse(&short).is_err(),
         "a pointer type without pointee"
     );
+}
+
+#[test]
+fn only_initialized_variables_are_private() {
+    let name = |text: &[u8; 4]| u32::from_le_bytes(*text);
+    let variable = |id, storage| [4, id, storage, 30];
+    let module = module(&[
+        (op::NAME, &[10, name(b"a\0\0\0")]),
+        (op::NAME, &[11, name(b"b\0\0\0")]),
+        (op::NAME, &[12, name(b"c\0\0\0")]),
+        (op::NAME, &[13, name(b"d\0\0\0")]),
+        (op::NAME, &[14, name(b"e\0\0\0")]),
+        (op::DECORATE, &[11, DECORATION_CONSTANT]),
+        (op::DECORATE, &[12, 6147, 0, name(b"h\0\0\0")]),
+        (op::VARIABLE, &variable(10, STORAGE_CROSS_WORKGROUP)),
+        (op::VARIABLE, &variable(11, STORAGE_CROSS_WORKGROUP)),
+        (op::VARIABLE, &variable(12, STORAGE_CROSS_WORKGROUP)),
+        (op::VARIABLE, &variable(13, STORAGE_WORKGROUP)),
+        (op::VARIABLE, &variable(14, STORAGE_CROSS_WORKGROUP)[..3]),
+        (op::VARIABLE, &variable(10, STORAGE_CROSS_WORKGROUP)),
+    ]);
+    assert_eq!(Module::parse(&module).unwrap().private_variables, ["a"]);
 }

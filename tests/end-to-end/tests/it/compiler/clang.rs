@@ -206,6 +206,47 @@ fn dangerous_code_is_refused_by_name() {
 }
 
 #[test]
+fn global_variables_of_kernels_must_be_constant() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = |declaration: &str, expression: &str| {
+        let text = format!(
+            "#include <syclbin/kernel.hpp>\n{declaration}\nSYCLBIN_KERNEL(1) void k(double *x) {{ *x = {expression}; }}"
+        );
+        std::fs::write(folder.path().join("k.cpp"), text).unwrap();
+    };
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../syclbin-build/include");
+    let include = format!("-I{}", include.display());
+    let mutable = "syclbin-clang: error: 'k.cpp': kernels use the global variable value, which is not constant;";
+    let computed =
+        "syclbin-clang: error: 'k.cpp': the initial value of a global variable is not a constant";
+    let computed_value = "#include <cmath>\nconst double value = std::sqrt(2.0);";
+    let untranslated = "if it is a global variable, declare it constexpr";
+    for (declaration, target, expected) in [
+        ("double value = 2;", "spir64", mutable),
+        ("static double value;", "spir64", mutable),
+        (
+            "namespace app { double value; } using app::value;",
+            "spir64",
+            "app::value, which",
+        ),
+        (computed_value, "spir64", untranslated),
+        (computed_value, "nvptx64-nvidia-cuda", computed),
+    ] {
+        let is_mutable = expected.contains(", which");
+        kernel(declaration, if is_mutable { "value++" } else { "value" });
+        let target = format!("-fsycl-targets={target}");
+        let arguments = ["-fsyclbin", &target, &include, "-o", "k.syclbin", "k.cpp"];
+        let output = clang(&arguments, folder.path());
+        assert!(!output.status.success(), "{declaration} {target}");
+        assert!(said(&output).contains(expected), "{}", said(&output));
+    }
+    kernel("const double value = 2;", "value");
+    let arguments = ["-fsyclbin", "-O0", &include, "-o", "k.syclbin", "k.cpp"];
+    let output = clang(&arguments, folder.path());
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
 fn constants_are_lowered_in_unoptimized_code_too() {
     let Some(queue) = common::queue() else { return };
     for (option, state) in [

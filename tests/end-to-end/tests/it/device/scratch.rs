@@ -25,6 +25,17 @@ fn scratch_memory_is_last_with_requested_size() {
 }
 
 #[test]
+fn lambdas_with_scratch_memory_have_names() {
+    let file = syclbin::read::parse(scratch::SYCLBIN).unwrap();
+    let found = kernels(&file).unwrap();
+    let turned = found.kernels.iter().find(|one| one.symbol.contains("turn"));
+    let parameters = turned.unwrap().parameters.as_ref().unwrap();
+    let names: Vec<_> = parameters.iter().map(|one| one.name.as_deref()).collect();
+    let memory = Some("work_group_scratch_memory");
+    assert_eq!(names, [Some("factor"), Some("out"), memory]);
+}
+
+#[test]
 fn excessive_scratch_memory_never_reaches_the_driver() {
     let Some(queue) = queue() else { return };
     let kernels = scratch::Module::load(&queue).unwrap();

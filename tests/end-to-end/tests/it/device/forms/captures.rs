@@ -96,10 +96,41 @@ fn initializers_vectors_and_functions_are_parameters() {
     // SAFETY: as above.
     unsafe { launch.launch(()) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [5.0, 56.0, 78.0]);
-    let times = captures::anon { field0: 0.5 };
+    let times = captures::functions::times { factor: 0.5 };
     // SAFETY: as above.
     unsafe { kernels.functions(&mut floats, times).launch(3) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [2.5, 28.0, 39.0]);
+}
+
+#[test]
+fn captured_lambdas_have_members() {
+    load!(queue, kernels);
+    let mut to = queue.upload(&[1.0f32, 2.0]).unwrap();
+    let weigh = captures::closures::weigh {
+        p: particle(),
+        w: u32::MAX,
+    };
+    // SAFETY: as above.
+    unsafe { kernels.closures(&mut to, weigh).launch(2) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap(), [4_294_967_300.0; 2]);
+    let nodes = captures::Nodes {
+        items: syclbin_rt::DevicePointer::<()>::null(),
+        ..Default::default()
+    };
+    // SAFETY: as above. Without nodes, the kernel does not follow the pointer.
+    unsafe { kernels.nodes(&mut to, nodes).launch(()) }.unwrap();
+    assert_eq!(queue.download(&to).unwrap()[0], 0.0);
+}
+
+#[test]
+fn work_group_memory_of_known_size_is_no_parameter() {
+    load!(queue, kernels);
+    let mut data = queue.upload(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    let range = NdRange::new(8).local(4);
+    // SAFETY: as above.
+    unsafe { kernels.totals(&mut data).launch(range) }.unwrap();
+    let expected = [5, 6, 7, 8, 13, 14, 15, 16];
+    assert_eq!(queue.download(&data).unwrap(), expected);
 }
 
 #[test]
