@@ -111,3 +111,105 @@ fn number(digits: &[u8]) -> Option<usize> {
     // `parse` would accept a plus sign.
     digits.parse().ok().filter(|_| !digits.starts_with('+'))
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString as _;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn header(name: &str, size: usize) -> Vec<u8> {
+        format!("{name:<16}{:<32}{size:<10}`\n", 0).into_bytes()
+    }
+
+    /// Returns the names and bytes of the members, or the error.
+    fn read(magic: &[u8], parts: &[&[u8]]) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let bytes = [magic, &parts.concat()].concat();
+        let found = members(&bytes).map_err(|error| error.to_string())?;
+        let all = found.into_iter();
+        Ok(all.map(|one| (one.name, one.bytes.to_vec())).collect())
+    }
+
+    #[test]
+    fn names_of_all_formats_are_read() {
+        let long = "n".repeat(300);
+        let table = format!("first.o/\n{long}/\nlast\0");
+        let mut size = table.len();
+        size += size % 2;
+        for (parts, name, bytes) in [
+            ([&header("a.o/", 2)[..], b"aa", b""], "a.o", &b"aa"[..]),
+            ([&header("a.o", 1), b"a", b"\n"], "a.o", b"a"),
+            ([&header("a\u{1}b/", 2), b"aa", b""], "a\u{fffd}b", b"aa"),
+            ([&header("#1/6", 8), b"name\0\0", b"aa"], "name", b"aa"),
+            ([&header("#1/2", 2), b"ab", b""], "ab", b""),
+            ([&header("/0", 2), b"aa", b""], "first.o", b"aa"),
+            ([&header("/9", 2), b"aa", b""], &long[..256], b"aa"),
+            ([&header("/311", 2), b"aa", b""], "last", b"aa"),
+        ] {
+            let names = [&header("//", size), table.as_bytes(), b"\n"].concat();
+            let names = &names[..60 + size];
+            let tables = [
+                &header("/", 2)[..],
+                b"aa",
+                &header("/SYM64/", 0),
+                &header("__.SYMDEF", 0),
+            ];
+            let parts = [&tables.concat(), names, &parts.concat()];
+            let expected = (String::from(name), bytes.to_vec());
+            assert_eq!(read(ARCHIVE_MAGIC, &parts), Ok([expected].into()));
+        }
+    }
+
+    #[test]
+    fn thin_archives_keep_whole_paths() {
+        let path = format!("{}/a.o", "d".repeat(1000));
+        let names = format!("{path}/\n");
+        let parts = [
+            &header("//", names.len())[..],
+            names.as_bytes(),
+            &header("/0", 7),
+            &header("b.o/", 9),
+        ];
+        let expected = [(path, Vec::new()), ("b.o".into(), Vec::new())];
+        assert_eq!(read(THIN_MAGIC, &parts), Ok(expected.into()));
+        let mut invalid = header("b.o/", 0);
+        invalid[0] = 0xff;
+        let error = read(THIN_MAGIC, &[&invalid]).unwrap_err();
+        assert!(error.contains("a member's path is not UTF-8"), "{error}");
+        let found = read(ARCHIVE_MAGIC, &[&invalid]).unwrap();
+        assert_eq!(found, [("\u{fffd}.o".into(), Vec::new())]);
+    }
+
+    #[test]
+    fn damaged_members_have_offset_and_problem() {
+        let with = |at: usize, byte: u8| {
+            let mut bytes = header("a/", 22);
+            bytes[at] = byte;
+            bytes
+        };
+        for (member, problem) in [
+            (
+                header("a/", 2)[..59].to_vec(),
+                "a member header is truncated",
+            ),
+            (with(58, b'x'), "a member header is malformed"),
+            (with(59, b'x'), "a member header is malformed"),
+            (with(48, b'x'), "a member's size is not a decimal number"),
+            (with(48, b'+'), "a member's size is not a decimal number"),
+            (header("a/", 3), "a member extends beyond the archive"),
+            (
+                header("/1", 2),
+                "a member's name is not in the long-name table",
+            ),
+            (header("#1/3", 2), "a member is shorter than its name"),
+        ] {
+            let parts = [&header("b/", 1)[..], b"b\n", &member, b"aa"];
+            let end = if member.len() < 60 { 3 } else { 4 };
+            let error = read(ARCHIVE_MAGIC, &parts[..end]).unwrap_err();
+            let expected = format!("archive: {problem} (at offset 0x46)");
+            assert_eq!(error, expected);
+        }
+    }
+}

@@ -88,7 +88,11 @@ pub mod __private {
 
 #[cfg(test)]
 mod tests {
-    use super::__private::{qualified, spelled};
+    use alloc::vec::Vec;
+
+    use super::__private::{described, exports, imports, qualified, spelled};
+    use syclbin::AbstractModule;
+    use syclbin::property::set;
 
     #[test]
     fn symbols_are_spelled_as_in_cpp() {
@@ -97,5 +101,30 @@ mod tests {
         assert_eq!(spelled("__sycl_kernel_saxpy"), "saxpy");
         assert_eq!(spelled("plain"), "plain");
         assert_eq!(spelled("_ZTSZ4hostvEUlvE0_"), "host()");
+    }
+
+    #[test]
+    fn modules_are_described_by_their_kernels() {
+        let mut module = AbstractModule::default();
+        assert_eq!(described(&module), "a module without kernels");
+        module.add_kernel_name("__sycl_kernel_saxpy");
+        assert_eq!(described(&module), "kernel saxpy");
+        module.add_kernel_name("_Z5shapef");
+        assert_eq!(described(&module), "kernels saxpy, shape(float)");
+    }
+
+    #[test]
+    fn symbols_with_value_0_are_not_listed() {
+        let mut module = AbstractModule::default();
+        for (set, symbol, value) in [
+            (set::EXPORTED_SYMBOLS, "a", 1u32),
+            (set::EXPORTED_SYMBOLS, "b", 0),
+            (set::IMPORTED_SYMBOLS, "c", 0),
+            (set::IMPORTED_SYMBOLS, "d", 2),
+        ] {
+            module.metadata.insert(set, symbol, value);
+        }
+        assert_eq!(exports(&module).collect::<Vec<_>>(), ["a"]);
+        assert_eq!(imports(&module).collect::<Vec<_>>(), ["d"]);
     }
 }

@@ -304,10 +304,80 @@ mod tests {
         }
     }
 
+    fn lines(lines: &[&str]) -> String {
+        let marked = |line: &&str| match line.split_once(' ') {
+            Some((mark, id)) => format!("# __CLANG_OFFLOAD_BUNDLE____{mark}__ {id}\n"),
+            None => format!("{line}\n"),
+        };
+        lines.iter().map(marked).collect()
+    }
+
     #[test]
-    fn unterminated_text_bundle_entry_is_an_error() {
-        let error = text(b"\n# __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64\nx\n");
-        let error = error.err().map(|error| format!("{error}"));
-        assert!(error.is_some_and(|text| text.contains("unterminated entry (at offset 0x1)")));
+    fn unpaired_markers_in_text_are_errors() {
+        for (marks, problem) in [
+            (
+                &["", "START a", "x"][..],
+                "unterminated entry (at offset 0x1)",
+            ),
+            (
+                &["START a", "START b"],
+                "an entry starts inside another (at offset 0x26)",
+            ),
+            (
+                &["START a", "END b"],
+                "an entry ends with a different name (at offset 0x26)",
+            ),
+            (
+                &["x", "END a"],
+                "an entry ends without having started (at offset 0x2)",
+            ),
+        ] {
+            let error = text(lines(marks).as_bytes()).err();
+            let error = error.map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(
+                error,
+                format!("offload bundle: the offload bundle is malformed: {problem}")
+            );
+        }
+    }
+
+    #[test]
+    fn text_entries_may_be_empty() {
+        let file = lines(&[
+            "START a", "END a", "x", "START b", "", "END b", "START c", "1", "2", "END c",
+        ]);
+        let found = text(file.as_bytes()).unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|entry| (&*entry.id, entry.bytes))
+            .collect();
+        assert_eq!(found, [("a", &b""[..]), ("b", b""), ("c", b"1\n2")]);
+    }
+
+    #[test]
+    fn compressed_bundles_have_sizes_and_hash() {
+        let entry = offload::Entry {
+            offload_kind: offload::OffloadKind::SYCL,
+            strings: [("triple".into(), b"spir64".into())].into(),
+            image: b"code".into(),
+            ..offload::Entry::default()
+        };
+        let entries = [entry];
+        let plain = bundle(&entries, None).unwrap();
+        let id = b"sycl-spir64-unknown-unknown-unknown-";
+        let numbers = [1u64, 92, 4, 36].map(u64::to_le_bytes);
+        let expected = [BUNDLE_MAGIC, numbers.as_flattened(), id, b"code"].concat();
+        assert_eq!(plain, expected);
+        for (number, method) in [(0, Compression::Zlib), (1, Compression::Zstd)] {
+            let packed = bundle(&entries, Some(method)).unwrap();
+            let size = u8::try_from(packed.len()).unwrap();
+            assert_eq!(
+                packed[..12],
+                [b"CCOB", &[2, 0, number, 0, size, 0, 0, 0][..]].concat()
+            );
+            assert_eq!(packed[12..16], [96, 0, 0, 0]);
+            // FNV-1a of the bundle.
+            assert_eq!(packed[16..24], 0x345a_a5cc_0827_f7fb_u64.to_le_bytes());
+        }
     }
 }

@@ -201,3 +201,49 @@ impl InputSlice<'_> {
         self.located(budget.spend(part.len() as u64, || name.into(), 0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_paths_are_cut_between_characters() {
+        let whole = InputSlice::default();
+        for (name, expected) in [
+            ("a".repeat(512), "a".repeat(512)),
+            ("a".repeat(513), format!("{}...", "a".repeat(511))),
+            ("\u{e9}".repeat(257), format!("{}...", "\u{e9}".repeat(255))),
+        ] {
+            let part = whole.part(b"", &name);
+            assert_eq!((part.path, part.depth), (expected, 1));
+        }
+    }
+
+    #[test]
+    fn offsets_of_parts_are_within_their_slice() {
+        let bytes = [0; 8];
+        let slice = InputSlice {
+            bytes: &bytes[..4],
+            offset: 100,
+            path: "a".into(),
+            depth: 1,
+        };
+        for (part, offset) in [(&bytes[3..4], 103), (&bytes[4..4], 104), (&bytes[5..], 100)] {
+            let part = slice.part(part, "b");
+            let found = (part.offset, &*part.path, part.depth);
+            assert_eq!(found, (offset, "a: b", 2));
+        }
+        assert_eq!(slice.part(&bytes, "").path, "a");
+    }
+
+    #[test]
+    fn eight_containers_may_be_nested() {
+        for (depth, expected) in [(8, true), (9, false)] {
+            let slice = InputSlice {
+                depth,
+                ..InputSlice::default()
+            };
+            assert_eq!(slice.check_depth().is_ok(), expected);
+        }
+    }
+}

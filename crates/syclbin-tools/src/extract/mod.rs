@@ -255,4 +255,30 @@ mod tests {
             assert_eq!(OffloadKind::numbered(number, triple), kind);
         }
     }
+
+    #[test]
+    fn known_starts_are_told_from_others() {
+        // A COFF object, and a stub of an import library.
+        let mut coff = [0; 20];
+        coff[..2].copy_from_slice(&[0x64, 0x86]);
+        let mut stub = [0; 20];
+        stub[2..4].fill(0xff);
+        for (start, expected) in [
+            (&b"IBYS"[..], true),
+            (b"!<thin>\n", true),
+            (b"\n// __CLANG_OFFLOAD_BUNDLE____START__ sycl-spir64", true),
+            (&coff, true),
+            (&stub, true),
+            (b"int main;", false),
+            (b"", true),
+        ] {
+            assert_eq!(is_known(start), expected, "{start:?}");
+            let error = images(start).err().map(|error| error.to_string());
+            let error = error.unwrap_or_default();
+            assert_eq!(
+                error.contains("no device images"),
+                !expected || start.is_empty()
+            );
+        }
+    }
 }

@@ -187,8 +187,24 @@ mod tests {
         let first = module(&[4 << 16 | 43, 1, 2, 0x0723_0203, 1 << 16 | 56]);
         let second = module(&[3 << 16 | 14, 2, 2]);
         let third = module(&[3 << 16 | 14, 1, 2]);
+        let empty = module(&[]);
         let bytes = [&first[..], &second, &[0; 12], &third, &[0; 3]].concat();
         assert_eq!(split(&bytes), [&first[..], &second, &third]);
+        let bytes = [&first[..], &[0; 4], &empty].concat();
+        assert_eq!(split(&bytes), [&first[..], &empty]);
+        for (length, word, value) in [
+            (20, 4, 1),
+            (20, 1, 1),
+            (20, 1, 1 << 24),
+            (16, 0, 0x0723_0203),
+        ] {
+            let mut other = empty.clone();
+            other[word * 4..word * 4 + 4].copy_from_slice(&u32::to_le_bytes(value));
+            let bytes = [&first[..], &other[..length]].concat();
+            assert_eq!(split(&bytes), [&bytes[..]], "word {word} is {value}");
+        }
+        let bytes = [&first[..], &[0; 8], b"junk"].concat();
+        assert_eq!(split(&bytes), [&bytes[..]]);
         assert_eq!(triple(&second), "spir64-unknown-unknown");
         assert_eq!(triple(&third), "spir-unknown-unknown");
     }
@@ -217,6 +233,9 @@ mod tests {
             let two = [&binary[..], &binary].concat();
             assert_eq!(in_bitcode(&bytes).unwrap(), [&binary[..], &two]);
             assert!(in_bitcode(&bytes[..bytes.len() - 10]).is_err());
+            // The bits before the first binary are less than a byte.
+            let found = in_bitcode(&bytes[3..]).unwrap();
+            assert_eq!(found, [&binary[..], &two]);
         }
     }
 

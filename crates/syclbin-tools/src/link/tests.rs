@@ -5,8 +5,12 @@ use alloc::vec::Vec;
 
 use super::*;
 use syclbin::__private::spirv::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_EXPORT, instructions, literal, put,
+    DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_EXPORT,
+    instructions, literal, put,
 };
+
+mod malformed;
+mod variables;
 
 const LINK_ONCE: u32 = 2;
 const GLOBAL: u32 = 5;
@@ -106,6 +110,18 @@ fn count(code: &Code, opcode: u16) -> usize {
     code.iter().filter(|(found, _)| *found == opcode).count()
 }
 
+/// Returns the operands of all instructions with this opcode.
+fn all(code: &Code, opcode: u16) -> Vec<Vec<u32>> {
+    let found = code.iter().filter(|(found, _)| *found == opcode);
+    found.map(|(_, operands)| operands.clone()).collect()
+}
+
+/// Inserts instructions behind the first with this opcode.
+fn insert_after(code: &mut Code, opcode: u16, new: &[(u16, Vec<u32>)]) {
+    let place = code.iter().position(|(found, _)| *found == opcode).unwrap() + 1;
+    code.splice(place..place, new.iter().cloned());
+}
+
 #[test]
 fn call_reaches_the_only_definition() {
     let code = linked(
@@ -144,6 +160,7 @@ fn inline_functions_are_merged() {
     for libraries in [[&inline[..], &inline], [&inline, &strong]] {
         let code = linked(&module(&program()), &libraries).unwrap();
         assert_eq!(count(&code, op::FUNCTION), 2);
+        assert_eq!(count(&code, op::LABEL), 2, "a definition is chosen");
     }
     let text = refused(&module(&program()), &[&strong, &strong]);
     assert_eq!(
@@ -230,7 +247,8 @@ fn memory_models_must_agree() {
 
 #[test]
 fn result_has_the_highest_version() {
-    let library = assemble(Version::new(1, 4), 2, &library(LINKAGE_EXPORT, integers()));
+    let mut library = assemble(Version::new(1, 4), 2, &library(LINKAGE_EXPORT, integers()));
+    library[8] = 9;
     let [program, library] = [
         Object {
             name: "a",
@@ -242,10 +260,9 @@ fn result_has_the_highest_version() {
         },
     ];
     let linked = link(program, &[library]).unwrap();
-    assert_eq!(
-        Version::of_header(&words::words(&linked).unwrap()),
-        Version::new(1, 4)
-    );
+    let header = words::words(&linked).unwrap();
+    assert_eq!(Version::of_header(&header), Version::new(1, 4));
+    assert_eq!(header[2], 7, "the program's generator");
 }
 
 #[test]
@@ -397,34 +414,184 @@ fn groups_of_decorations_stay() {
     let parameters: Vec<u32> = parameters.map(|(_, operands)| operands[1]).collect();
     assert_eq!(decorated.len(), 2, "the unused function is left out");
     assert!(parameters.contains(&decorated[1]));
+    assert!(!code.contains(&(op::CAPABILITY, vec![CAPABILITY_LINKAGE])));
+}
+
+/// The group 30 decorates targets in both modules. The library's structs 40 and 42 have the shapes of the program's 5
+/// and 43.
+#[test]
+fn groups_keep_targets_that_were_not_merged() {
+    let with_group = |mut code: Code, opcode: u16, targets: &[u32]| {
+        let group = [
+            (op::DECORATE, vec![30, DECORATION_CPACKED]),
+            (73, vec![30]),
+            (opcode, [&[30], targets].concat()),
+        ];
+        insert_after(&mut code, op::DECORATE, &group);
+        code
+    };
+    let mut of_program = program();
+    let pointer = of_program.iter().position(|i| i.0 == op::TYPE_POINTER);
+    let structs = [
+        (op::TYPE_STRUCT, vec![5, 2]),
+        (op::TYPE_STRUCT, vec![43, 5]),
+        (op::TYPE_POINTER, vec![3, GLOBAL, 43]),
+    ];
+    of_program.splice(pointer.unwrap()..=pointer.unwrap(), structs);
+    let types = vec![
+        (op::TYPE_INT, vec![3, 32, 0]),
+        (op::TYPE_STRUCT, vec![40, 3]),
+        (op::TYPE_STRUCT, vec![42, 40]),
+        (op::TYPE_POINTER, vec![5, GLOBAL, 42]),
+    ];
+    let of_library = library(LINKAGE_EXPORT, types);
+    for (opcode, program, library, kept, structs) in [
+        (
+            op::GROUP_DECORATE,
+            &[5][..],
+            &[40, 8][..],
+            &[100_008][..],
+            2,
+        ),
+        (op::GROUP_DECORATE, &[], &[40], &[100_040], 4),
+        (
+            op::GROUP_MEMBER_DECORATE,
+            &[5, 0],
+            &[40, 0, 42, 0],
+            &[100_042, 0],
+            3,
+        ),
+    ] {
+        let program = module(&with_group(of_program.clone(), opcode, program));
+        let library = module(&with_group(of_library.clone(), opcode, library));
+        let code = linked(&program, &[&library]).unwrap();
+        let mut groups = all(&code, opcode).into_iter();
+        let group = groups.find(|group| group[0] == 100_030);
+        assert_eq!(group.unwrap()[1..], *kept, "{opcode}");
+        assert_eq!(count(&code, op::TYPE_STRUCT), structs, "{opcode}");
+    }
+}
+
+#[test]
+fn arguments_and_result_are_cast() {
+    let program = vec![
+        (op::ENTRY_POINT, with_text(&[6, 10], "k", &[])),
+        linkage(11, "f", LINKAGE_IMPORT),
+        linkage(40, "v", LINKAGE_IMPORT),
+        (op::TYPE_VOID, vec![1]),
+        (op::TYPE_INT, vec![2, 32, 0]),
+        (op::TYPE_POINTER, vec![3, GLOBAL, 2]),
+        (op::TYPE_FUNCTION, vec![4, 1, 3]),
+        (op::TYPE_FUNCTION, vec![41, 3, 3, 3]),
+        (op::VARIABLE, vec![3, 40, GLOBAL]),
+        (op::FUNCTION, vec![3, 11, 0, 41]),
+        (op::FUNCTION_PARAMETER, vec![3, 12]),
+        (op::FUNCTION_PARAMETER, vec![3, 16]),
+        (op::FUNCTION_END, vec![]),
+        (op::FUNCTION, vec![1, 10, 0, 4]),
+        (op::FUNCTION_PARAMETER, vec![3, 13]),
+        (op::LABEL, vec![14]),
+        (op::FUNCTION_CALL, vec![3, 15, 11, 13, 40]),
+        (op::RETURN, vec![]),
+        (op::FUNCTION_END, vec![]),
+    ];
+    let library = vec![
+        linkage(7, "f", LINKAGE_EXPORT),
+        linkage(52, "v", LINKAGE_EXPORT),
+        (op::TYPE_FLOAT, vec![3, 32]),
+        (op::TYPE_POINTER, vec![5, GLOBAL, 3]),
+        (op::TYPE_INT, vec![50, 32, 0]),
+        (op::TYPE_POINTER, vec![51, GLOBAL, 50]),
+        (op::TYPE_FUNCTION, vec![6, 5, 5, 5]),
+        (op::VARIABLE, vec![51, 52, GLOBAL]),
+        (op::FUNCTION, vec![5, 7, 0, 6]),
+        (op::FUNCTION_PARAMETER, vec![5, 8]),
+        (op::FUNCTION_PARAMETER, vec![5, 9]),
+        (op::LABEL, vec![10]),
+        (254, vec![8]), // OpReturnValue
+        (op::FUNCTION_END, vec![]),
+    ];
+    let code = linked(&module(&program), &[&module(&library)]).unwrap();
+    let place = code.iter().position(|i| i.0 == op::BITCAST).unwrap();
+    let expected = [
+        (op::BITCAST, vec![100_005, 200_000, 13]),
+        (op::BITCAST, vec![100_005, 200_001, 100_052]),
+        (
+            op::FUNCTION_CALL,
+            vec![100_005, 200_002, 100_007, 200_000, 200_001],
+        ),
+        (op::BITCAST, vec![3, 15, 200_002]),
+    ];
+    assert_eq!(code[place..place + 4], expected);
+}
+
+#[test]
+fn libraries_lose_kernels_and_source_languages() {
+    let source = |language: u32| {
+        [
+            (op::STRING, with_text(&[50], "a.cl", &[])),
+            (op::SOURCE, vec![language, 100, 50]),
+            (op::SOURCE_EXTENSION, literal("extension")),
+        ]
+    };
+    let mut of_program = program();
+    insert_after(&mut of_program, op::ENTRY_POINT, &source(4));
+    let mut of_library = library(LINKAGE_EXPORT, integers());
+    of_library.splice(0..0, source(3));
+    let entry = (op::ENTRY_POINT, with_text(&[6, 20], "other", &[]));
+    of_library.insert(0, entry);
+    let code = linked(&module(&of_program), &[&module(&of_library)]).unwrap();
+    let entry = with_text(&[6, 10], "k", &[]);
+    assert_eq!(all(&code, op::ENTRY_POINT), [entry]);
+    assert_eq!(all(&code, op::SOURCE), [[4, 100]]);
+    assert_eq!(count(&code, op::SOURCE_EXTENSION), 0);
+}
+
+#[test]
+fn cases_of_64_bit_switches_are_numbers() {
+    let mut code = library(LINKAGE_EXPORT, integers());
+    let constants = [
+        (op::TYPE_INT, vec![60, 64, 0]),
+        (op::CONSTANT, vec![60, 61, 5, 0]),
+        (op::CONSTANT, vec![3, 63, 5]),
+    ];
+    insert_after(&mut code, op::TYPE_POINTER, &constants);
+    let switches = [
+        (op::SWITCH, vec![61, 62, 7, 0, 62]),
+        (op::LABEL, vec![62]),
+        (op::SWITCH, vec![63, 64, 7, 64]),
+        (op::LABEL, vec![64]),
+    ];
+    insert_after(&mut code, op::LABEL, &switches);
+    let code = linked(&module(&program()), &[&module(&code)]).unwrap();
+    let expected = [
+        vec![100_061, 100_062, 7, 0, 100_062],
+        vec![100_063, 100_064, 7, 100_064],
+    ];
+    assert_eq!(all(&code, op::SWITCH), expected);
 }
 
 #[test]
 fn interface_gets_variables_of_libraries() {
-    let mut of_library = library(LINKAGE_EXPORT, integers());
-    let place = of_library
-        .iter()
-        .position(|(opcode, _)| *opcode == op::FUNCTION)
-        .unwrap();
-    let variable = [
-        (op::TYPE_POINTER, vec![50, STORAGE_INPUT, 3]),
-        (op::VARIABLE, vec![50, 51, STORAGE_INPUT]),
-    ];
-    of_library.splice(place..place, variable);
-    let label = of_library
-        .iter()
-        .position(|(opcode, _)| *opcode == op::LABEL)
-        .unwrap();
-    of_library.insert(label + 1, (op::LOAD, vec![3, 52, 51]));
-    let code = linked(&module(&program()), &[&module(&of_library)]).unwrap();
-    let variable = code
-        .iter()
-        .find(|(opcode, _)| *opcode == op::VARIABLE)
-        .unwrap()
-        .1[1];
-    let entry = code
-        .iter()
-        .find(|(opcode, _)| *opcode == op::ENTRY_POINT)
-        .unwrap();
-    assert_eq!(entry.1.last(), Some(&variable));
+    for (minor, storage, is_listed) in [
+        (2, STORAGE_INPUT, true),
+        (2, STORAGE_OUTPUT, true),
+        (2, GLOBAL, false),
+        (3, GLOBAL, false),
+        (4, GLOBAL, true),
+    ] {
+        let mut of_library = library(LINKAGE_EXPORT, integers());
+        let variable = [
+            (op::TYPE_POINTER, vec![50, storage, 3]),
+            (op::VARIABLE, vec![50, 51, storage]),
+        ];
+        insert_after(&mut of_library, op::TYPE_POINTER, &variable);
+        let load = (op::LOAD, vec![3, 52, 51]);
+        insert_after(&mut of_library, op::LABEL, &[load]);
+        let of_library = assemble(Version::new(1, minor), 2, &of_library);
+        let code = linked(&module(&program()), &[&of_library]).unwrap();
+        let listed: &[u32] = if is_listed { &[100_051] } else { &[] };
+        let entry = with_text(&[6, 10], "k", listed);
+        assert_eq!(all(&code, op::ENTRY_POINT), [entry], "{minor} {storage}");
+    }
 }

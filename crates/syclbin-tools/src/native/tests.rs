@@ -26,6 +26,7 @@ kernels:
     execution_env:
       grf_count:       128
       simd_size:       32
+    simd_size:       8
   - name:            Intel_Symbol_Table_Void_Program
     execution_env:
       simd_size:       32
@@ -148,7 +149,9 @@ fn cubin_sections_tell_registers_and_memory() {
         (".nv.shared.two", 0, &[0; 48][..]),
         (".text.one", 40 << 24 | 7, &[1]),
         (".text.two", 9, &[1]),
+        ("other", 0, &attribute(0x2f, 7, 1)),
         (".nv.info", 0, &info),
+        (".nv.info", 0, &attribute(0x2f, 7, 2)),
     ];
     let found = kernels(&elf(cubin::MACHINE, &sections));
     let found: Vec<_> = found
@@ -181,4 +184,48 @@ fn damaged_native_code_has_no_kernels_or_fewer() {
             assert!(kernels(&bytes).len() <= 3, "byte {at} is {value}");
         }
     }
+}
+
+#[test]
+fn kernels_at_the_end_are_found() {
+    for end in ["simd_size:       32\n", "  - name:            Intel"] {
+        let text = &ZE_INFO[..ZE_INFO.find(end).unwrap()];
+        let found = kernels(&elf(INTEL_GPU, &[(".ze_info", 0, text.as_bytes())]));
+        let names: Vec<_> = found.iter().map(|kernel| &*kernel.symbol).collect();
+        assert_eq!(names, ["one", "two:"]);
+    }
+}
+
+#[test]
+fn kernels_have_a_maximum_number() {
+    let header = "kernels:\n";
+    for (count, end) in [
+        (MAX_KERNELS - 1, ""),
+        (MAX_KERNELS, ""),
+        (MAX_KERNELS + 1, ""),
+        (MAX_KERNELS + 1, "a:\n"),
+    ] {
+        let text = [header, &"  - name: a\n".repeat(count), end].concat();
+        let found = kernels(&elf(INTEL_GPU, &[(".ze_info", 0, text.as_bytes())]));
+        assert_eq!(found.len(), count.min(MAX_KERNELS));
+    }
+}
+
+#[test]
+fn shared_section_names_have_a_limit() {
+    let name = format!(".text.{}", "x".repeat(994));
+    let mut file = elf(cubin::MACHINE, &[(&*name, 0, &[1][..]); 20]);
+    let headers = file.len() - 21 * 64;
+    for index in 0..20 {
+        file[headers + index * 64..][..4].copy_from_slice(&1u32.to_le_bytes());
+    }
+    // All names are in the file, so it has room for as many.
+    assert_eq!(kernels(&file).len(), 20);
+    let names = headers - 20 * 1001 - ".strtab".len() - 1;
+    file.drain(names + 1001..headers);
+    let size = file.len() as u64;
+    file[40..48].copy_from_slice(&(size - 21 * 64).to_le_bytes());
+    let last = file.len() - 64;
+    file[last + 32..last + 40].copy_from_slice(&1002u64.to_le_bytes());
+    assert_eq!(kernels(&file).len(), file.len() / 1000);
 }

@@ -162,3 +162,35 @@ fn check_choice(module: &Module<'_>, state: Option<State>, findings: &mut Findin
         module.place(findings).warning(reason);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_target_has_its_formats() {
+        let elf = |machine| Content::Elf { machine };
+        let cuda = [elf(190), Content::CudaFatbin, Content::Ptx];
+        let amd = [elf(224), Content::ClangBundle, Content::CompressedBundle];
+        let intel = [elf(205), Content::Archive, Content::Unknown];
+        let ir = [Content::SpirV, Content::LlvmBitcode];
+        for (target, formats) in [
+            ("nvptx64-nvidia-cuda", &[&cuda[..]][..]),
+            ("nvptx", &[&cuda]),
+            ("amdgcn-amd-amdhsa", &[&amd]),
+            (
+                "spir64_gen",
+                &[&[elf(190), Content::CudaFatbin], &amd, &intel],
+            ),
+            ("spir64_x86_64", &[&[elf(190), elf(205), elf(224)]]),
+            ("native_cpu", &[&[elf(190), elf(205), elf(224)]]),
+            ("other", &[&cuda, &amd, &intel, &ir]),
+        ] {
+            let formats = formats.concat();
+            for content in [&cuda[..], &amd, &intel, &ir].concat() {
+                let fits = not_native(content, target).is_none();
+                assert_eq!(fits, formats.contains(&content), "{target}: {content}");
+            }
+        }
+    }
+}

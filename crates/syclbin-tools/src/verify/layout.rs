@@ -210,3 +210,33 @@ fn check_strings(binary: &Binary<'_>, findings: &mut Findings) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlaps_name_the_first_claim_that_ends_last() {
+        for (claims, expected) in [
+            (&[(0, 4, 'a'), (4, 4, 'b')][..], &[][..]),
+            (&[(2, 0, 'a'), (0, 4, 'b'), (2, 0, 'c')], &[]),
+            (&[(3, 4, 'b'), (0, 4, 'a')], &[(3, 'b', 'a')]),
+            (&[(0, 4, 'b'), (0, 2, 'a')], &[(0, 'b', 'a')]),
+            (
+                &[(0, 10, 'a'), (1, 2, 'b'), (5, 1, 'c')],
+                &[(1, 'b', 'a'), (5, 'c', 'a')],
+            ),
+            (
+                &[(0, 10, 'a'), (5, 5, 'b'), (7, 2, 'c')],
+                &[(5, 'b', 'a'), (7, 'c', 'a')],
+            ),
+            (
+                &[(0, 10, 'a'), (5, 6, 'b'), (7, 2, 'c')],
+                &[(5, 'b', 'a'), (7, 'c', 'b')],
+            ),
+            (&[(1, u64::MAX, 'a'), (u64::MAX, 1, 'b')], &[]),
+        ] {
+            assert_eq!(overlaps(claims.to_vec()), expected);
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod linked;
 mod nvidia;
 #[cfg(feature = "extract")]
 mod packed;
+mod places;
 mod renamed;
 mod trimmed;
 mod verify;

@@ -350,13 +350,14 @@ fn hostile_offload_binaries_are_errors() {
 
 #[test]
 fn compressed_syclbin_is_shared_and_packaged() {
-    let bytes = test_files::read("globals.object.syclbin");
+    let bytes = test_files::read("work_group.object.syclbin");
     let wrapped = offload::read(&bytes).unwrap();
     let packed = offload::write_compressed(&wrapped, Compression::Zstd).unwrap();
     let unpacked = offload::unpack(&packed).unwrap();
     let file = read::parse(&unpacked).unwrap();
     assert_eq!(file, read::parse(&bytes).unwrap());
     let found = images(&packed).unwrap();
+    assert_eq!(found.len(), 3);
     let files = found
         .iter()
         .map(|image| &image.syclbin.as_ref().unwrap().file);
@@ -577,9 +578,40 @@ fn unfit_hosts_and_binaries_are_refused() {
     }
     let text = refused(&host[..80], &binaries);
     assert!(text.contains("object file: "), "{text}");
-    let mut full = host.clone();
-    full[60..62].fill(0xff);
-    full.resize(host.len() + 0xffff * 64, 0);
-    let text = refused(&full, &binaries);
-    assert!(text.contains("too large: 65535 sections"), "{text}");
+    let with_sections = |count: u16| {
+        let mut host = host.clone();
+        host[60..62].copy_from_slice(&count.to_le_bytes());
+        host.resize(host.len() + usize::from(count) * 64, 0);
+        host
+    };
+    for count in [0xfeff, 0xffff] {
+        let text = refused(&with_sections(count), &binaries);
+        assert!(text.contains(&format!("too large: {count} sections")));
+    }
+    let object = embed(&with_sections(0xfefe), &binaries).unwrap();
+    assert_eq!(images(&object).unwrap().len(), 2);
+    let mut without = host.clone();
+    for field in [40..48, 60..64] {
+        without[field].fill(0);
+    }
+    let text = refused(&without, &binaries);
+    assert!(text.contains("too large: 0 sections"), "{text}");
+    let mut wide = host;
+    wide[58] = 72;
+    assert!(embed(&wide, &binaries).is_err());
+}
+
+#[test]
+fn each_compressed_syclbin_stays_its_own() {
+    let names = ["globals", "vector_ops"];
+    let files = names.map(|name| test_files::read(&format!("{name}.object.syclbin")));
+    let entries = files.each_ref().map(|file| entry("", file));
+    let packed = offload::write_compressed(&entries, Compression::Zstd).unwrap();
+    let expected = files
+        .each_ref()
+        .map(|file| read::parse(file).unwrap().modules);
+    assert_eq!(
+        package(images(&packed).unwrap()).0.modules,
+        expected.concat()
+    );
 }

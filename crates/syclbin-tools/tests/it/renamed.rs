@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use syclbin::__private::mangled::with_source;
+use syclbin::__private::spirv::words::{self, DECORATION_LINKAGE_ATTRIBUTES, literal, op, put};
 use syclbin::signature::{self, KernelSignature};
 use syclbin::{Container, Image, Syclbin, read, write};
 use syclbin_tools::__private::rename_kernels;
@@ -124,4 +125,47 @@ fn names_in_ptx_are_whole_words() {
         sizes.keys().collect::<Vec<_>>(),
         ["_ZTS1K$b@reqd_sub_group_size"]
     );
+}
+
+#[test]
+fn kernels_are_renamed_wherever_spirv_has_them() {
+    let code = |name: &str| {
+        let mut words = vec![0x0723_0203, 0x0001_0400, 0, 9, 0];
+        let linkage = DECORATION_LINKAGE_ATTRIBUTES;
+        for (opcode, before, text, after) in [
+            (op::ENTRY_POINT, &[6, 1][..], name, &[3][..]),
+            (op::NAME, &[1], name, &[]),
+            (op::NAME, &[2], "Kernel", &[]),
+            (op::MEMBER_NAME, &[2, 0], "K", &[]),
+            (op::DECORATE, &[1, linkage], name, &[0]),
+            (op::DECORATE, &[1, 5635], "K", &[]),
+        ] {
+            put(&mut words, opcode, &[before, &literal(text), after]);
+        }
+        words::bytes(words)
+    };
+    let mut module = syclbin::AbstractModule::default();
+    let image = Image::ir(syclbin::IrType::SpirV, "spir64", code("K"));
+    module.images.push(image);
+    let names = BTreeMap::from([("K".to_owned(), "renamed".to_owned())]);
+    rename_kernels(&mut module, &names).unwrap();
+    assert_eq!(module.images[0].bytes, code("renamed"));
+}
+
+#[test]
+fn names_too_long_for_spirv_change_nothing() {
+    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 9, 0];
+    put(&mut words, op::NAME, &[&[1], &literal("K")]);
+    let mut module = syclbin::AbstractModule::default();
+    let code = words::bytes(words);
+    let image = Image::ir(syclbin::IrType::SpirV, "spir64", code);
+    module.images.push(image);
+    // With its first word and the id, the instruction has 65,535 words.
+    let longest = 65_533 * 4 - 1;
+    for (length, expected) in [(longest, Some(())), (longest + 1, None)] {
+        let mut renamed = module.clone();
+        let names = BTreeMap::from([("K".to_owned(), "x".repeat(length))]);
+        assert_eq!(rename_kernels(&mut renamed, &names), expected);
+        assert_eq!(renamed == module, expected.is_none());
+    }
 }

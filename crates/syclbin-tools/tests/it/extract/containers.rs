@@ -395,3 +395,130 @@ fn image_kinds_come_from_content() {
         "{error}"
     );
 }
+
+/// A 32-bit executable for Windows, with one section.
+fn windows32(name: &[u8; 8], content: &[u8]) -> Vec<u8> {
+    let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let mut out = vec![0; 64];
+    out[..2].copy_from_slice(b"MZ");
+    out[60] = 64;
+    out.extend(b"PE\0\0\x4c\x01\x01\0");
+    out.extend([0; 12]);
+    out.extend([96, 0, 2, 1, 0x0b, 1]);
+    out.extend([0; 94]);
+    out.extend(name);
+    let start = out.len() + 32;
+    for field in [content.len(), 4096, content.len(), start] {
+        out.extend(number(field));
+    }
+    out.extend([0; 16]);
+    out.extend(content);
+    out
+}
+
+#[test]
+fn windows_files_of_32_bits_are_read() {
+    let code = spirv("export_side");
+    let binary = offload(2, 0, &[Entry::new(&code)]);
+    for (name, place) in [
+        (b".llvm\0\0\0", "section .llvm: entry 0"),
+        (b".llvm.of", "section .llvm.of: entry 0"),
+    ] {
+        let bytes = windows32(name, &binary);
+        let found = images(&bytes).unwrap();
+        assert_eq!((found.len(), &*found[0].origin), (1, place));
+        assert_eq!(found[0].bytes, code);
+    }
+    for name in [b".text\0\0\0", b".llvm.x\0"] {
+        assert_eq!(images(&windows32(name, &binary)).unwrap(), []);
+    }
+    // A stub of an import library.
+    let mut stub = [0; 20];
+    stub[2..4].fill(0xff);
+    assert_eq!(images(&stub).unwrap(), []);
+}
+
+#[test]
+fn sections_are_found_by_type_or_name() {
+    let code = spirv("export_side");
+    let binary = offload(2, 0, &[Entry::new(&code)]);
+    let with = |name: &[u8], sh_type: u32| {
+        let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+        let id = object.add_section(Vec::new(), name.to_vec(), SectionKind::ReadOnlyData);
+        object.section_mut(id).flags = object::SectionFlags::Elf {
+            sh_type: object::elf::SectionType(sh_type),
+            sh_flags: object::elf::SectionFlags(0),
+        };
+        object.set_section_data(id, &binary[..], 8);
+        object.write().unwrap()
+    };
+    const OFFLOADING: u32 = 0x6fff_4c0b;
+    let typed = with(b".other", OFFLOADING);
+    for (mut bytes, count) in [
+        (typed.clone(), 1),
+        (with(b".llvm", OFFLOADING), 1),
+        (with(b".llvm", 1), 0),
+        (with(b".llvm.offloading.x", 1), 1),
+        (with(b".other", 1), 0),
+    ] {
+        assert_eq!(images(&bytes).unwrap().len(), count);
+        // Without its section names, only the type tells.
+        bytes[62..64].fill(0);
+        let has_type = bytes.windows(4).any(|at| at == OFFLOADING.to_le_bytes());
+        assert_eq!(images(&bytes).unwrap().len(), usize::from(has_type));
+    }
+    // Names without sections.
+    let mut bytes = typed;
+    bytes[40..48].fill(0);
+    bytes[60..62].fill(0);
+    assert_eq!(images(&bytes).unwrap(), []);
+}
+
+#[test]
+fn kernel_names_come_from_code() {
+    let spirv = spirv("import_side");
+    let elf = object(
+        BinaryFormat::Elf,
+        Architecture::X86_64,
+        Endianness::Little,
+        &[],
+    );
+    let ptx = b".version 6.3\n.target sm_75\n.visible .entry axpy(\n)\n{ ret; }\n";
+    for (bytes, expected) in [
+        (&spirv[..], Some(&["__sycl_kernel_apply"][..])),
+        (&spirv[..30], None),
+        (ptx, Some(&["axpy"])),
+        (b"\x50\xed\x55\xba", None),
+        (&elf, None),
+    ] {
+        let mut image = images(ptx).unwrap().remove(0);
+        image.bytes = bytes.into();
+        image.content = Content::of(bytes);
+        let names = image.kernel_names();
+        let names: Option<Vec<_>> = names
+            .as_ref()
+            .map(|names| names.iter().map(|name| &**name).collect());
+        assert_eq!(names.as_deref(), expected);
+    }
+}
+
+#[test]
+fn objects_with_many_sections_are_read() {
+    // The identifier of the format that `cl /bigobj` writes.
+    const FORMAT: u128 = 0xb8dc_a46a_f6fa_20af_4ba9_baee_d1ba_a1c7;
+    let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let code = spirv("export_side");
+    let binary = offload(2, 0, &[Entry::new(&code)]);
+    let mut bytes = b"\0\0\xff\xff\x02\0\x64\x86\0\0\0\0".to_vec();
+    bytes.extend(FORMAT.to_le_bytes());
+    bytes.extend([0; 16]);
+    bytes.extend([1, 0, 0].map(number).as_flattened());
+    bytes.extend(b".llvm.of");
+    bytes.extend([0, 0, binary.len(), 96].map(number).as_flattened());
+    bytes.extend([0; 16]);
+    bytes.extend(&binary);
+    let found = images(&bytes).unwrap();
+    let place = "section .llvm.of: entry 0";
+    assert_eq!((found.len(), &*found[0].origin), (1, place));
+    assert_eq!(found[0].bytes, code);
+}

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 mod containers;
 mod damaged;
 mod packages;
+mod programs;
 
 use object::write::{Object, StandardSegment};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};

@@ -235,3 +235,58 @@ fn ptx_imports_and_exports_are_packaged() {
     assert!(sets.get(set::IMPORTED_SYMBOLS, "gone").is_some());
     assert!(sets.get(set::EXPORTED_SYMBOLS, "given").is_some());
 }
+
+#[test]
+fn empty_images_are_left_out() {
+    let mut entry = Entry::new(b"");
+    entry.strings.push(("triple", b"spir64"));
+    let bytes = offload(2, 0, &[entry]);
+    let (file, notes) = package(images(&bytes).unwrap());
+    assert_eq!(file.modules, []);
+    let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+    assert_eq!(notes, ["entry 0: left out: the image is empty"]);
+}
+
+#[test]
+fn other_programming_models_are_noted() {
+    let bytes = offload(2, 0, &[Entry::new(&spirv("vector_ops"))]);
+    let image = images(&bytes).unwrap().remove(0);
+    for (kind, expected) in [
+        (OffloadKind::Sycl, None),
+        (OffloadKind::None, None),
+        (
+            OffloadKind::Cuda,
+            Some("entry 0: compiled for CUDA: its kernels expect"),
+        ),
+        (
+            OffloadKind::OpenMp,
+            Some("entry 0: compiled for OpenMP: its kernels expect"),
+        ),
+    ] {
+        let mut image = image.clone();
+        image.offload_kind = kind;
+        let (_, notes) = package([image]);
+        let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+        let found = notes.iter().find(|note| note.contains("compiled for"));
+        assert_eq!(found.is_some(), expected.is_some(), "{notes:?}");
+        assert!(
+            found
+                .zip(expected)
+                .is_none_or(|(note, start)| note.starts_with(start))
+        );
+    }
+}
+
+#[test]
+fn names_that_no_set_holds_are_cut() {
+    let bytes = offload(2, 0, &[Entry::new(b"code")]);
+    for (length, shown) in [(256, "=".repeat(256)), (257, "=".repeat(256) + "...")] {
+        let mut image = images(&bytes).unwrap().remove(0);
+        (image.triple, image.arch) = ("spir64_gen".into(), "pvc".into());
+        let symbols = [b'='].repeat(length);
+        image.strings.push(("symbols".into(), symbols.into()));
+        let (_, notes) = package([image]);
+        let expected = format!("`{shown}` cannot be stored as a name in `SYCL/kernel names`");
+        assert_eq!(notes[0].text, expected);
+    }
+}
