@@ -2,7 +2,7 @@
 //! What lambdas capture, by the parameters of their stubs.
 #![allow(unsafe_code)] // a launch is unsafe
 
-use syclbin_rt::NdRange;
+use syclbin_rt::{AnyRange, Arg, Launch, NdRange};
 
 use crate::common::queue;
 
@@ -100,6 +100,27 @@ fn initializers_vectors_and_functions_are_parameters() {
     // SAFETY: as above.
     unsafe { kernels.functions(&mut floats, times).launch(3) }.unwrap();
     assert_eq!(queue.download(&floats).unwrap(), [2.5, 28.0, 39.0]);
+}
+
+#[test]
+fn untyped_launches_have_the_described_dimensions() {
+    let Some(queue) = queue() else { return };
+    // SAFETY: the compiler made the file.
+    let module = unsafe { syclbin_rt::Module::load(&queue, captures::SYCLBIN) }.unwrap();
+    let is_of_items = |symbol: &&str| symbol.contains("particles");
+    let symbol = module.kernel_names().find(is_of_items).unwrap().to_owned();
+    let kernel = module.kernel(&symbol);
+    let mut all = queue.upload(&[particle()]).unwrap();
+    let args = [Arg::write(&mut all), Arg::scalar(4.0f32)];
+    let launch = Launch::new(&kernel, &["all", "by"], args);
+    // SAFETY: nothing runs.
+    let text = unsafe { launch.launch(AnyRange::from([1, 1])) }
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("ranges of 1 dimension, not for [1, 1]"),
+        "{text}"
+    );
 }
 
 #[test]
