@@ -144,7 +144,7 @@ fn captured_lambdas_have_members() {
 }
 
 #[test]
-fn work_group_memory_of_known_size_is_no_parameter() {
+fn work_group_memory_of_known_size_is_hidden() {
     load!(queue, kernels);
     let mut data = queue.upload(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
     let range = NdRange::new(8).local(4);
