@@ -246,7 +246,10 @@ pub fn inputs(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    if let Err((at, problem)) = syclbin_build::manifest::parse(text) {
+    // On a thousand inline tables that are not closed, `toml_parser` 1.1.5 overflows the stack. Cargo uses the same parser,
+    // so it ends before a build script can read such a Cargo.toml.
+    let is_bounded = text.matches('{').count() < 100;
+    if is_bounded && let Err((at, problem)) = syclbin_build::manifest::parse(text) {
         assert!(!problem.is_empty());
         assert!(at.is_none_or(|at| text.get(at).is_some()), "{problem}");
     }
