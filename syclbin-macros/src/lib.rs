@@ -175,7 +175,7 @@ use proc_macro::TokenStream;
 ///   `x.align()`, such as `x.align() >= 16` for a kernel that reads `float4`.
 ///
 /// A kernel cannot be declared safe if a struct parameter, or a device global in its file, contains device pointers, or
-/// a union or another undescribed part of 8 bytes or more, where a pointer could be; or if the kernel takes an image, an
+/// a union, bit-fields or another undescribed part of 8 bytes or more, where a pointer could be; or if the kernel takes an image, an
 /// accessor whose element type the file does not record, or values with more than 64 `bool`s. The macro only checks that
 /// the conditions mention each length, not that they suffice.
 ///

@@ -17,7 +17,7 @@ use crate::link::imports::named_with;
 use crate::lower::{self, signed_bools};
 use crate::make::write;
 use crate::nvidia::{self, Ptx};
-use crate::{Failure, Result, because, describe, own};
+use crate::{Failure, Result, context, describe, own};
 
 const SPIRV: &str = "spir64-unknown-unknown";
 
@@ -192,11 +192,11 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
         } else {
             let parsed = spirv::Module::parse(&code).map_err(describe::unreadable)?;
-            if let Some(variable) = parsed.private_variables.first() {
+            if let Some(variable) = parsed.mutable_globals.first() {
                 return own(format!(
-                    "kernels use the global variable {}, which is not constant; declare it constexpr or const, pass \
-                     it as an argument, or make it a device_global",
-                    lower::shown(variable)
+                    "kernels use the global variable {}, whose value is not a compile-time constant; declare it \
+                     constexpr, pass it as an argument, or make it a device_global",
+                    lower::shown(variable.split('.').next().unwrap_or_default())
                 ));
             }
             let image = Image::ir(IrType::SpirV, SPIRV, code);
@@ -224,7 +224,7 @@ impl Sink {
     #[cfg(target_os = "linux")]
     fn new() -> Result<Self> {
         let file = rustix::fs::memfd_create("syclbin-clang", rustix::fs::MemfdFlags::CLOEXEC)
-            .map_err(because("cannot allocate memory for a temporary file"))?;
+            .map_err(context("cannot allocate memory for a temporary file"))?;
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
         Ok(Self {
             path: format!("/proc/self/fd/{descriptor}"),
@@ -235,14 +235,14 @@ impl Sink {
     #[cfg(not(target_os = "linux"))]
     fn new() -> Result<Self> {
         let file = tempfile::NamedTempFile::new()
-            .map_err(because("cannot create a temporary file"))?
+            .map_err(context("cannot create a temporary file"))?
             .into_temp_path();
         let path = file.display().to_string();
         Ok(Self { path, _file: file })
     }
 
     fn finish(self) -> Result<String> {
-        let bytes = std::fs::read(&self.path).map_err(because(
+        let bytes = std::fs::read(&self.path).map_err(context(
             "cannot read a file that the compiler library wrote",
         ))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -7,7 +7,7 @@ use syclbin::__private::debug_info::{DIMENSIONS, Described};
 use syclbin::__private::spirv;
 use syclbin::{AbstractModule, Syclbin};
 
-use crate::{Failure, Result, because};
+use crate::{Failure, Result, context};
 
 /// The option that tells a child process to keep debug information, because its parent describes the kernels.
 pub(crate) const LATER: &str = "--describe-later";
@@ -100,7 +100,7 @@ pub(crate) fn record(
 }
 
 pub(crate) fn unreadable(error: syclbin::Error) -> Failure {
-    because("the compiler library emitted invalid SPIR-V")(error)
+    context("the compiler library emitted invalid SPIR-V")(error)
 }
 
 #[cfg(test)]

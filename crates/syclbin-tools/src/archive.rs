@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_members_have_offset_and_problem() {
+    fn damage_errors_give_offset_and_problem() {
         let with = |at: usize, byte: u8| {
             let mut bytes = header("a/", 22);
             bytes[at] = byte;

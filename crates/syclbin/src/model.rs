@@ -255,7 +255,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Returns whether the code is PTX. Compilers also store PTX as native code.
+    /// Returns whether the image is declared as PTX or contains PTX. Compilers also store PTX as native code.
     #[must_use]
     pub fn is_ptx(&self) -> bool {
         let is_declared = matches!(self.kind(), ImageKind::Ir { ty, .. } if ty == IrType::Ptx);

@@ -91,7 +91,7 @@ pub(crate) enum Coverage {
     Whole,
     /// Only some kernels have code for the device. The string is the first reason why another kernel does not.
     Partial(String),
-    /// The device cannot run any module. Contains a reason for each rejected image or module.
+    /// The device cannot run any kernel. Contains the reasons.
     Nothing(Vec<String>),
 }
 
@@ -128,9 +128,10 @@ impl Coverage {
         without_code
             .retain(|(module, _)| module.kernel_names().any(|name| !with_code.contains(name)));
         let mut reasons = without_code.into_iter().flat_map(|(_, reasons)| reasons);
-        match runs {
-            true => reasons.next().map_or(Self::Whole, Self::Partial),
-            false => Self::Nothing(reasons.chain(refused).collect()),
+        if runs {
+            reasons.next().map_or(Self::Whole, Self::Partial)
+        } else {
+            Self::Nothing(reasons.chain(refused).collect())
         }
     }
 

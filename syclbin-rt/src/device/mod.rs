@@ -87,7 +87,7 @@ impl Device {
     /// `kernels::Module::best_device()` does the same.
     ///
     /// For instance, if the file contains only SPIR-V, a GPU that accepts only PTX is skipped and the CPU is chosen. A
-    /// device that can run all modules of the file is preferred to a device that can run only some of them. With the
+    /// device that can run all kernels of the file is preferred to a device that can run only some of them. With the
     /// feature `log`, each better device that is skipped is logged as a warning.
     ///
     /// If `SYCLBIN_DEVICE` is set, it selects the device, regardless of the code in the file.

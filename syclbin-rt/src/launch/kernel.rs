@@ -320,7 +320,8 @@ pub(crate) fn no_kernel(
     let mut available = available.into_iter().peekable();
     let message = match available.peek() {
         Some(_) => format!("available kernels: {}", join(available)),
-        None => "it lists none; compile it again with a newer DPC++".into(),
+        None => "it lists none: it only exports functions, or a DPC++ before June 2025 compiled it"
+            .into(),
     };
     let message = format_args!("no kernel {name} in this SYCLBIN file; {message}");
     Error::new(ErrorKind::NotFound, message)

@@ -218,7 +218,7 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// - pointers, including those inside values, buffers and device globals, point to memory on this device that lives
     ///   until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every queue of its
     ///   device;
-    /// - an [`AnyRange`] has as many dimensions as the kernel;
+    /// - an [`AnyRange`] has as many dimensions as the kernel, unless the file describes the kernel, which is checked;
     /// - work-group memory and accessors are large enough for the kernel;
     /// - with these arguments and this range, the kernel stays inside the buffers;
     /// - the format of each image matches the component type that the kernel reads or writes. The kernel stays inside

@@ -45,7 +45,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails if the driver does not return the native code. Also fails if some modules were compiled before and others
+    /// Fails if the driver can build none of the modules, or does not return the native code. Also fails if some modules were compiled before and others
     /// after the process loaded code for a less capable processor, because no process would accept the whole file.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         to_vec(&self.executable()?)
@@ -343,12 +343,11 @@ fn with_code<'a>(
                 let is_kept =
                     |image: &Image<'_>| is_code(image) || !code.contains(&is_for_nvidia(image));
                 module.images.retain(is_kept);
-            } else if let Some(native) = module.images.first()
-                && !keeps_native
-            {
-                let nvidia = is_for_nvidia(native);
-                let is_elsewhere =
-                    |name: &str| compiled_elsewhere.contains(&(nvidia, name.to_owned()));
+            } else if !module.images.is_empty() && !keeps_native {
+                let is_elsewhere = |name: &str| {
+                    let mut images = module.images.iter().map(is_for_nvidia);
+                    images.all(|nvidia| compiled_elsewhere.contains(&(nvidia, name.to_owned())))
+                };
                 let mut kernels = module.kernel_names().peekable();
                 let has_kernels = kernels.peek().is_some();
                 if has_kernels && kernels.all(is_elsewhere) {
@@ -371,7 +370,7 @@ fn is_code(image: &Image<'_>) -> bool {
     !image.native || image.is_ptx()
 }
 
-/// Returns whether the image is for NVIDIA GPUs, whose native code is never compiled from SPIR-V.
+/// Returns whether the image is for NVIDIA GPUs. Their native code comes from PTX, so SPIR-V does not replace it.
 fn is_for_nvidia(image: &Image<'_>) -> bool {
     let (ImageKind::Ir { target, .. } | ImageKind::Native { target, .. }) = image.kind();
     Target::of_triple(target) == Target::Nvptx64

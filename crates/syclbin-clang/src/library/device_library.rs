@@ -40,7 +40,7 @@ mod imp {
     use std::os::fd::{AsRawFd as _, IntoRawFd};
     use std::sync::OnceLock;
 
-    use crate::{Result, because};
+    use crate::{Result, context};
 
     /// The path that the compiler library opens.
     const PATH: &str = "/lib/clang/23/lib/nvptx64-nvidia-cuda/libspirv.l64.signed_char.bc";
@@ -54,7 +54,7 @@ mod imp {
             let mut file = File::from(rustix::fs::memfd_create("libspirv", flags)?);
             file.write_all(content).map(|()| file)
         };
-        let file = made().map_err(because(
+        let file = made().map_err(context(
             "cannot allocate memory for NVIDIA's device library",
         ))?;
         // `set` fails on later calls, which is harmless: the first file has the same content.

@@ -211,9 +211,9 @@ static IS_INSIDE: AtomicBool = AtomicBool::new(false);
 extern "C" fn explain_exit() {
     if IS_INSIDE.load(Ordering::Relaxed) {
         eprintln!(
-            "syclbin-clang: error: the compiler library cannot translate a feature of this source (see above); if it \
-             is a global variable, declare it constexpr, or compute its value in the kernel; otherwise, set \
-             SYCLBIN_CLANG to a DPC++ clang++"
+            "syclbin-clang: error: the compiler library cannot translate a feature of this source (see above); if the \
+             message mentions a global variable, declare that variable constexpr, or compute its value in the kernel; \
+             otherwise, set SYCLBIN_CLANG to a DPC++ clang++"
         );
     }
 }

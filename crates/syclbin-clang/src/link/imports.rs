@@ -165,7 +165,7 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
         let is_of_host =
             |symbol: &String| symbol.starts_with("__cxa_") || symbol.starts_with("_Zn");
         let hint = if imported.keys().any(is_of_host) {
-            "device code cannot throw exceptions or allocate memory; "
+            "device code cannot throw exceptions or allocate memory, and other functions must be compiled too: "
         } else {
             ""
         };

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn known_starts_are_told_from_others() {
+    fn known_formats_are_recognized_by_prefix() {
         // A COFF object, and a stub of an import library.
         let mut coff = [0; 20];
         coff[..2].copy_from_slice(&[0x64, 0x86]);

@@ -526,7 +526,7 @@ fn arguments_and_result_are_cast() {
 }
 
 #[test]
-fn libraries_lose_kernels_and_source_languages() {
+fn library_kernels_and_sources_are_dropped() {
     let source = |language: u32| {
         [
             (op::STRING, with_text(&[50], "a.cl", &[])),

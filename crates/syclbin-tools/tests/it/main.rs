@@ -7,9 +7,9 @@ mod extract;
 mod images;
 mod linked;
 mod nvidia;
+mod offsets;
 #[cfg(feature = "extract")]
 mod packed;
-mod places;
 mod renamed;
 mod trimmed;
 mod verify;

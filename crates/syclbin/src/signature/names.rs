@@ -117,6 +117,8 @@ pub struct Definitions {
     pub named: BTreeMap<String, Element>,
     /// The names of unions, and of structs that could not be defined.
     pub(super) undefined: BTreeSet<String>,
+    /// The names that were made up for structs without a name. Different structs may have the same one.
+    pub(super) unnamed: BTreeSet<String>,
 }
 
 impl Definitions {
@@ -178,7 +180,7 @@ impl Definitions {
             return Some(name);
         }
         let id = self.layouts.insert(Layout {
-            described: true,
+            described: !self.unnamed.contains(&name),
             ..Layout::of_code(&name, size, align, fields)
         });
         self.named.insert(name.clone(), Element::Struct(id));

@@ -76,7 +76,7 @@ void vectors(sycl::queue &q, sycl::float4 v, sycl::id<2> id, sycl::range<2> rang
   });
 }
 void functions(sycl::queue &q, float *to, float factor, size_t n) {
-  auto times = [=](float x) { return x * factor; };
+  const auto times = [=](float x) { return x * factor; };
   q.parallel_for(n, [=](sycl::id<1> i) { to[i] = times(to[i]); });
 }
 void closures(sycl::queue &q, float *to, Particle p, unsigned w, size_t n) {

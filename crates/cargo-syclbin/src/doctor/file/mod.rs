@@ -185,12 +185,7 @@ impl Trial {
     fn report<'a>(self, path: String, listed: impl Iterator<Item = &'a str>) -> Report {
         let report = self.report;
         let kernels = || report.modules.iter().flat_map(|module| &module.kernels);
-        // Old files do not list their kernels, so the kernels found by the driver count as well.
-        let mut all: BTreeSet<&str> = kernels().map(|kernel| kernel.symbol.as_str()).collect();
-        for symbol in listed {
-            all.insert(symbol);
-        }
-        let all = all.len();
+        let all = listed.collect::<BTreeSet<_>>().len();
         let usable = kernels().filter(|kernel| kernel.outcome == Outcome::Usable);
         let usable: BTreeSet<&str> = usable.map(|kernel| kernel.symbol.as_str()).collect();
         let usable = usable.len();

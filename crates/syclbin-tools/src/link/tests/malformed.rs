@@ -2,7 +2,7 @@
 use super::*;
 
 #[test]
-fn damaged_modules_have_module_and_problem() {
+fn damage_errors_name_module_and_problem() {
     let with = |opcode: u16, new: &[(u16, Vec<u32>)]| {
         let mut code = program();
         insert_after(&mut code, opcode, new);

@@ -278,7 +278,7 @@ fn other_programming_models_are_noted() {
 }
 
 #[test]
-fn names_that_no_set_holds_are_cut() {
+fn unstorable_names_are_truncated_in_notes() {
     let bytes = offload(2, 0, &[Entry::new(b"code")]);
     for (length, shown) in [(256, "=".repeat(256)), (257, "=".repeat(256) + "...")] {
         let mut image = images(&bytes).unwrap().remove(0);

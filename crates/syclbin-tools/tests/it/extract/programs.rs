@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Programs that register their images with structs, made here: sound, at the limits, and hostile.
+//! Programs that register their images with structs, built in memory: valid, at the limits, and malformed.
 
 use super::*;
 
@@ -89,9 +89,12 @@ impl Program {
             self.segments.push([self.base, 0, size]);
         }
         let big = self.big_endian;
-        let number = |number: u64, size: usize| match big {
-            true => number.to_be_bytes()[8 - size..].to_vec(),
-            false => number.to_le_bytes()[..size].to_vec(),
+        let number = |number: u64, size: usize| {
+            if big {
+                number.to_be_bytes()[8 - size..].to_vec()
+            } else {
+                number.to_le_bytes()[..size].to_vec()
+            }
         };
         let names = [b"\0", SECTION.as_bytes(), b"\0.shstrtab\0"].concat();
         let names_at = self.put(&names) - self.base;
@@ -152,7 +155,7 @@ impl Program {
     }
 }
 
-/// A program with one image and one property set, which is changed before its image is registered.
+/// A program with one image that has one property set.
 fn with_set(name: &[u8], property: impl FnOnce(&mut Program) -> [u64; 4]) -> Vec<u8> {
     let mut program = Program::new(0x200, IMAGE);
     let property = property(&mut program);
@@ -213,7 +216,7 @@ fn structs_of_both_versions_are_read() {
 }
 
 #[test]
-fn sets_that_no_text_represents_are_skipped() {
+fn sets_with_unwritable_names_are_skipped() {
     for (name, expected) in [
         (&b"set"[..], true),
         (b"", false),
@@ -255,7 +258,7 @@ fn values_must_fit_their_types() {
 }
 
 #[test]
-fn registered_images_lie_in_sections() {
+fn images_outside_their_section_are_ignored() {
     let whole = IMAGE.len() as u64;
     for (version, [start, end], expected) in [
         (3, [0, whole], Some(IMAGE)),
@@ -345,7 +348,7 @@ fn addresses_come_from_the_right_segment() {
     for (before, others, expected) in [
         // The first segment ends where the image starts.
         (0x200, &[[0x1000, 0, 0x200]][..], true),
-        // Segments with the same bytes are searched until they are as long as the file.
+        // Overlapping segments are searched only until their total length reaches the file's.
         (0x1000, &[[0x1000, 0, 0x1000]], true),
         (0x1000, &[[0x1000, 0, 0x1000], [0x4000, 0, 0x1000]], false),
     ] {
@@ -362,7 +365,7 @@ fn addresses_come_from_the_right_segment() {
 }
 
 #[test]
-fn pointers_of_other_relocations_are_unknown() {
+fn only_relative_relocations_are_applied() {
     const X86: (u16, u32) = (62, 8);
     const ARM: (u16, u32) = (183, 1027);
     let program = test_files::read("extract/registered.so");

@@ -202,9 +202,12 @@ impl<'m> DebugInfo<'m> {
             .map(mangled::KernelName::qualified)
             .unwrap_or_default();
         for (member, ty) in &members {
-            if !self.is_empty(*ty) {
-                let name = || format!("{own}::{member}"); // for a lambda, which has no name
-                self.typedefs.entry(*ty).or_insert_with(name);
+            let qualified = self.get(*ty).filter(|e| e.instruction == TYPE_QUALIFIER);
+            let class = qualified.and_then(|e| e.operand(0)).unwrap_or(*ty);
+            if !self.is_empty(class) && !self.typedefs.contains_key(&class) {
+                let name = format!("{own}::{member}"); // for a lambda, which has no name
+                self.definitions.unnamed.insert(name.clone());
+                self.typedefs.insert(class, name);
             }
         }
         let lowered = self.lowered(function, types, &members);

@@ -148,8 +148,8 @@ impl<'m> DebugInfo<'m> {
         let ty = ty.filter(|ty| !ty.to_string().contains(" {"));
         let ty = ty.or_else(|| self.typedefs.get(&id).cloned().map(CppType::named));
         // Record the type before reading its members, which may point to the type.
-        self.known.insert(id, ty.clone());
         let ty = ty?;
+        self.known.insert(id, Some(ty.clone()));
         let name = ty.to_string();
         let tag = self.constant(e.operand(1)?)?;
         let size = self.wide_constant(e.operand(7)?).unwrap_or(0);

@@ -55,10 +55,10 @@ pub struct Module {
     /// The variables that the host can access, by host name. If several variables have the same name, the first one
     /// wins.
     pub(crate) host_names: BTreeMap<String, u32>,
-    /// The variables that are constant, or that the host can access.
-    shared_variables: BTreeSet<u32>,
+    /// The variables that are constant or accessible to the host.
+    constant_or_host_visible: BTreeSet<u32>,
     /// The names of all other variables in global memory that have an initial value.
-    pub private_variables: Vec<String>,
+    pub mutable_globals: Vec<String>,
     spec_ids: BTreeMap<u32, u32>,
     /// The types of specialization constants, by `SpecId`. If several constants have the same `SpecId`, the first one
     /// wins.

@@ -121,8 +121,8 @@ impl Module {
                 };
                 let is_new = self.variables.insert(*id, *ty).is_none();
                 let is_initialized = *storage == STORAGE_CROSS_WORKGROUP && !initializer.is_empty();
-                if is_new && is_initialized && !self.shared_variables.contains(id) {
-                    self.private_variables.extend(self.names.get(id).cloned());
+                if is_new && is_initialized && !self.constant_or_host_visible.contains(id) {
+                    self.mutable_globals.extend(self.names.get(id).cloned());
                 }
             }
             op::FUNCTION => {
@@ -158,9 +158,9 @@ impl Module {
             _ if DECORATIONS_HOST_ACCESS.contains(&decoration) => {
                 let name = string(operands.get(1..).unwrap_or_default()).0;
                 self.host_names.entry(name).or_insert(target);
-                self.shared_variables.insert(target);
+                self.constant_or_host_visible.insert(target);
             }
-            DECORATION_CONSTANT => _ = self.shared_variables.insert(target),
+            DECORATION_CONSTANT => _ = self.constant_or_host_visible.insert(target),
             DECORATION_BUILT_IN => _ = self.built_ins.insert(target),
             DECORATION_USER_SEMANTIC => {
                 let annotations = self.annotations.entry(target).or_default();

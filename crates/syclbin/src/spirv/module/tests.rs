@@ -198,7 +198,7 @@ fn truncated_instruction_is_rejected_with_its_offset() {
 }
 
 #[test]
-fn only_initialized_variables_are_private() {
+fn initialized_globals_are_mutable_unless_decorated() {
     let name = |text: &[u8; 4]| u32::from_le_bytes(*text);
     let variable = |id, storage| [4, id, storage, 30];
     let module = module(&[
@@ -216,5 +216,5 @@ fn only_initialized_variables_are_private() {
         (op::VARIABLE, &variable(14, STORAGE_CROSS_WORKGROUP)[..3]),
         (op::VARIABLE, &variable(10, STORAGE_CROSS_WORKGROUP)),
     ]);
-    assert_eq!(Module::parse(&module).unwrap().private_variables, ["a"]);
+    assert_eq!(Module::parse(&module).unwrap().mutable_globals, ["a"]);
 }

@@ -174,6 +174,27 @@ fn static_variables_of_sources_are_separate() {
         unsafe { kernels.count_tens(&mut out).launch(()) }.unwrap();
         assert_eq!(queue.download(&out).unwrap(), [tens]);
     }
+    let file = syclbin::read::parse(counters::SYCLBIN).unwrap();
+    let found = syclbin::signature::kernels(&file).unwrap();
+    let mut types = Vec::new();
+    for kernel in found
+        .kernels
+        .iter()
+        .filter(|one| one.symbol.contains("scale"))
+    {
+        let times = kernel.parameters.as_ref().unwrap()[1].ty.structure();
+        types.push(found.layouts.describe(times.unwrap()));
+    }
+    types.sort();
+    assert_eq!(types.len(), 2);
+    assert!(
+        types[0].starts_with("struct scale::times { double by;"),
+        "{types:?}"
+    );
+    assert!(
+        types[1].starts_with("struct scale::times { int by;"),
+        "{types:?}"
+    );
     let counters = [kernels.counter(), kernels.counter_()];
     let counters = counters.map(|counter| counter.unwrap().read().unwrap());
     assert_eq!(counters, [2, 20]);

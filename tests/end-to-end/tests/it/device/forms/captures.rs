@@ -103,7 +103,7 @@ fn initializers_vectors_and_functions_are_parameters() {
 }
 
 #[test]
-fn untyped_launches_have_the_described_dimensions() {
+fn untyped_launches_check_described_dimensions() {
     let Some(queue) = queue() else { return };
     // SAFETY: the compiler made the file.
     let module = unsafe { syclbin_rt::Module::load(&queue, captures::SYCLBIN) }.unwrap();
