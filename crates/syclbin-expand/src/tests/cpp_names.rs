@@ -63,6 +63,14 @@ fn names_mean_kernels() {
 }
 
 #[test]
+fn template_arguments_in_paths_may_have_spaces() {
+    let kernels = [kernel("_ZTSN6SolverIfLi2EE4StepE", &[])];
+    for name in ["Solver<float, 2>::*", "Solver<float,2>::Step"] {
+        assert_eq!(among(name, &kernels), [0], "{name}");
+    }
+}
+
+#[test]
 fn a_kernel_goes_before_instances_of_a_template() {
     let mut kernels = kernels();
     kernels.push(declared("_Z19__sycl_kernel_scalei"));
