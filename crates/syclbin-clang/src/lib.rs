@@ -100,7 +100,7 @@ enum Failure {
 
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Returns a function that adds what failed to an error.
+/// Returns a function that puts `what` before an error.
 fn context<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> Failure {
     move |error| Failure::Own(format!("{what}: {error}"))
 }

@@ -320,7 +320,7 @@ pub(crate) fn no_kernel(
     let mut available = available.into_iter().peekable();
     let message = match available.peek() {
         Some(_) => format!("available kernels: {}", join(available)),
-        None => "it lists none: it only exports functions, or a DPC++ before June 2025 compiled it"
+        None => "it lists none: it only exports functions, or comes from a DPC++ before June 2025"
             .into(),
     };
     let message = format_args!("no kernel {name} in this SYCLBIN file; {message}");

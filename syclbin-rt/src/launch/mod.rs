@@ -218,7 +218,8 @@ impl<const N: usize, R: Into<AnyRange>> Launch<'_, N, R> {
     /// - pointers, including those inside values, buffers and device globals, point to memory on this device that lives
     ///   until the kernel has finished. A [`DeviceArray`](crate::DeviceArray) guarantees this on every queue of its
     ///   device;
-    /// - an [`AnyRange`] has as many dimensions as the kernel, unless the file describes the kernel, which is checked;
+    /// - an [`AnyRange`] has as many dimensions as the kernel. This is checked only if the file records the
+    ///   number, and never for a `single_task`;
     /// - work-group memory and accessors are large enough for the kernel;
     /// - with these arguments and this range, the kernel stays inside the buffers;
     /// - the format of each image matches the component type that the kernel reads or writes. The kernel stays inside

@@ -45,8 +45,9 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails if the driver can build none of the modules, or does not return the native code. Also fails if some modules were compiled before and others
-    /// after the process loaded code for a less capable processor, because no process would accept the whole file.
+    /// Fails if the driver can build none of the modules, or does not return the native code. Also fails if some modules
+    /// were compiled before and others after the process loaded code for a less capable processor, because no process
+    /// would accept the whole file.
     pub fn to_syclbin(&self) -> Result<Vec<u8>> {
         to_vec(&self.executable()?)
     }

@@ -246,8 +246,8 @@ pub fn inputs(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    // On a thousand inline tables that are not closed, `toml_parser` 1.1.5 overflows the stack. Cargo uses the same parser,
-    // so it ends before a build script can read such a Cargo.toml.
+    // `toml_parser` 1.1.5 overflows the stack on a thousand unclosed inline tables. Cargo uses the same parser, so it
+    // crashes before a build script can read such a Cargo.toml.
     let is_bounded = text.matches('{').count() < 100;
     if is_bounded && let Err((at, problem)) = syclbin_build::manifest::parse(text) {
         assert!(!problem.is_empty());

@@ -162,16 +162,16 @@ pub(crate) fn check(parts: &[InputFile], state: State) -> Result<()> {
             let users: Vec<_> = users.iter().copied().collect();
             format!("{}, used in {}", named(symbol), users.join(" and "))
         });
-        let is_of_host =
-            |symbol: &String| symbol.starts_with("__cxa_") || symbol.starts_with("_Zn");
-        let hint = if imported.keys().any(is_of_host) {
-            "device code cannot throw exceptions or allocate memory, and other functions must be compiled too: "
+        let of_runtime = ["__cxa_throw", "__cxa_allocate_exception", "_Znw", "_Zna"];
+        let is_of_runtime = |name: &String| of_runtime.iter().any(|start| name.starts_with(start));
+        let hint = if imported.keys().any(is_of_runtime) {
+            "device code cannot throw exceptions or allocate memory; for other symbols, "
         } else {
             ""
         };
         return own(format!(
-            "undefined symbols in the device code: {}; {hint}compile the code together with the source that defines them \
-             (SYCL_EXTERNAL), or to an object (-fsyclbin=object) that is linked later",
+            "undefined symbols in the device code: {}; {hint}compile the code together with the source that defines \
+             them (SYCL_EXTERNAL), or to an object (-fsyclbin=object) that is linked later",
             Vec::from_iter(imports).join("; ")
         ));
     }
@@ -219,6 +219,20 @@ mod tests {
             part("c.cpp", &[], &["_Z5shapef"]),
         ];
         assert_eq!(check(&whole, State::Executable), Ok(()));
+    }
+
+    #[test]
+    fn exceptions_and_allocations_have_a_hint() {
+        // The last one is `operator!=`.
+        for (symbol, expected) in [("__cxa_throw", true), ("_Znwm", true), ("_Zne1VS_", false)] {
+            let parts = [part("a.cpp", &[symbol], &[])];
+            let Err(Failure::Own(text)) = check(&parts, State::Executable) else {
+                panic!("no input defines the symbol");
+            };
+            let hint = "device code cannot throw exceptions or allocate memory; for other symbols, compile";
+            assert_eq!(text.contains(hint), expected, "{text}");
+            assert!(text.contains("compile the code together"), "{text}");
+        }
     }
 
     #[test]

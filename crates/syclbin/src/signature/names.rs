@@ -117,7 +117,7 @@ pub struct Definitions {
     pub named: BTreeMap<String, Element>,
     /// The names of unions, and of structs that could not be defined.
     pub(super) undefined: BTreeSet<String>,
-    /// The names that were made up for structs without a name. Different structs may have the same one.
+    /// Names made up for unnamed structs. Different structs may share one.
     pub(super) unnamed: BTreeSet<String>,
 }
 

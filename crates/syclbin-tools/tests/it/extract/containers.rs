@@ -462,7 +462,7 @@ fn sections_are_found_by_type_or_name() {
         (with(b".other", 1), 0),
     ] {
         assert_eq!(images(&bytes).unwrap().len(), count);
-        // Without section names, only the section type identifies it.
+        // Without names, only its type identifies the section.
         bytes[62..64].fill(0);
         let has_type = bytes.windows(4).any(|at| at == OFFLOADING.to_le_bytes());
         assert_eq!(images(&bytes).unwrap().len(), usize::from(has_type));

@@ -125,8 +125,8 @@ impl Described {
     }
 }
 
-/// Returns the arguments of a kernel in the code, without its scratch memory, which is the last argument. Arguments that
-/// the compiler removed are `None`.
+/// Returns the arguments of a kernel in the code, without its scratch memory, which is the last one. Arguments that the
+/// compiler removed are `None`.
 fn passed(module: &Module, of: &AbstractModule<'_>, symbol: &str) -> Vec<Option<Parameter>> {
     let removed = of.eliminated_arguments(symbol).unwrap_or_default();
     let mut code = module.parameters(symbol).unwrap_or_default().into_iter();
