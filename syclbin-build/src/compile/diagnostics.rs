@@ -67,6 +67,8 @@ fn missing_header(name: &str) -> String {
         "download the directory clang/runtime/dpct-rt/include from https://github.com/oneapi-src/SYCLomatic, and add \
          it with .include(\"...\")"
             .to_owned()
+    } else if !name.contains(['.', '/']) {
+        "install g++, which has the headers of the C++ standard library".to_owned()
     } else {
         "add its directory with .include(\"...\"), or move the kernels to a source that does not include it".to_owned()
     };
@@ -246,6 +248,7 @@ mod tests {
             let remedy = "`cargo syclbin toolchain install --component oneapi-headers`";
             assert!(hint(header).ends_with(remedy), "{header}");
         }
+        assert!(hint("cstddef").contains("; install g++"));
         assert!(hint("dpct/dpct.hpp").contains("https://github.com/oneapi-src/SYCLomatic"));
         let reference =
             "a.cpp:4:23: error: 'int *&' cannot be used as the type of a kernel parameter\n";

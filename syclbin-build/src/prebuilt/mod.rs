@@ -170,6 +170,17 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     for (folder, name) in std::iter::once((out_dir.to_owned(), "$OUT_DIR")).chain(roots) {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
+    // Directories outside the package, whose headers are not recorded either, are elsewhere on another machine.
+    if let Some(outside) = text
+        .strip_prefix("-I")
+        .map(Path::new)
+        .filter(|path| path.is_absolute())
+    {
+        text = format!(
+            "-I.../{}",
+            outside.file_name().unwrap_or_default().display()
+        );
+    }
     // A value in a property set cannot contain line breaks.
     text.replace(['\n', '\r'], " ")
 }
@@ -237,6 +248,7 @@ mod tests {
         let argument = |text: &str| argument(OsStr::new(text), root, out);
         assert_eq!(argument("-I/home/me/p/inc"), "-I$CARGO_MANIFEST_DIR/inc");
         assert_eq!(argument("-I/home/me/p/target/out/h"), "-I$OUT_DIR/h");
+        assert_eq!(argument("-I/opt/fast/include"), "-I.../include");
         assert_eq!(argument("-DTEXT=a\nb"), "-DTEXT=a b");
         let map = argument("-fdebug-prefix-map=/home/me/p=/home/me/p/a");
         let expected = "-fdebug-prefix-map=$CARGO_MANIFEST_DIR=$CARGO_MANIFEST_DIR/a";
@@ -248,10 +260,10 @@ mod tests {
     fn similar_directory_is_not_the_package() {
         let (root, out) = (Path::new("/home/me/p"), Path::new("/"));
         for text in [
-            "-I/home/me/project2/inc",
-            "-I/home/me/p-2",
-            "-I/home/me/p.old/inc",
-            "-I/mnt/home/me/p/inc",
+            "-isystem/home/me/project2/inc",
+            "-isystem/home/me/p-2",
+            "-isystem/home/me/p.old/inc",
+            "-isystem/mnt/home/me/p/inc",
             "-DPATHS=/a:/mnt/home/me/p",
         ] {
             assert_eq!(argument(OsStr::new(text), root, out), text);
