@@ -36,7 +36,10 @@ pub struct Options {
 /// Fails if the file cannot be read, the container cannot store its contents, or the output cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
-    let (_, mut model) = input.syclbin()?;
+    let (file, mut model) = input.syclbin()?;
+    if file.container() == Container::Images {
+        model.foreign.clear(); // images that are not for SYCL
+    }
     if let Some(state) = options.state {
         model.global.insert(set::GLOBAL, key::STATE, state.number());
     }

@@ -132,7 +132,7 @@ pub enum Error {
     #[error("cannot generate Rust code from {}: {}", .0.display(), lines(.1))]
     Expand(PathBuf, Vec<String>),
 
-    #[error("Cargo found no workspace: {0}")]
+    #[error("cannot read the workspace: {0}")]
     Workspace(String),
 
     #[error("the workspace has no package {0}; `cargo metadata --no-deps` lists its packages")]

@@ -164,9 +164,10 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     write(folder, &outputs, options.force)?;
     ui::show(options.format, &report, render)?;
+    let found_any = report.images.iter().any(|image| image.skipped.is_none());
     if !found_any {
         let file = options.file.display();
-        ui::complain(format_args!("error: {file} contains no device images"));
+        ui::complain(format_args!("error: {file} contains no device code"));
     }
     Ok(found_any)
 }
@@ -188,18 +189,18 @@ fn packaged(path: &Path, file: &Path, images: Vec<DeviceImage<'_>>) -> Result<(P
 
 /// Writes each file atomically. Without `force`, writes nothing if any of the files exists.
 fn write(folder: Option<&Path>, outputs: &[(PathBuf, Vec<u8>)], force: bool) -> Result<()> {
+    // A dangling symbolic link counts as an existing file.
+    let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
+    let existing = outputs.iter().map(|(path, _)| path).find(exists);
+    if let Some(path) = existing.filter(|_| !force) {
+        return Err(Error::Exists(path.clone()));
+    }
     if let Some(folder) = folder.filter(|_| !outputs.is_empty()) {
         std::fs::create_dir_all(folder).map_err(|cause| match cause.kind() {
             // "File exists" would be misleading: the path exists, but is not a directory.
             ErrorKind::AlreadyExists => Error::Save(folder.into(), ErrorKind::NotADirectory.into()),
             _ => Error::Save(folder.into(), cause),
         })?;
-    }
-    // A dangling symbolic link counts as an existing file.
-    let exists = |path: &&PathBuf| path.symlink_metadata().is_ok();
-    let existing = outputs.iter().map(|(path, _)| path).find(exists);
-    if let Some(path) = existing.filter(|_| !force) {
-        return Err(Error::Exists(path.clone()));
     }
     // Another process may have created a file since the check above, so `create` checks again.
     let put = if force { replace } else { create };

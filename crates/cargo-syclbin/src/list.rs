@@ -86,7 +86,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let described: std::result::Result<Vec<_>, _> = packages.iter().map(read).collect();
     let described = described.map_err(Error::Build)?;
     let root = workspace.metadata.workspace_root.as_std_path();
-    let (folders, finished) = workspace.run_build_scripts(&packages)?;
+    let folders = workspace.run_build_scripts(&packages)?;
     let mut files = Vec::new();
     for (package, described) in packages.iter().zip(described) {
         let entries = described.into_iter().flatten();
@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> Result<bool> {
         files.extend(of_package(package, sources, folders.get(&package.id))?);
     }
     let report = Report {
-        complete: finished && packages.iter().all(|one| folders.contains_key(&one.id)),
+        complete: packages.iter().all(|one| folders.contains_key(&one.id)),
         files,
     };
     ui::show(options.format, &report, |report| render(report, root))?;

@@ -55,7 +55,7 @@ fn built(workspace: &Workspace<'_>) -> Result<Vec<Watched>> {
     for package in workspace.building()? {
         // Build each package separately: building several together may enable other features, and so change OUT_DIR
         // compared with `cargo run`. Errors in Rust code do not matter here: the programs may already be running.
-        let (folders, _) = workspace.run_build_scripts(&[package])?;
+        let folders = workspace.run_build_scripts(&[package])?;
         let directory = package.manifest_path.parent();
         let (Some(out_dir), Some(directory)) = (folders.get(&package.id), directory) else {
             continue;

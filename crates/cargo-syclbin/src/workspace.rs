@@ -41,15 +41,14 @@ impl<'s> Workspace<'s> {
     /// Fails if Cargo finds no workspace, or a selected package is not in it.
     pub fn find(selection: &'s Selection) -> Result<Self> {
         let mut command = MetadataCommand::new();
+        command.cargo_path(cargo());
         if let Some(path) = &selection.manifest_path {
             command.manifest_path(path);
         }
         let metadata = command.no_deps().exec();
-        let metadata = metadata.map_err(|error| {
-            Error::Workspace(match error {
-                cargo_metadata::Error::CargoMetadata { stderr } => stderr.trim_end().to_owned(),
-                other => other.to_string(),
-            })
+        let metadata = metadata.map_err(|error| match error {
+            cargo_metadata::Error::Io(cause) => Error::Cargo(cargo().into(), cause),
+            other => Error::Workspace(other.to_string().trim_end().to_owned()),
         })?;
         let is_known = |name: &&String| metadata.packages.iter().any(|one| one.name == **name);
         if let Some(unknown) = selection.packages.iter().find(|name| !is_known(name)) {
@@ -93,11 +92,11 @@ impl<'s> Workspace<'s> {
         command
     }
 
-    /// Runs the build scripts through Cargo. Returns each script's output directory, and whether Cargo succeeded.
+    /// Runs the build scripts through Cargo, and returns the output directory of each script that succeeded.
     pub(crate) fn run_build_scripts(
         &self,
         packages: &[&Package],
-    ) -> Result<(BTreeMap<PackageId, PathBuf>, bool)> {
+    ) -> Result<BTreeMap<PackageId, PathBuf>> {
         let failed = |cause| Error::Cargo(cargo().into(), cause);
         let mut command = self.check(packages);
         command.arg("--message-format=json");
@@ -115,11 +114,12 @@ impl<'s> Workspace<'s> {
                 _ => {}
             }
         }
-        Ok((folders, output.status.success()))
+        Ok(folders)
     }
 }
 
 /// Returns the program that the variable `CARGO` names, or else `cargo`.
 pub(crate) fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+    let named = std::env::var_os("CARGO").filter(|name| !name.is_empty());
+    named.unwrap_or_else(|| "cargo".into())
 }

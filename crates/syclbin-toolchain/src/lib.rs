@@ -210,11 +210,9 @@ impl Home {
         self.0.join(component.name())
     }
 
-    /// Returns all complete installations of `component`, newest version first.
-    ///
-    /// An unreadable directory counts as empty.
+    /// Returns the newest complete installation of `component`. An unreadable directory counts as empty.
     #[must_use]
-    pub fn installed(&self, component: Component) -> Vec<Installed> {
+    pub fn newest(&self, component: Component) -> Option<Installed> {
         let installed = file::paths_in(&self.versions(component)).filter_map(|folder| {
             Some(Installed {
                 component,
@@ -222,15 +220,8 @@ impl Home {
                 folder,
             })
         });
-        let mut found: Vec<_> = installed.filter(Installed::is_whole).collect();
-        found.sort_by_key(|installed| std::cmp::Reverse(version_order(&installed.version)));
-        found
-    }
-
-    /// Returns the newest complete installation of `component`.
-    #[must_use]
-    pub fn newest(&self, component: Component) -> Option<Installed> {
-        self.installed(component).into_iter().next()
+        let complete = installed.filter(Installed::is_whole);
+        complete.max_by_key(|installed| version_order(&installed.version))
     }
 
     /// Returns the homes in which the `syclbin-clang` at `program` looks for other components: the home that contains
@@ -327,7 +318,6 @@ mod tests {
             home.newest(Component::CpuDevice).unwrap().version,
             "2026.10.0"
         );
-        assert_eq!(home.installed(Component::CpuDevice).len(), 3);
         assert_eq!(home.newest(Component::Compiler), None);
     }
 

@@ -57,11 +57,12 @@ fn pins_among(mut pins: Vec<ComponentPin>, components: &[Component]) -> Result<V
 }
 
 fn has_nvidia() -> bool {
-    // Containers and other operating systems may lack the kernel module's file, so also look for an NVIDIA GPU on the
-    // PCI bus and for a CUDA device.
-    Path::new("/proc/driver/nvidia/version").exists()
-        || has_gpu(Path::new("/sys/bus/pci/devices"))
-        || syclbin_rt::Device::select("cuda").is_ok()
+    // Loads no driver, because a damaged one could end the process that is to replace it.
+    let files = [
+        "/proc/driver/nvidia/version",
+        "/usr/lib/wsl/lib/libcuda.so.1",
+    ];
+    files.iter().any(|file| Path::new(file).exists()) || has_gpu(Path::new("/sys/bus/pci/devices"))
 }
 
 /// Returns whether any PCI device below `devices` is an NVIDIA display controller.

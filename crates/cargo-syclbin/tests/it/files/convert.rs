@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use syclbin::offload::{Entry, ImageKind};
-use syclbin::{AbstractModule, Container, State, Syclbin, read, write};
+use syclbin::offload::{Entry, ImageKind, OffloadKind};
+use syclbin::{AbstractModule, Container, State, Syclbin, offload, read, write};
 
-use super::{all, answer, complaint, run_with, word};
+use super::{all, answer, complaint, run_with, stderr, word};
 
 #[test]
 fn files_survive_every_container_byte_for_byte() {
@@ -137,6 +137,27 @@ fn unsupported_content_is_an_error() {
     }
     answer(&words("v2"));
     assert_eq!(fs::read(&out).unwrap(), rich());
+}
+
+#[test]
+fn images_for_other_languages_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made.syclbin");
+    let bytes = fs::read(test_files::path("vector_ops.object.syclbin")).unwrap();
+    let file = read::parse(&bytes).unwrap();
+    let entry = |offload_kind, image| Entry {
+        image_kind: ImageKind::NONE,
+        offload_kind,
+        image,
+        strings: vec![("triple".into(), b"spir64".into())],
+        ..Entry::default()
+    };
+    let spirv = entry(OffloadKind::SYCL, file.modules[0].images[0].bytes.clone());
+    let images = offload::write(&[spirv, entry(OffloadKind::OPENMP, b"code".into())]).unwrap();
+    let output = run_with(&["convert", "-", "-o", word(&made)], &images);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let bytes = fs::read(&made).unwrap();
+    assert!(read::parse(&bytes).unwrap().foreign.is_empty());
 }
 
 #[test]

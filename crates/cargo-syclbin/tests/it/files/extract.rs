@@ -258,6 +258,10 @@ fn packaging_reports_missing_property_sets() {
     assert_eq!(names(folder.path()), ["out.syclbin"], "no image without -o");
     let text = complaint(&["extract", "extract/mixed.offload", "--syclbin", word(&out)]);
     assert!(text.contains("out.syclbin already exists"), "{text}");
+    let images = folder.path().join("images");
+    let both = ["-o", word(&images), "--syclbin", word(&out)];
+    complaint(&[&["extract", "extract/mixed.offload"], &both[..]].concat());
+    assert!(!images.exists());
 }
 
 #[test]
@@ -320,6 +324,14 @@ fn unpackageable_file_writes_nothing_and_says_why() {
 }
 
 #[test]
+fn empty_images_exit_with_1() {
+    let empty = offload::write(&[Entry::default()]).unwrap();
+    let output = run_with(&["extract", "-", "--list"], &empty);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stderr(&output).ends_with(" contains no device code\n"));
+}
+
+#[test]
 fn file_without_images_exits_with_1() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.syclbin");
@@ -330,7 +342,7 @@ fn file_without_images_exits_with_1() {
     let own = std::env::current_exe().unwrap();
     if cfg!(target_os = "linux") {
         let text = complaint(&["extract", word(&own), "--syclbin", word(&out)]);
-        assert!(text.ends_with(" contains no device images\n"), "{text}");
+        assert!(text.ends_with(" contains no device code\n"), "{text}");
         let output = run(&["extract", word(&own), "--list", "--format", "json"]);
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(check("extract", &stdout(&output))["images"], json!([]));

@@ -97,7 +97,7 @@ fn a_wrong_selection_is_named() {
         (vec!["-p", "plain"], "no package here builds kernels"),
         (
             vec!["--manifest-path", "/nowhere/Cargo.toml"],
-            "Cargo found no workspace: ",
+            "cannot read the workspace: ",
         ),
     ] {
         let output = world.run(&[&["build", "--check"], &words[..]].concat(), "exit 3");

@@ -55,8 +55,10 @@ fn compiled_files_are_listed_with_their_details() {
     assert_eq!(made["path"], json!(path));
     assert_eq!(made["size"], json!(path.metadata().unwrap().len()));
     assert!(!made["kernels"].as_array().unwrap().is_empty());
-    // Cargo may fail at another package.
+    // The rest of a package may not compile.
     let (code, answer) = listed(&world, &(script + "exit 101"));
+    assert_eq!((code, &answer["complete"]), (Some(1), &json!(true)));
+    let (code, answer) = listed(&world, &(world.executed("one") + "exit 101"));
     assert_eq!((code, &answer["complete"]), (Some(1), &json!(false)));
 }
 
