@@ -36,13 +36,10 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Fails if the driver is not installed, is too old or cannot be initialized, or if this crate was built without
-    /// the `cuda` feature.
+    /// Fails if the driver is not installed, is too old or cannot be initialized.
+    #[cfg(feature = "cuda")]
     pub(crate) fn cuda() -> Result<Self, LibraryError> {
-        #[cfg(feature = "cuda")]
-        return cuda::device::Library::load().map(Self::Cuda);
-        #[cfg(not(feature = "cuda"))]
-        Err(LibraryError::WithoutCuda)
+        cuda::device::Library::load().map(Self::Cuda)
     }
 
     pub(crate) fn devices(self) -> Result<Vec<Device>> {
@@ -271,11 +268,6 @@ pub(crate) enum LibraryError {
     NoCudaDriver { name: &'static str, reason: String },
     #[error("the driver is too old: it lacks {0}; install a newer driver")]
     TooOld(&'static str),
-    #[cfg(not(feature = "cuda"))]
-    #[error(
-        "this program was built without the `cuda` feature of syclbin-rt; enable it to use NVIDIA GPUs"
-    )]
-    WithoutCuda,
     /// A driver call failed while the library was initialized or its devices were listed.
     #[error(transparent)]
     Driver(#[from] Failure),

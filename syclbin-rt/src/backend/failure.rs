@@ -65,10 +65,6 @@ pub(crate) enum Rejection {
          choose another device with SYCLBIN_DEVICE"
     )]
     EndsProcess(&'static str),
-    #[error("the device does not support samplers")]
-    NoSamplers,
-    #[error("the device does not support images")]
-    NoImages,
     #[error(
         "not enough memory for a guarded buffer, or 16384 guarded buffers already exist; use fewer buffers, or unset \
          SYCLBIN_GUARD"

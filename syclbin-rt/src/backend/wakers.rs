@@ -53,8 +53,11 @@ fn call_wakers(receiver: &'static Mutex<Receiver<Waker>>) {
         let woken = std::panic::catch_unwind(AssertUnwindSafe(|| waker.wake()));
         // Dropping the panic payload may panic, too, so leak it.
         let _ = woken.map_err(std::mem::forget);
-        if IDLE.fetch_add(1, Ordering::Relaxed) >= KEPT {
-            IDLE.fetch_sub(1, Ordering::Relaxed);
+        let joined = |idle| (idle < KEPT).then_some(idle + 1);
+        if IDLE
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, joined)
+            .is_err()
+        {
             return;
         }
     }

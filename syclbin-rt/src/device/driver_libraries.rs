@@ -62,12 +62,11 @@ impl LibraryLookup {
 /// SPIR-V, so it cannot run kernels.
 pub(crate) fn system() -> Vec<LibraryLookup> {
     let mut lookups: Vec<LibraryLookup> = Vec::new();
-    if cfg!(feature = "cuda") {
-        lookups.push(LibraryLookup {
-            name: CUDA.to_owned(),
-            library: Library::cuda().map_err(|error| error.to_string()),
-        });
-    }
+    #[cfg(feature = "cuda")]
+    lookups.push(LibraryLookup {
+        name: CUDA.to_owned(),
+        library: Library::cuda().map_err(|error| error.to_string()),
+    });
     if let Some(paths) = env::var_os(PATH_VARIABLE) {
         // The separator is `;` on every platform, so `env::split_paths` cannot be used.
         let paths = paths.to_string_lossy();

@@ -275,8 +275,8 @@ impl<'l> Invocation<'l> {
             return Ok(());
         };
         let problem = format_args!(
-            "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; for \
-             other offsets, use an array such as a DeviceArray",
+            "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; copy \
+             the part into a buffer of its own, or use a DeviceArray if the device supports them",
             region.offset,
             self.kernel.queue().device()
         );

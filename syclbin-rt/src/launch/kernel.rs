@@ -255,8 +255,15 @@ impl Kernel {
     /// Returns whether the code contains the types of all arguments, so that the checks are complete. If not, a driver
     /// could interpret the bytes of a number as a handle.
     pub(crate) fn types_are_known(&self) -> bool {
+        use KnownType::{Anything, Number, Struct, Unknown};
         let mut parameters = self.checked().parameters.iter();
-        parameters.all(|ty| !matches!(ty, None | Some(KnownType::Unknown | KnownType::Anything)))
+        let is_unknown = |ty: &_| {
+            matches!(
+                ty,
+                None | Some(Unknown | Anything | Number(None) | Struct(None))
+            )
+        };
+        !parameters.any(is_unknown)
     }
 
     /// Creates the error for an invalid launch of this kernel.

@@ -207,9 +207,7 @@ impl Kernel {
         let units = queue.device().compute_units() as usize;
         Ok(largest_fitting_size(global, limits, multiple, units))
     }
-}
 
-impl Kernel {
     /// Returns the maximum number of work-groups for a launch with [`Launch::root_sync`]. On CUDA, this is the number that
     /// the device can run at the same time; on other devices, it is 1. SYCL calls it `max_num_work_groups`.
     ///

@@ -86,6 +86,9 @@ impl Queue {
             let mut part = to.slice_mut(first..end)?;
             write = Some(other.after(&[&ready]).write_later(&mut part, chunk)?);
         }
-        write.map_or(Ok(()), |write| write.wait().map(drop))
+        match write {
+            Some(write) => write.wait().map(drop),
+            None => before.wait().and(ready.wait()),
+        }
     }
 }

@@ -61,10 +61,17 @@ impl LoadedModule {
         self.builds.get_or_build(part, build)
     }
 
-    /// Returns the part that contains a kernel's code.
-    fn part_of(&self, kernel: &str) -> Part {
+    /// Returns whether each kernel can be built separately.
+    pub(crate) fn divides(&self) -> bool {
         let divides = || self.builder.divides(self.index);
-        if self.builds.get(&Part::Code).is_none() && *self.divides.get_or_init(divides) {
+        *self.divides.get_or_init(divides)
+    }
+
+    /// Returns the part that contains a kernel's code. If the driver rejects the complete code, the fault may be in
+    /// another kernel.
+    fn part_of(&self, kernel: &str) -> Part {
+        let whole = self.builds.get(&Part::Code);
+        if whole.is_none_or(|build| build.program.is_none()) && self.divides() {
             Part::Kernel(kernel.to_owned())
         } else {
             Part::Code

@@ -308,7 +308,7 @@ impl Module {
         let native = NativeCode::new(&self.0.modules);
         let mut reasons = Vec::new();
         for module in modules {
-            if module.program().is_some() {
+            if module.program().is_some() || module.divides() {
                 let kernels = module.kernels().map(|name| self.kernel(name));
                 reasons.extend(kernels.filter_map(|kernel| Some(kernel.err()?.to_string())));
             } else if native.module_of(module).is_none() {

@@ -194,7 +194,6 @@ impl DriverContext for Context {
             context: self,
             pointer,
             kind: None,
-            pooled: false,
             size,
             owner: Some(owner),
         };

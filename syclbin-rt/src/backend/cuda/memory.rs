@@ -16,8 +16,6 @@ pub(crate) struct Memory {
     pub(crate) pointer: CUdeviceptr,
     /// `None` for plain buffers, whose address only native handles expose.
     pub(crate) kind: Option<UsmKind>,
-    /// Whether the memory comes from the device's pool.
-    pub(crate) pooled: bool,
     pub(crate) size: usize,
     /// Keeps another library's memory alive.
     pub(crate) owner: Option<Owner>,
@@ -69,12 +67,11 @@ impl Memory {
     }
 
     fn uninitialized(context: &Arc<Context>, kind: Option<UsmKind>, size: usize) -> Result<Self> {
-        let pooled = kind.is_none() && context.device.has_pool;
         let mut pointer: CUdeviceptr = 0;
         // SAFETY: the context is current; the call writes one address through a valid pointer.
         let call = unsafe {
             match kind {
-                None if pooled => {
+                None if context.device.has_pool => {
                     let stream = context.allocating;
                     call!(context, "a CUDA 11.2 driver" => cuMemAllocAsync(&raw mut pointer, size, stream))?;
                     "cuMemAllocAsync"
@@ -106,7 +103,6 @@ impl Memory {
             context: Arc::clone(context),
             pointer,
             kind,
-            pooled,
             size,
             owner: None,
         })
@@ -146,7 +142,7 @@ impl Drop for Memory {
         // Neither the driver nor the reference counts ensure that the commands that use the memory have finished. If
         // waiting for them fails, leak the memory, because a kernel may still write to it.
         let owner = self.owner.take();
-        if self.pooled {
+        if self.kind.is_none() && owner.is_none() && self.context.device.has_pool {
             // The stream waits; this thread does not.
             let all = |stream: &Stream| stream.make_wait(self.context.freeing);
             if self.context.queues.for_each(all).is_ok() {

@@ -15,6 +15,7 @@ static ZEROS: [u8; 4096] = [0; 4096];
 
 impl Copies for Queue {
     fn allocate(&self, kind: Option<UsmKind>, contents: Contents<'_>) -> Result<Arc<AnyMemory>> {
+        // OpenCL does not allow empty buffers, but a kernel argument needs a buffer.
         let size = contents.bytes().max(1);
         let zeros = ZEROS.get(..size).filter(|_| kind.is_none());
         let at_once = zeros.map(|zeros| match contents {

@@ -116,16 +116,10 @@ unsafe impl Sync for Image {}
 /// Kernels may read and write every image.
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
 
-/// Returns the context if it is an OpenCL context. Fails with `otherwise` if it is not, because other drivers support
-/// neither images nor samplers.
-fn narrow(context: &AnyContext, otherwise: Rejection) -> Result<Arc<Context>> {
-    downcast(context.clone()).map_err(|_| Failure::Rejected(otherwise))
-}
-
 impl Image {
     /// Creates an image with the content `pixels`. The device must support images of this shape.
     pub(crate) fn new(context: &AnyContext, shape: &Shape, pixels: &[u8]) -> Result<Self> {
-        let context = narrow(context, Rejection::NoImages)?;
+        let context = downcast::<Context>(context.clone())?;
         same_bytes(shape, pixels.len())?;
         let dimensions = usize::from(shape.dimensions);
         let [width, height, depth] =
@@ -162,9 +156,7 @@ impl Image {
     /// Returns the maximum width, height and depth of an image with the same number of dimensions and the same format
     /// as `shape`; 1 for each unused dimension. Returns `None` if the device does not support images of this format.
     pub(crate) fn max_size(context: &AnyContext, shape: &Shape) -> Result<Option<[usize; 3]>> {
-        let Ok(context) = narrow(context, Rejection::NoImages) else {
-            return Ok(None);
-        };
+        let context = downcast::<Context>(context.clone())?;
         let (functions, handle, id) = (context.functions, context.handle, context.device.id);
         let (kind, wanted) = (kind(shape.dimensions), format(shape));
         let empty = cl_image_format {
@@ -283,7 +275,7 @@ impl Sampler {
         filtering: Filtering,
         normalized: bool,
     ) -> Result<Self> {
-        let context = narrow(context, Rejection::NoSamplers)?;
+        let context = downcast::<Context>(context.clone())?;
         let addressing = match addressing {
             Addressing::None => cl::CL_ADDRESS_NONE,
             Addressing::ClampToEdge => cl::CL_ADDRESS_CLAMP_TO_EDGE,

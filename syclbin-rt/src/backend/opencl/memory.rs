@@ -81,16 +81,12 @@ impl Context {
 }
 
 impl Memory {
-    /// Allocates a buffer of `size` bytes, or of one byte if `size` is 0: OpenCL does not allow empty buffers, but a
-    /// kernel argument needs a buffer. `contents` must consist of `size` bytes, if given.
+    /// Allocates a buffer of `size` bytes, at least 1. `contents` must consist of `size` bytes, if given.
     pub(crate) fn object(
         context: &Arc<Context>,
         size: usize,
         contents: Option<&[u8]>,
     ) -> Result<Self> {
-        let size = size.max(1);
-        // Empty contents cannot fill the single byte of the buffer, so ignore them.
-        let contents = contents.and_then(|contents| contents.get(..size));
         #[cfg(target_os = "linux")]
         if let Some(pages) = context.guarded_pages(size)? {
             let buffer = pages.buffer();
@@ -131,13 +127,12 @@ impl Memory {
         Ok(Self::new(context, Handle::Object(object), size, None))
     }
 
-    /// Allocates `size` bytes of unified shared memory, or one byte if `size` is 0.
+    /// Allocates `size` bytes of unified shared memory, at least 1.
     ///
     /// # Errors
     ///
     /// Fails if the device does not support this kind of memory or has too little of it.
     pub(crate) fn addressed(context: &Arc<Context>, kind: UsmKind, size: usize) -> Result<Self> {
-        let size = size.max(1);
         let (context_handle, device) = (context.handle, context.device.id);
         let usm = context.usm("clDeviceMemAllocINTEL")?;
         let host = kind != UsmKind::Device;

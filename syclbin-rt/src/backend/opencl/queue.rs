@@ -301,9 +301,9 @@ impl OwnedQueue {
     pub(crate) fn drain(&self) -> Result<()> {
         match self.finish() {
             // `finish` reports commands that failed; `end` does not.
-            Err(_) if self.stays_failed || self.out_of_order => {
-                self.barrier(WaitList::NOTHING)?.end().map(drop)
-            }
+            Err(_) if self.stays_failed => self.barrier(WaitList::NOTHING)?.end().map(drop),
+            // This barrier may have failed at the first failed command (PoCL), while other commands still ran.
+            Err(_) if self.out_of_order => self.finish(),
             finished => finished,
         }
     }

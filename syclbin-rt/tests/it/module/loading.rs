@@ -259,6 +259,34 @@ fn failed_build_comes_with_the_drivers_log() -> Result<()> {
     assert_usable(&queue)
 }
 
+#[test]
+fn a_rejected_kernel_leaves_the_others_usable() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    if common::on_cuda() {
+        common::say_skipped("CUDA drivers build whole modules");
+        return Ok(());
+    }
+    let bytes = common::testfile(VECTOR_OPS);
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    file.modules.truncate(1);
+    let code = file.modules[0].images[0].bytes.to_mut();
+    // `saxpy` calls an instruction of the OpenCL library: 60000 is none.
+    let call = code.windows(4).position(|word| word == [12, 0, 8, 0]);
+    code[call.expect("OpExtInst of eight words") + 16..][..4]
+        .copy_from_slice(&60_000u32.to_le_bytes());
+    let module = common::load(&queue, &common::written(&file))?;
+    let Err(error) = module.build() else {
+        common::say_skipped("the driver builds unknown instructions");
+        return Ok(());
+    };
+    assert!(error.to_string().contains("saxpy"), "{error}");
+    module.kernel("saxpy").expect_err("the driver rejected it");
+    module.kernel("_Z19__sycl_kernel_scaleIiEvPT_S0_")?;
+    assert_usable(&queue)
+}
+
 /// `clang-sycl-linker` of LLVM 22 made the file. It has no SYCLBIN, so the code says everything.
 #[test]
 fn images_of_upstream_llvm_run() -> Result<()> {
