@@ -150,6 +150,9 @@ fn cache(home: Option<&Home>) -> String {
     }
 }
 
+/// The error if no candidate was accepted.
+pub(super) const NONE_FOUND: &str = "none found";
+
 /// Finds the compiler that a build script uses unless it calls `.compiler(..)`. Also returns the rejected candidates,
 /// each with the reason.
 fn compilers() -> (Result<Detected, String>, Vec<String>) {
@@ -163,7 +166,7 @@ fn compilers() -> (Result<Detected, String>, Vec<String>) {
     let taken = search.run(None, &mut passed_over);
     let taken = taken.map_err(|error| match error {
         // Rejected candidates are reported on separate lines.
-        syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
+        syclbin_build::Error::NoCompiler { .. } => NONE_FOUND.to_owned(),
         error => error.to_string(),
     });
     (taken, passed_over.iter().map(ToString::to_string).collect())

@@ -10,7 +10,7 @@ use std::fmt;
 use syclbin_build::search::Origin;
 use syclbin_toolchain::{COMPILER_LIBRARY, GET_CPU_DRIVER, HAS_COMPONENTS, INSTALL_COMMAND};
 
-use super::facts::Facts;
+use super::facts::{Facts, NONE_FOUND};
 use super::trial::Compiled;
 use crate::toolchain::list::Row;
 
@@ -99,9 +99,11 @@ fn compile(facts: &Facts) -> Vec<Item> {
             items.push(good("compiler", &taken.candidate));
             items.push(note("version", &taken.version));
         }
-        // If a variable forces a compiler, the reason already contains the remedy.
-        Err(reason) if reason.contains("unset ") => items.push(bad("compiler", reason)),
-        Err(reason) => items.push(bad("compiler", reason).with_remedy(&remedy)),
+        Err(reason) if reason == NONE_FOUND => {
+            items.push(bad("compiler", reason).with_remedy(&remedy));
+        }
+        // The other errors of a build contain their remedies.
+        Err(reason) => items.push(bad("compiler", reason)),
     }
     if is_installed {
         items.extend(facts.compiler.as_ref().map(|compiler| {
