@@ -403,6 +403,14 @@ mod tests {
             assert_eq!(parameter(&ty), memory, "{ty}");
             assert!(is_unbounded(&ty));
         }
+        for (of, expected) in [
+            (named("float").array(None), true),
+            (named("float").array(Some(4)), false),
+            (named("float"), false),
+        ] {
+            let ty = CppType::instance(WORK_GROUP_MEMORY, vec![of]);
+            assert_eq!(is_unbounded(&ty), expected, "{ty}");
+        }
     }
 
     #[test]
@@ -436,6 +444,7 @@ mod tests {
             (vector("float", "2"), "2", "image"),
             (vector("sycl::half", "4"), "2", "image"),
             (named("float"), "2", "host_image"),
+            (named("Pixel"), "2", "image"),
         ] {
             assert_eq!(spelled(of, dimensions, target), Declared::Foreign);
         }
@@ -464,6 +473,55 @@ mod tests {
         let of = Scalar::U8;
         assert_eq!(element(small, &["2"]), Ok(Element::Vector { of, count: 2 }));
         assert!(element(small, &["4"]).is_err());
+        let range = |count| Ok(array(Element::Scalar(Scalar::U64), count));
+        assert_eq!(element("sycl::id", &["2"]), range(2));
+        assert_eq!(element("sycl::range", &["3"]), range(3));
+        assert_eq!(element("sycl::id", &["4"]), Err(Missing::Layout));
+        let local = element("sycl::local_accessor", &["float", "1"]);
+        assert_eq!(local, Err(Missing::Layout));
+    }
+
+    #[test]
+    fn special_objects_are_not_structs() {
+        let unused = Declared::Type(Type::Unused);
+        let template = CppType::instance("sycl::sampler", vec![named("int")]);
+        let text = template.to_string();
+        for (ty, expected) in [
+            (named(EMPTY), unused),
+            (named("sycl::sampler"), Declared::Type(Type::Sampler)),
+            (named("sycl::stream"), Declared::Foreign),
+            // Templates of the same name are other types.
+            (template, Declared::Named(text)),
+            (named("P"), Declared::Named("P".into())),
+        ] {
+            assert_eq!(parameter(&ty), expected, "{ty}");
+        }
+        // Only properties are left out.
+        let memory = |of| CppType::instance(WORK_GROUP_MEMORY, vec![named("int"), named(of)]);
+        assert_eq!(parameter(&memory("int")), Declared::Foreign);
+        let plain = memory("ns::properties_type_list>");
+        assert_eq!(plain.to_string(), format!("{WORK_GROUP_MEMORY}<int>"));
+        let missing = Missing::Named("P".into());
+        let array = named("P").array(Some(2));
+        assert_eq!(parameter(&array), Declared::Unknown(missing.into()));
+        let bytes = named(BYTES).array(None);
+        let pointee = Definitions::default().pointee(&bytes);
+        assert_eq!(pointee, Pointee::Unknown(None));
+    }
+
+    #[test]
+    fn advice_names_what_rust_can_pass() {
+        let image = CppType::instance("sycl::sampled_image_accessor", vec![named("int")]);
+        for (ty, expected) in [
+            (named("sycl::stream"), Some("printf")),
+            (image, Some("sycl::accessor<sycl::float4, 2")),
+            (named("P"), None),
+        ] {
+            let found = advice(&ty);
+            assert_eq!(found.is_some(), expected.is_some(), "{ty}");
+            let found = found.unwrap_or_default();
+            assert!(found.contains(expected.unwrap_or_default()), "{found}");
+        }
     }
 
     #[test]
@@ -477,6 +535,10 @@ mod tests {
         for ty in [named("void"), deep, vector] {
             assert_eq!(parameter(&ty), layout, "{ty}");
         }
+        let nested = |depth| (1..depth).fold(named("int"), |of, _| of.array(Some(1)));
+        let definitions = Definitions::default();
+        assert!(definitions.element(&nested(MAX_DEPTH)).is_ok());
+        assert!(definitions.element(&nested(MAX_DEPTH + 1)).is_err());
         let to = Box::new(named("int"));
         let reference = CppType::Reference {
             to,

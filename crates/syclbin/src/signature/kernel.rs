@@ -303,6 +303,7 @@ mod tests {
             (&[named("auto")], None),
             (&[of("sycl::id", "4")], None),
             (&[named("Index")], None),
+            (&[of("Index", "2")], None),
             (&[named("double")], None),
         ] {
             assert_eq!(dimensions_of_parameters(types), expected, "{types:?}");

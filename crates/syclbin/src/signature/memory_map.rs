@@ -217,9 +217,14 @@ mod tests {
     #[test]
     fn comparison_steps_of_nested_arrays_are_bounded() {
         let mut layouts = Layouts::default();
-        for leaf in [INT, Element::Bytes(4)] {
+        let leaves = [INT, Element::Bytes(4)];
+        // With 30, the structs nest so deep that they have no runs.
+        for (leaf, depth) in leaves
+            .into_iter()
+            .flat_map(|leaf| [20, 30].map(|n| (leaf.clone(), n)))
+        {
             let (mut nested, mut size) = (pair(leaf, FLOAT, 4, &mut layouts), 8);
-            for _ in 0..30 {
+            for _ in 0..depth {
                 nested = pair(nested.clone(), nested, size, &mut layouts);
                 size *= 2;
             }
@@ -227,5 +232,38 @@ mod tests {
             assert!(memory.steps <= MAX_STEPS && memory.runs.len() <= MAX_STEPS);
             assert_eq!(memory.difference(&memory), None);
         }
+    }
+
+    #[test]
+    fn gaps_and_padding_match_anything() {
+        let mut layouts = Layouts::default();
+        let gap = Element::Bytes(4);
+        let first = pair(INT, gap.clone(), 4, &mut layouts);
+        let second = pair(gap.clone(), FLOAT, 4, &mut layouts);
+        let late = pair(INT, array(INT, 2000), 4, &mut layouts);
+        let memory = |element: &Element, is_code| MemoryMap::of(element, &layouts, is_code);
+        let [firsts, seconds] = [first, second].map(|of| memory(&array(of, 3), false));
+        assert_eq!([firsts.runs.len(), seconds.runs.len()], [3, 3]);
+        assert_eq!(firsts.difference(&seconds), None);
+        assert_eq!(seconds.difference(&firsts), None);
+        let ints = memory(&array(INT, 6), false);
+        assert_eq!(firsts.difference(&ints), None);
+        assert_eq!(seconds.difference(&ints), Some(4));
+        // The length of an array does not matter.
+        assert_eq!(memory(&late, false).runs.len(), 2);
+        // Compilers pad with arrays of bytes, which C++ declares as numbers.
+        let chars = array(Element::Scalar(Scalar::I8), 4);
+        let float = memory(&FLOAT, false);
+        assert_eq!(float.difference(&memory(&chars, true)), None);
+        assert_eq!(float.difference(&memory(&chars, false)), Some(0));
+    }
+
+    #[test]
+    fn floats_of_16_bits_may_be_integers() {
+        let layouts = Layouts::default();
+        let memory = |of| MemoryMap::of(&Element::Scalar(of), &layouts, false);
+        let differ = |a, b| memory(a).difference(&memory(b)).is_some();
+        assert!(!differ(Scalar::F16, Scalar::I16) && !differ(Scalar::I16, Scalar::BF16));
+        assert!(differ(Scalar::F32, Scalar::I32) && differ(Scalar::F16, Scalar::I8));
     }
 }

@@ -301,9 +301,62 @@ mod tests {
             ..member("y", 4)
         };
         assert_eq!(define(8, &[member("x", 0), unknown]), "S");
+        // A pointee may be unknown, but not different, and so are arrays.
+        let int = || Element::Scalar(Scalar::I32);
+        let pointer = |to| Element::Pointer(Box::new(to));
+        let array = |count| Element::Array {
+            of: Box::new(int()),
+            count,
+        };
+        for (known, other, is_same) in [
+            (int(), int(), true),
+            (int(), Element::Scalar(Scalar::F32), false),
+            (pointer(Pointee::Void), pointer(Pointee::Void), true),
+            (
+                pointer(Pointee::Void),
+                pointer(Pointee::Unknown(None)),
+                true,
+            ),
+            (
+                pointer(Pointee::Unknown(None)),
+                pointer(Pointee::Void),
+                true,
+            ),
+            (
+                pointer(Pointee::Void),
+                pointer(Pointee::Element(int())),
+                false,
+            ),
+            (array(2), array(2), true),
+            (array(2), array(1), false),
+            (array(2), Element::Bytes(8), true),
+        ] {
+            let mut all = Definitions::default();
+            let names = [&known, &other].map(|ty| {
+                let ty = ty.clone();
+                all.define_struct("T", 8, 8, [field(0, ty)]).unwrap()
+            });
+            let second = if is_same { "T" } else { "T_2" };
+            assert_eq!(names, ["T", second], "{known:?} {other:?}");
+        }
         let mut define = |of| all.define_enum("E", &CppType::named(of)).unwrap();
         let names = ["int", "char", "int"].map(&mut define);
         assert_eq!(names, ["E", "E_2", "E"]);
         assert_eq!(define("char"), "E_2");
+    }
+
+    /// As in `struct B { int a; char b; }; struct D : B { char c; };`, with a base before `B`.
+    #[test]
+    fn members_in_padding_of_a_base_are_kept() {
+        let (int, char) = (Element::Scalar(Scalar::I32), Element::Scalar(Scalar::I8));
+        let mut all = Definitions::default();
+        let base = [field(0, int.clone()), field(4, char.clone())];
+        all.define_struct("B", 8, 4, base).unwrap();
+        let base = all.named["B"].clone();
+        let members = [field(4, base), field(9, char.clone())];
+        all.define_struct("D", 12, 4, members).unwrap();
+        let id = all.named["D"].structure().unwrap();
+        let expected = [field(4, int), field(8, char.clone()), field(9, char)];
+        assert_eq!(all.layouts.fields(id), expected);
     }
 }

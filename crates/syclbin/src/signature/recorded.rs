@@ -9,6 +9,8 @@
 //! proportion to the value's size.
 
 mod form;
+#[cfg(test)]
+mod tests;
 
 use super::code::Code;
 use super::debug_info::{DIMENSIONS, Described};

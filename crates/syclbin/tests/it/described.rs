@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use syclbin::__private::debug_info::Described;
 use syclbin::__private::mangled;
 use syclbin::Syclbin;
+use syclbin::property::set;
 use syclbin::signature::{
     self, Argument, Declaration, DeclaredParameter, Element, KernelName, Signatures, Type,
 };
@@ -147,6 +148,21 @@ fn code_alone_gives_signatures_of_what_it_knows() {
         let found = signatures(&signature::kernels(&file(name)).unwrap());
         assert_as_before(&format!("{name}.code.txt"), &found);
     }
+}
+
+#[test]
+fn scratch_memory_is_no_member_of_a_functor() {
+    const FUNCTOR: &str = "_ZTS7Functor";
+    let mut file = file("functors");
+    let expected = describe(&file);
+    assert!(expected.kernels[FUNCTOR].parameters.is_some());
+    // No argument has this index.
+    let sets = &mut file.modules[0].metadata;
+    sets.insert(set::IMPLICIT_LOCAL_ARG, FUNCTOR, u32::MAX);
+    assert_eq!(describe(&file), expected);
+    let sets = &mut file.modules[0].metadata;
+    sets.insert(set::IMPLICIT_LOCAL_ARG, FUNCTOR, 1u32);
+    assert_eq!(describe(&file).kernels[FUNCTOR].parameters, None);
 }
 
 #[test]

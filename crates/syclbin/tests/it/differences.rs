@@ -10,6 +10,8 @@ use syclbin::signature::{self, Signatures};
 use syclbin::{AbstractModule, State, Syclbin};
 use test_files::Declared;
 
+use crate::variables::{module, spirv};
+
 /// A module with a kernel.
 fn kernel(symbol: &str, declaration: &str, definitions: &[&str]) -> AbstractModule<'static> {
     let mut module = AbstractModule::default();
@@ -114,6 +116,156 @@ fn types_of_parameters_are_spelled() {
             )]
         );
     }
+}
+
+#[test]
+fn sizes_of_work_group_memory_are_compared() {
+    let of = |count| {
+        format!("void f(sycl::ext::oneapi::experimental::work_group_memory<int[{count}]> x)")
+    };
+    let text = "kernel f: parameter 0 `x`: expected `work_group_memory<int[4]>`, found `work_group_memory<int[8]>`";
+    assert_eq!(declared(&of(4), &of(8)), [text]);
+    let none: &[&str] = &[];
+    assert_eq!(declared(&of(4), &of(4)), none);
+}
+
+#[test]
+fn equal_objects_do_not_differ() {
+    let none: &[&str] = &[];
+    for ty in [
+        "sycl::accessor<sycl::vec<int, 4>, 2, sycl::access_mode::read, sycl::target::image>",
+        "sycl::accessor<int, 2, sycl::access_mode::read>",
+        "sycl::local_accessor<int, 0>",
+        "sycl::sampler",
+    ] {
+        let text = format!("void f({ty} x)");
+        assert_eq!(declared(&text, &text), none);
+    }
+}
+
+#[test]
+fn unknown_signs_fit_integers_of_one_size() {
+    let of = |ty: &str, sign_known: bool| {
+        let mut found = file(vec![c(&format!("void f({ty} x)"), &[])]);
+        let parameters = found.kernels[0].parameters.as_mut().unwrap();
+        parameters[0].sign_known = sign_known;
+        found
+    };
+    for (ty, fits) in [
+        ("unsigned int", true),
+        ("float", false),
+        ("unsigned short", false),
+    ] {
+        for known in [false, true] {
+            let found = differences(&of("int", known), &of(ty, !known));
+            assert_eq!(found.is_empty(), fits, "{found:?}");
+            let found = differences(&of(ty, !known), &of("int", known));
+            assert_eq!(found.is_empty(), fits, "{found:?}");
+        }
+    }
+    assert_eq!(
+        differences(&of("int", true), &of("unsigned int", true)).len(),
+        1
+    );
+    // Variables are compared alike.
+    let mut stubs = variables("int", "short[2]");
+    stubs.constants[0].sign_known = false;
+    let none: &[&str] = &[];
+    let other = variables("unsigned int", "short[2]");
+    assert_eq!(differences(&stubs, &other), none);
+    assert_eq!(differences(&other, &stubs), none);
+}
+
+#[test]
+fn members_of_structs_are_compared() {
+    let of = |definition: &str| file(vec![c("void f(S *x)", &[definition])]);
+    let own = "struct S { int a; /* 0 */ int b; /* 4 */ } /* size 12, align 4 */";
+    for (from, to) in [
+        (" int b; /* 4 */", ""),
+        ("int b; /* 4 */", "int b; /* 4 */ int c; /* 8 */"),
+        ("size 12", "size 16"),
+        ("int b", "int c"),
+        ("int b; /* 4 */", "int b; /* 8 */"),
+        ("int b", "float b"),
+    ] {
+        let other = own.replace(from, to);
+        let expected = format!("kernel f: parameter 0 `x`: expected `{own}`, found `{other}`");
+        assert_eq!(differences(&of(own), &of(&other)), [expected]);
+    }
+    let none: &[&str] = &[];
+    assert_eq!(differences(&of(own), &of(own)), none);
+}
+
+/// Code does not tell whether a member has a sign.
+#[test]
+fn signs_of_members_may_be_unknown() {
+    let name: Vec<u8> = b"struct.S".iter().copied().chain([0; 4]).collect();
+    let name = name.as_chunks().0.iter();
+    let name = name.map(|word| u32::from_le_bytes(*word));
+    let name = [vec![5, 30], name.collect()].concat();
+    let code = spirv(&[
+        &name,
+        &[21, 20, 32, 0],
+        &[30, 30, 20],
+        &[32, 2, 5, 30],
+        &[54, 1, 99, 0, 8],
+        &[55, 2, 10],
+    ]);
+    let code = file(vec![module(Some(code))]);
+    for (member, fits) in [("unsigned int", true), ("int", true), ("float", false)] {
+        let text = format!("struct S {{ {member} _; /* 0 */ }} /* size 4, align 4 */");
+        let declared = file(vec![kernel("k", "void k(S *x)", &[&text])]);
+        let found = differences(&declared, &code);
+        assert_eq!(found.is_empty(), fits, "{found:?}");
+        let found = differences(&code, &declared);
+        assert_eq!(found.is_empty(), fits, "{found:?}");
+    }
+}
+
+#[test]
+fn names_of_enumerations_and_array_counts_are_compared() {
+    let enums = &["enum Mode : int;", "enum Kind : int;"];
+    let of = |ty: &str| file(vec![c(&format!("void f({ty} x)"), enums)]);
+    for (own, other) in [
+        ("Mode", "Kind"),
+        ("Mode *", "Kind *"),
+        ("sycl::marray<float, 2>", "sycl::marray<float, 3>"),
+    ] {
+        let expected = format!("kernel f: parameter 0 `x`: expected `{own}`, found `{other}`");
+        assert_eq!(differences(&of(own), &of(other)), [expected]);
+        let none: &[&str] = &[];
+        assert_eq!(differences(&of(own), &of(own)), none);
+    }
+}
+
+#[test]
+fn lambdas_are_found_by_their_lines() {
+    let of = |symbol: &str, declaration: &str, line: &str| {
+        let mut found = file(vec![kernel(symbol, declaration, &[])]);
+        found.kernels[0].location = Some(line.into());
+        found
+    };
+    let [first, second] = [0, 1].map(|n| format!("_ZTSZ4mainEUlvE{n}_"));
+    let stubs = of(&first, "void main(int x)", "a.cpp:3");
+    assert_eq!(
+        differences(&stubs, &of(&second, "void main(int x)", "a.cpp:3")),
+        [format!(
+            "kernel main (a.cpp:3): expected `{first}`, found `{second}`"
+        )]
+    );
+    assert_eq!(
+        differences(&stubs, &of(&second, "void main(int x)", "a.cpp:4")),
+        ["kernel main (a.cpp:3) is missing; expected `void main(int x)`"]
+    );
+    // The line of a function may change.
+    let [stubs, moved] = ["a.cpp:3", "a.cpp:4"].map(|line| {
+        let symbol = if line == "a.cpp:3" { "_Z1fi" } else { "_Z1fj" };
+        of(symbol, "void f(int x)", line)
+    });
+    assert_eq!(
+        differences(&stubs, &moved),
+        ["kernel f: expected `_Z1fi`, found `_Z1fj`"]
+    );
 }
 
 #[test]

@@ -179,6 +179,112 @@ fn unknown_ptx_types_are_marked_or_refused() {
     assert_eq!(parameters(&found, "wide"), [either]);
 }
 
+/// What a kernel takes that has one parameter, such as `.u32 x`.
+fn one(parameter: &str, declaration: Option<&str>) -> String {
+    let text = format!(".version 6.3\n.visible .entry __sycl_kernel_k(.param {parameter})\n{{}}");
+    let declaration = declaration.map(|ty| format!("void k({ty} x)"));
+    let declarations: Vec<_> = { declaration.iter() }.map(|text| ("k", &**text)).collect();
+    parameters(&read(text.as_bytes(), &declarations), "k").concat()
+}
+
+#[test]
+fn ptx_types_fit_some_declarations() {
+    for (in_ptx, fitting, other) in [
+        (
+            ".u16 x",
+            &["short", "sycl::half"][..],
+            &["int", "char", "float", "bool"][..],
+        ),
+        (
+            ".b16 x",
+            &["unsigned short", "sycl::half"],
+            &["int", "float"],
+        ),
+        (".f32 x", &["float"], &["int", "sycl::half"]),
+        (
+            ".u32 x",
+            &["int", "unsigned int"],
+            &["float", "float *", "long"],
+        ),
+        (".s32 x", &["int"], &["float", "float *"]),
+        (".u64 x", &["long", "float *", "void *"], &["double", "int"]),
+        (".b64 x", &["long", "double", "float *"], &["float"]),
+        (".s64 x", &["long"], &["float *", "double"]),
+        (".f64 x", &["double"], &["float *", "long"]),
+        (
+            ".align 2 .b8 x[2]",
+            &["sycl::half"],
+            &["short", "char", "float"],
+        ),
+        (
+            ".align 4 .b8 x[4]",
+            &["sycl::vec<char, 4>"],
+            &["sycl::half", "float", "int"],
+        ),
+    ] {
+        for ty in fitting {
+            let found = one(in_ptx, Some(ty));
+            assert!(found.starts_with("x: "), "{in_ptx} {ty}: {found}");
+        }
+        for ty in other {
+            let found = one(in_ptx, Some(ty));
+            let expected = format!("parameter x: it is declared as `{ty}`, but its PTX type is");
+            assert!(found.starts_with(&expected), "{in_ptx} {ty}: {found}");
+        }
+    }
+}
+
+#[test]
+fn ptx_numbers_without_definition_are_enumerations() {
+    let mode = |of: &str, mark: &str| format!("x: Enum(Enum {{ name: \"Mode\", of: {of} }}){mark}");
+    assert_eq!(one(".s32 x", Some("Mode")), mode("I32", ""));
+    assert_eq!(one(".u32 x", Some("Mode")), mode("I32", "?"));
+    assert_eq!(one(".u8 x", Some("Mode")), mode("I8", "?"));
+    for unknown in [".f32 x", ".b32 x", ".u64 .ptr .global .align 4 x"] {
+        let found = one(unknown, Some("Mode"));
+        let reason = "does not determine its layout";
+        assert!(found.contains(reason), "{unknown}: {found}");
+    }
+}
+
+#[test]
+fn signed_ptx_numbers_need_no_declaration() {
+    for (in_ptx, expected) in [
+        (".s8 x", "x: Scalar(I8)"),
+        (".s32 x", "x: Scalar(I32)"),
+        (".s64 x", "x: Scalar(I64)"),
+        (".b8 x", "x: Scalar(I8)?"),
+    ] {
+        assert_eq!(one(in_ptx, None), expected);
+    }
+    for in_ptx in [".b16 x", ".b32 x"] {
+        let found = one(in_ptx, None);
+        let either = "could be an integer or a floating-point number";
+        assert!(found.contains(either), "{in_ptx}: {found}");
+    }
+}
+
+#[test]
+fn parameters_of_symbols_have_names_in_code() {
+    let text =
+        ".version 6.3\n.visible .entry _Z15__sycl_kernel_fji(.param .u32 a, .param .u32 b)\n{}";
+    let found = read(text.as_bytes(), &[]);
+    assert_eq!(
+        parameters(&found, "f"),
+        ["a: Scalar(U32)", "b: Scalar(I32)"]
+    );
+    let declaration = found.kernels[0].declaration.as_ref().unwrap();
+    assert_eq!(declaration.to_string(), "void f(unsigned int a, int b)");
+    // The code has fewer parameters than the symbol.
+    let text = text.replace(".param .u32 a, ", "");
+    let found = read(text.as_bytes(), &[]);
+    let reason = parameters(&found, "f").concat();
+    let expected = "its declaration with 2 parameters requires 2 arguments,";
+    assert!(reason.starts_with(expected), "{reason}");
+    let declaration = found.kernels[0].declaration.as_ref().unwrap();
+    assert_eq!(declaration.to_string(), "void f(unsigned int, int)");
+}
+
 #[test]
 fn numbers_may_be_work_group_memory() {
     let text = |head: &str| {

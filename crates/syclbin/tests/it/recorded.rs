@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recorded descriptions: they say what inference says, without code, and a damaged one concerns its kernel only.
 
+use syclbin::__private::failed_assert::VARIABLE;
+use syclbin::__private::{dimensions, is_complete};
+use syclbin::metadata::{DeviceGlobal, Property};
 use syclbin::property::set;
 use syclbin::signature::{self, Signatures};
-use syclbin::{Syclbin, Value, read};
+use syclbin::{AbstractModule, Syclbin, Value, read};
 use test_files::Declared;
 
 fn signatures(file: &Syclbin<'_>) -> Signatures {
@@ -90,6 +93,45 @@ fn damaged_descriptions_concern_their_kernel_only() {
     }
     assert!(refused > 300, "{refused}");
     assert_eq!(signatures(&file), whole);
+}
+
+#[test]
+fn recorded_dimensions_are_read() {
+    let mut module = AbstractModule::default();
+    let mut declared = Declared::default();
+    for (symbol, dimensions) in [("a", Some(0)), ("b", Some(3)), ("c", None)] {
+        module.add_kernel_name(symbol);
+        declared = declared.kernel(symbol, "void k(int n)");
+        let kernel = declared.0.kernels.get_mut(symbol).unwrap();
+        kernel.dimensions = dimensions;
+    }
+    declared.record(&mut module);
+    let found = ["a", "b", "c", "d"].map(|symbol| dimensions(&module, symbol));
+    assert_eq!(found, [Some(0), Some(3), None, None]);
+}
+
+#[test]
+fn complete_modules_describe_all_kernels_and_variables() {
+    let mut module = AbstractModule::default();
+    assert!(is_complete(&module));
+    module.add_kernel_name("k");
+    assert!(!is_complete(&module));
+    let size = DeviceGlobal {
+        size: 4,
+        image_scope: false,
+    };
+    let declared = Declared::default().kernel("k", "void k(int n)");
+    declared.record(&mut module);
+    assert!(is_complete(&module));
+    // The record of a failed assert is for the runtime.
+    let sets = &mut module.metadata;
+    sets.insert(set::DEVICE_GLOBALS, VARIABLE, size.to_value());
+    assert!(is_complete(&module));
+    let sets = &mut module.metadata;
+    sets.insert(set::DEVICE_GLOBALS, "_Z5table", size.to_value());
+    assert!(!is_complete(&module));
+    declared.variable("_Z5table", "int").record(&mut module);
+    assert!(is_complete(&module));
 }
 
 #[test]

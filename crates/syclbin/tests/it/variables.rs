@@ -198,6 +198,7 @@ fn equal_parts_are_arrays_and_others_structs() {
         ),
         ("gap", &[(0, 0, 4), (1, 8, 4)]),
         ("packed", &[(3, 0, 4), (4, 4, 8)]),
+        ("odd", &[(3, 0, 4), (4, 4, 8), (0, 12, 4)]),
     ];
     let module = module(Some(constants_of(&[4, 4, 4, 1, 3])));
     let file = signatures(vec![with_constants(module, all, None)]);
@@ -208,6 +209,7 @@ fn equal_parts_are_arrays_and_others_structs() {
             "mixed: struct  { int _; /* 0 */ double _; /* 8 */ bytes _[2]; /* 16 */ } /* size 24, align 8 */",
             "gap: struct  { float _; /* 0 */ float _; /* 8 */ } /* size 12, align 4 */",
             "packed: struct  { int _; /* 0 */ double _; /* 4 */ } /* size 12, align 1 */",
+            "odd: struct  { int _; /* 0 */ double _; /* 4 */ float _; /* 12 */ } /* size 16, align 1 */",
         ]
     );
     assert!(file.constants.iter().all(|found| found.default.is_none()));
@@ -283,6 +285,51 @@ fn recorded_type_that_contradicts_constant_is_refused() {
     let reason = "s: it is declared as `float[2]`, but the constants in the code have a different layout at byte \
                   offset 4";
     assert_eq!(constants(&file), [reason]);
+}
+
+#[test]
+fn recorded_type_of_another_size_is_refused() {
+    let mut module = with_constants(module(None), &[("c", &[(0, 0, 4)])], None);
+    Declared::default().variable("c", "int").record(&mut module);
+    module.metadata.remove_set(set::SPECIALIZATION_CONSTANTS);
+    let module = with_constants(module, &[("c", &[(0, 0, 8)])], None);
+    let file = signatures(vec![module]);
+    let reason = "c: its recorded description has the wrong size; build the file again";
+    assert_eq!(constants(&file), [reason]);
+}
+
+#[test]
+fn globals_follow_a_pointer_unless_images_have_them() {
+    // `OpDecorate` of %10 with the name `g`.
+    let host = [71, 10, 6147, 2, u32::from(b'g')];
+    let pointer = [32, 20, 5, 21];
+    let variable = [59, 20, 10, 5];
+    let found = |types: &[&[u32]], size, image_scope| {
+        let all = [&[&host, INT, FLOAT][..], types, &[&pointer, &variable]].concat();
+        let mut module = module(Some(spirv(&all)));
+        let value = DeviceGlobal { size, image_scope };
+        let value = syclbin::metadata::Property::to_value(&value);
+        module.metadata.insert(set::DEVICE_GLOBALS, "g", value);
+        globals(&signatures(vec![module])).remove(0)
+    };
+    let float: &[&[u32]] = &[&[22, 21, 32]];
+    let pair: &[&[u32]] = &[&[30, 21, 4, 1]];
+    let address: &[&[u32]] = &[&[32, 22, 5, 1], &[30, 21, 22, 4]];
+    for (types, size, image_scope, expected) in [
+        (float, 4, true, Some("g: float")),
+        (float, 8, true, None),
+        (float, 4, false, None),
+        (float, 8, false, None),
+        (pair, 4, true, Some("g: float")),
+        (pair, 4, false, None),
+        (address, 4, false, Some("g: float")),
+        (address, 8, false, None),
+    ] {
+        let reason =
+            format!("g: the file records a size of {size} bytes, but the size in the code differs");
+        let expected = expected.unwrap_or(&reason);
+        assert_eq!(found(types, size, image_scope), expected, "{types:?}");
+    }
 }
 
 #[test]
@@ -364,9 +411,8 @@ fn padding_of_emulated_constant_is_dropped() {
     }
 }
 
-/// A struct with tens of thousands of members, that kernels take under different names.
-#[test]
-fn large_struct_under_many_names_is_refused() {
+/// Forty kernels that take a struct with that many members under different names, A10 to A49.
+fn under_many_names(members: usize) -> Signatures {
     const KERNELS: u32 = 40;
     let symbols: Vec<_> = (10..10 + KERNELS)
         .map(|n| format!("_Z15__sycl_kernel_f3A{n}"))
@@ -380,7 +426,7 @@ fn large_struct_under_many_names_is_refused() {
         instructions.push(vec![71, 2000 + n, 38, 2]); // ByVal
     }
     instructions.push(INT.to_vec());
-    instructions.push([vec![30, 6], vec![1; 60_000]].concat());
+    instructions.push([vec![30, 6], vec![1; members]].concat());
     instructions.extend([vec![32, 7, 7, 6], vec![19, 8], vec![33, 9, 8, 7]]);
     for n in 0..KERNELS {
         instructions.push(vec![54, 8, 1000 + n, 0, 9]);
@@ -392,9 +438,15 @@ fn large_struct_under_many_names_is_refused() {
     for symbol in &symbols {
         module.add_kernel_name(symbol.clone());
     }
-    let file = signatures(vec![module]);
+    signatures(vec![module])
+}
+
+/// A struct with tens of thousands of members, that kernels take under different names.
+#[test]
+fn large_struct_under_many_names_is_refused() {
+    let file = under_many_names(60_000);
     let mut kernels = file.kernels.iter().filter(|kernel| kernel.symbol != "k");
-    assert_eq!(kernels.clone().count(), symbols.len());
+    assert_eq!(kernels.clone().count(), 40);
     assert!(kernels.next().unwrap().parameters.is_ok());
     let reason = kernels
         .next_back()
@@ -409,6 +461,16 @@ fn large_struct_under_many_names_is_refused() {
         "{reason}"
     );
     assert!(file.layouts.iter().count() < 20);
+    // 32 of these have as many members as a file may have.
+    let file = under_many_names(1 << 15);
+    let readable = |name: u32| {
+        let symbol = format!("_Z15__sycl_kernel_f3A{name}");
+        let mut kernels = file.kernels.iter();
+        let kernel = kernels.find(|kernel| kernel.symbol == symbol);
+        kernel.unwrap().parameters.is_ok()
+    };
+    let found: Vec<_> = (10..50).filter(|name| readable(*name)).collect();
+    assert_eq!(found, (10..42).collect::<Vec<_>>());
 }
 
 /// Structs with tens of thousands of members, which as many variables have.

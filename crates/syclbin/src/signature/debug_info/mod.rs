@@ -5,6 +5,8 @@
 //! `NonSemantic.Shader.DebugInfo.100` and `.200`.
 
 mod declarations;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use super::cpp_type::{CppParameter, CppType};

@@ -50,13 +50,11 @@ impl Parser<'_> {
             self.eat("K");
         }
         let mut name = KernelName::default();
-        while name.path.len() < MAX_DEPTH
-            && let Some(text) = self.source_name()
-        {
+        while let Some(text) = self.source_name() {
             name.path.push(text.into());
         }
         name.base = name.path.pop()?;
-        Some(name)
+        (name.path.len() <= MAX_DEPTH).then_some(name)
     }
 
     /// Parses `<nested-name>`, after its `N`.

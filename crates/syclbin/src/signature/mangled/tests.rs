@@ -38,8 +38,8 @@ fn the_reference_compilers_symbols_are_read() {
             Some("const unsigned char *; const unsigned char *; unsigned long"),
         ),
         (
-            "_Z15__sycl_kernel_fIiLi4ELb1EEvPT_",
-            "f<int, 4, true>",
+            "_Z15__sycl_kernel_fIiLi4ELb1ELb0EEvPT_",
+            "f<int, 4, true, false>",
             Some("int *"),
         ),
         ("_Z15__sycl_kernel_fv", "f", Some("")),
@@ -182,11 +182,20 @@ fn damaged_symbols_have_no_name() {
         "_Z0v",
         "_Z5evil\x1bv",
         "_Z7a\u{202e}bcdv",
+        "_Z1fILiabcEEvv",
+        "_ZN1a1bS_Ev",
+        // Rust has no name for a part without a name, nor for an operator.
+        "_ZTSN1aUt_1bE",
+        "_ZN1aclEv",
+        // This is no lambda.
+        "_ZTS3UlaX",
         "a-b",
         "",
     ] {
         assert_eq!(parse(symbol), None, "{symbol}");
     }
+    let deep = format!("_ZTSZN{}cvT_EvEUlvE_", "1a".repeat(70));
+    assert_eq!(parse(&deep), None);
 }
 
 #[test]
@@ -230,6 +239,66 @@ fn nothing_nests_deeper_than_a_stack() {
     assert_eq!(parse(&nested), None);
     let literals = format!("_Z1fI{}", "L1aI".repeat(100_000));
     assert_eq!(parse(&literals), None);
+}
+
+#[test]
+fn all_that_nests_is_limited_in_depth() {
+    let parameters = |ty: &str| parse(&format!("_Z1f1a{ty}")).unwrap().parameters;
+    let pointer = |depth| parameters(&format!("{}i", "P".repeat(depth)));
+    assert!(pointer(MAX_DEPTH).is_some());
+    assert_eq!(pointer(MAX_DEPTH + 1), None);
+    // What comes before and after a nested type.
+    for (before, after) in [
+        ("V", ""),
+        ("R", ""),
+        ("O", ""),
+        ("K", ""),
+        ("A2_", ""),
+        ("F", "vE"),
+        ("1bIJ", "EE"),
+        ("1bI", "E"),
+        ("1bITn", "Li0EE"),
+        ("1bIL", "0EE"),
+        ("1bIXadL", "0EEE"),
+        ("S_I", "E"),
+        ("N1b1cI", "EE"),
+        ("N1b1cI", "E1dE"),
+        ("N1bC1I", "EE"),
+        ("Z1gvE1bI", "E"),
+    ] {
+        let nested = |depth| {
+            let (before, after) = (before.repeat(depth), after.repeat(depth));
+            parameters(&format!("{before}1c{after}"))
+        };
+        assert!(nested(5).is_some(), "{before}");
+        let depth = if before.len() < 4 { 66 } else { 25 };
+        assert_eq!(nested(depth), None, "{before}");
+    }
+    let packs = |depth| parameters(&format!("1bI{}i{}E", "J".repeat(depth), "E".repeat(depth)));
+    assert!(packs(5).is_some());
+    assert_eq!(packs(70), None);
+    let values = |depth: usize| {
+        let (before, after) = ("L_Z1gI".repeat(depth), "EvvE".repeat(depth));
+        parameters(&format!("1bI{before}i{after}E"))
+    };
+    assert!(values(5).is_some());
+    assert_eq!(values(25), None);
+    // Functions in functions, and classes in functions in turn.
+    let functions = |depth| parameters(&format!("{}1gv{}", "Z".repeat(depth), "E1a".repeat(depth)));
+    assert!(functions(5).is_some());
+    assert_eq!(functions(40), None);
+    let classes = |depth| parameters(&format!("{}1a", "Z1gvE".repeat(depth)));
+    assert!(classes(5).is_some());
+    assert_eq!(classes(40), None);
+}
+
+#[test]
+fn functions_are_types_of_parameters() {
+    let found = parse("_Z1fPFivEdPFvidES2_").unwrap().parameters.unwrap();
+    assert_eq!(found.len(), 4);
+    assert_eq!(found[1].to_string(), "double");
+    assert_eq!(found[2], found[3]);
+    assert_ne!(found[0], found[2]);
 }
 
 /// The function around a lambda, its parameters, and the lambdas with their numbers.
@@ -305,6 +374,7 @@ fn lambdas_are_named_after_their_function() {
         ),
         ("_ZTSUlvE_", "lambda", None, "()0"),
         ("_ZTSN6Solver4dataMUlvE_E", "Solver::data", None, "()0"),
+        ("_ZTSZNK1a1bMUlvE_clEvEUlvE_", "a::b", None, "()0 ()0"),
         // What follows the name is not readable.
         ("_ZTSZ1fIfEvDTcl1gEEEUlvE_", "f<float>", None, "()0"),
     ] {
@@ -357,6 +427,8 @@ fn source_is_no_part_of_a_name() {
     let add = (String::from("ns::Add"), 0, heat);
     assert_eq!(with_source("_ZTSN2ns3AddE$heat"), add);
     assert_eq!(with_source("_ZTS3Add").2, None);
+    let numbered = with_source("_ZTS3Add$heat_2").2;
+    assert_eq!(numbered.as_deref(), Some("heat_2"));
     // Names of C++ with the mark.
     assert_eq!(parse("_ZTS5A$b_c"), None);
     assert_eq!(parse("a$b"), None);
