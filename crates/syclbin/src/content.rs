@@ -181,4 +181,13 @@ mod tests {
             assert_eq!(Content::of(bytes).to_string(), expected);
         }
     }
+
+    #[test]
+    fn containers_to_write_have_names() {
+        for container in Container::ALL {
+            assert_eq!(Container::from_name(container.name()), Some(container));
+        }
+        // This crate only reads them.
+        assert_eq!(Container::from_name(Container::Images.name()), None);
+    }
 }

@@ -329,6 +329,19 @@ mod tests {
     }
 
     #[test]
+    fn ptx_is_declared_or_found_in_code() {
+        let text = b".version 8.0";
+        for (image, expected) in [
+            (Image::ir(IrType::Ptx, "nvptx64", vec![1]), true),
+            (Image::ir(IrType::SpirV, "spir64", vec![1]), false),
+            (Image::native("sm_90", "nvptx64", vec![1]), false),
+            (Image::native("sm_90", "nvptx64", text.to_vec()), true),
+        ] {
+            assert_eq!(image.is_ptx(), expected, "{image:?}");
+        }
+    }
+
+    #[test]
     fn image_without_kind_is_spirv_without_target() {
         let mut silent = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", vec![1]);
         silent.metadata = PropertySets::default();

@@ -159,8 +159,7 @@ impl<T: Property> Field for Option<T> {
     fn write(&self, sets: &mut PropertySets<'_>, set: &'static str, key: &'static str) {
         match self {
             Some(property) => sets.insert(set, key, property.to_value()),
-            None if sets.get(set, key).is_some() => sets.retain(set, |other| other != key),
-            None => {}
+            None => sets.retain(set, |other| other != key),
         }
     }
 }

@@ -269,13 +269,17 @@ mod tests {
         for (name, value) in [("a", 1), ("b", 0), ("c", 7), ("rtc_3$d", 1)] {
             sets.insert("s", name, value);
         }
-        let symbols = Symbols::read(&sets, "s").unwrap();
+        let mut symbols = Symbols::read(&sets, "s").unwrap();
         assert!(symbols.names().eq(["a", "c"]));
         assert!(symbols.contains("c") && symbols.contains("rtc_3$d"));
         assert!(!symbols.contains("b") && !symbols.contains("d"));
         let mut written = PropertySets::default();
         symbols.write(&mut written, "s");
         assert_eq!(written, sets);
+        for name in ["b", "e"] {
+            symbols.add(name);
+        }
+        assert!(symbols.names().eq(["a", "b", "c", "e"]));
     }
 
     #[test]

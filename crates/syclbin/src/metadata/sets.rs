@@ -226,6 +226,7 @@ impl fmt::Display for Target<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn values_have_one_meaning_and_unknown_survive() {
@@ -262,6 +263,7 @@ mod tests {
             assert_eq!(Target::of_triple(triple), target);
             let first = triple.split('-').next().unwrap();
             assert_eq!(target.spelling(), first);
+            assert_eq!(target.to_string(), first);
         }
         for fpga in ["spir64_fpga", "fpga_aocx-intel-unknown", "fpga_dep"] {
             assert!(Target::of_triple(fpga).is_fpga(), "{fpga}");

@@ -315,6 +315,9 @@ mod tests {
             ]
         );
         assert_eq!(sets.read::<u32>("s", "absent"), Ok(None));
+        for value in [false, true] {
+            assert_eq!(bool::from_value(&value.to_value()), Some(value));
+        }
     }
 
     #[test]

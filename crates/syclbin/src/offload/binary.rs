@@ -307,6 +307,7 @@ fn table(bytes: &[u8]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[test]
     fn both_symbol_list_forms_are_read() {
@@ -329,5 +330,60 @@ mod tests {
         }
         bytes.extend(b"bc\0");
         assert_eq!(listed_symbols(&bytes), None);
+    }
+
+    #[test]
+    fn names_in_a_table_are_terminated() {
+        let table = |start: u32, size: u32, names: &[u8]| {
+            let numbers = [1, start, size].into_iter().flat_map(u32::to_le_bytes);
+            let bytes: Vec<u8> = numbers.chain(names.iter().copied()).collect();
+            listed_symbols(&bytes)
+        };
+        assert_eq!(table(12, 1, b"a\0"), Some(vec!["a".to_string()]));
+        assert_eq!(table(12, 1, b"ab"), None);
+        // The second byte of the count is NUL, but names follow the numbers.
+        assert_eq!(table(1, 0, b"\0"), None);
+    }
+
+    /// An entry with these strings, and without an image.
+    fn entry(strings: &[(&'static str, Vec<u8>)]) -> Entry<'static> {
+        let strings = strings.iter().cloned();
+        Entry {
+            strings: strings
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn short_strings_are_stored_once() {
+        for (length, copies) in [(128, 1), (129, 2)] {
+            let strings = ["a", "b"].map(|key| (key, vec![b'x'; length]));
+            let bytes = write(2, &[entry(&strings)]).unwrap();
+            let runs = bytes.split(|byte| *byte != b'x');
+            assert_eq!(runs.filter(|run| run.len() == length).count(), copies);
+        }
+    }
+
+    #[test]
+    fn errors_in_strings_have_their_offset() {
+        let strings = [("a", vec![1]), ("b", vec![2])];
+        let mut bytes = write(2, &[entry(&strings)]).unwrap();
+        // The size of the second value. The header has 32 bytes, and the entry has 40.
+        let place = 32 + 40 + 24;
+        bytes[place + 16 + 7] = 1;
+        let entries = Binary::parse(&bytes).unwrap().entries();
+        let errors: Vec<_> = entries.map(|entry| entry.unwrap_err().offset()).collect();
+        assert_eq!(errors, [place as u64]);
+    }
+
+    #[test]
+    fn offset_without_strings_has_no_meaning() {
+        let mut bytes = write(2, &[entry(&[])]).unwrap();
+        bytes[32 + 8..32 + 16].fill(0xff);
+        let entries = Binary::parse(&bytes).unwrap().entries();
+        let entries: Result<Vec<_>, _> = entries.collect();
+        assert_eq!(entries, Ok(vec![entry(&[])]));
     }
 }

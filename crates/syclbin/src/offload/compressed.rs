@@ -316,7 +316,41 @@ mod tests {
                 text.contains("it unpacks to 100000 bytes, but the header records 100001"),
                 "{text}"
             );
+            // More than one step exceeds the size only in its sum.
+            let packed = method.pack(&vec![7; 5 * STEP / 2]);
+            let text = problem(method, &packed, (2 * STEP) as u64);
+            assert!(text.contains("more than the 2097152 bytes"), "{text}");
         }
+    }
+
+    #[test]
+    fn compressed_parts_are_found_between_others() {
+        let entry = |name: &'static str| Entry {
+            image: name.as_bytes().into(),
+            ..Entry::default()
+        };
+        let entries = ["zlib", "plain", "zstd"].map(entry);
+        let [zlib, plain, zstd] = entries.each_ref().map(core::slice::from_ref);
+        let bytes = [
+            vec![0; 16],
+            write_compressed(zlib, Compression::Zlib).unwrap(),
+            vec![0; 8],
+            binary::write(2, plain).unwrap(),
+            vec![0; 24],
+            write_compressed(zstd, Compression::Zstd).unwrap(),
+            vec![0; 8],
+        ]
+        .concat();
+        let unpacked = unpack(&bytes).unwrap();
+        let read = super::super::read(&unpacked);
+        assert_eq!(read.as_deref(), Ok(&entries[..]));
+        assert!(matches!(unpack(&unpacked), Ok(Cow::Borrowed(_))));
+        // The content starts in the header.
+        let mut damaged = write_compressed(&[], Compression::Zlib).unwrap();
+        damaged[16] -= 8;
+        let error = unpack(&damaged).unwrap_err();
+        assert_eq!(error.offset(), 16);
+        assert!(error.to_string().contains("inside the header"), "{error}");
     }
 
     #[test]
@@ -328,5 +362,10 @@ mod tests {
                 assert!(text.starts_with("cannot decompress the content"), "{text}");
             }
         }
+        let packed = Compression::Zlib.pack(b"some words");
+        let text = problem(Compression::Zlib, &packed[..packed.len() - 5], 10);
+        assert!(text.contains("the zlib stream is truncated"), "{text}");
+        let text = problem(Compression::Zlib, b"some words", 10);
+        assert!(text.contains("the zlib stream is malformed"), "{text}");
     }
 }

@@ -258,5 +258,12 @@ mod kind_tests {
         let [none, openmp, cuda, hip, sycl] = ["none", "openmp", "cuda", "hip", "sycl"].map(Some);
         let expected = [none, openmp, cuda, None, hip, None, None, None, sycl, None];
         assert_eq!(named, expected);
+        let known = (0..=9)
+            .map(OffloadKind)
+            .filter(|kind| kind.name().is_some());
+        for kind in known {
+            assert_eq!(kind.name().and_then(OffloadKind::from_name), Some(kind));
+        }
+        assert_eq!(OffloadKind::from_name("opencl"), None);
     }
 }

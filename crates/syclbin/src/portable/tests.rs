@@ -3,6 +3,8 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
+mod lifting;
+
 use super::*;
 use crate::spirv::module::parse::EXECUTION_MODEL_KERNEL;
 use crate::spirv::words::{instructions, literal, put};
@@ -24,16 +26,20 @@ fn for_versions<'r>(versions: &'r [Version]) -> DriverSupport<'r> {
     }
 }
 
-/// Rewrites a SPIR-V 1.4 module for drivers that accept `versions`. Returns the new version and instructions.
-fn lowered(versions: &[Version], code: &[(u16, &[u32])]) -> (Version, Vec<(u16, Vec<u32>)>) {
-    let bytes = module(Version::new(1, 4), code);
-    let rewritten = rewrite(&bytes, &for_versions(versions)).unwrap().unwrap();
-    let words = words::words(&rewritten).unwrap();
+/// Returns the version and the instructions of a module.
+fn contents(bytes: &[u8]) -> (Version, Vec<(u16, Vec<u32>)>) {
+    let words = words::words(bytes).unwrap();
     let found = instructions(&words).map(|found| {
         let found = found.unwrap();
         (found.opcode, found.operands.to_vec())
     });
     (Version::of_header(&words), found.collect())
+}
+
+/// Rewrites a SPIR-V 1.4 module for drivers that accept `versions`. Returns the new version and instructions.
+fn lowered(versions: &[Version], code: &[(u16, &[u32])]) -> (Version, Vec<(u16, Vec<u32>)>) {
+    let bytes = module(Version::new(1, 4), code);
+    contents(&rewrite(&bytes, &for_versions(versions)).unwrap().unwrap())
 }
 
 #[test]
@@ -113,21 +119,76 @@ fn copies_get_one_set_of_memory_operands() {
 }
 
 #[test]
+fn merged_copies_keep_what_both_sets_allow() {
+    // A merged copy is volatile if one side is, and not temporal only if both sides are not.
+    for (target, source, expected) in [
+        (0, 0, 0),
+        (1, 0, 1),
+        (0, 1, 1),
+        (1, 1, 1),
+        (4, 0, 0),
+        (0, 4, 0),
+        (4, 4, 4),
+        (5, 4, 5),
+        (4, 1, 1),
+    ] {
+        let copy: &[(u16, &[u32])] = &[(op::COPY_MEMORY, &[7, 8, target, source])];
+        let (_, code) = lowered(TO_1_2, copy);
+        assert_eq!(code[0].1, [7, 8, expected], "{target} {source}");
+    }
+}
+
+#[test]
+fn version_1_4_keeps_what_it_supports() {
+    let name = u32::from_le_bytes(*b"k\0\0\0");
+    let code: &[(u16, &[u32])] = &[
+        (op::CAPABILITY, &[6]),
+        (op::MEMORY_MODEL, &[2, 2]),
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name, 10, 11]),
+        (op::MODULE_PROCESSED, &[name]),
+        (op::DECORATE, &[7, 4469]),
+        (op::VARIABLE, &[2, 10, 1]),
+        (op::VARIABLE, &[3, 11, 5]),
+        (op::LOOP_MERGE, &[1, 2, 0x89, 3, 5]),
+        (op::COPY_MEMORY, &[1, 2, 1, 4]),
+    ];
+    let later = module(Version::new(1, 6), code);
+    let version = Version::new(1, 4);
+    let rewritten = rewrite(&later, &for_versions(&[version]));
+    assert_eq!(rewritten, Ok(Some(module(version, code))));
+}
+
+#[test]
+fn processing_notes_are_kept_since_1_1() {
+    let code: &[(u16, &[u32])] = &[(op::CAPABILITY, &[6]), (op::MODULE_PROCESSED, &[0x61])];
+    for (minor, expected) in [(0, 1), (1, 2), (2, 2)] {
+        let (version, left) = lowered(&[Version::new(1, minor)], code);
+        assert_eq!((version.minor, left.len()), (minor, expected));
+    }
+}
+
+#[test]
 fn loop_hints_of_later_versions_are_dropped() {
     // Unrolled, a dependency length of 3, and a peel count of 5.
     let code: &[(u16, &[u32])] = &[(op::LOOP_MERGE, &[1, 2, 0x89, 3, 5])];
     assert_eq!(lowered(TO_1_2, code).1[0].1, [1, 2, 1]);
-    assert_eq!(lowered(&[Version::new(1, 2)], code).1[0].1, [1, 2, 9, 3]);
+    for minor in [1, 2] {
+        assert_eq!(
+            lowered(&[Version::new(1, minor)], code).1[0].1,
+            [1, 2, 9, 3]
+        );
+    }
 }
 
 #[test]
 fn what_needs_a_later_version_is_named() {
-    let refused = |code: &[(u16, &[u32])]| {
+    let refused_by = |versions: &[Version], code: &[(u16, &[u32])]| {
         let bytes = module(Version::new(1, 4), code);
-        check(&bytes, &for_versions(TO_1_2))
+        check(&bytes, &for_versions(versions))
             .unwrap_err()
             .to_string()
     };
+    let refused = |code: &[(u16, &[u32])]| refused_by(TO_1_2, code);
     assert_eq!(
         refused(&[(op::CAPABILITY, &[65])]),
         "its capability GroupNonUniformShuffle requires SPIR-V 1.3, but the device supports SPIR-V 1.2, 1.1, 1.0"
@@ -142,6 +203,30 @@ fn what_needs_a_later_version_is_named() {
         message.contains("OpSelect on a struct or array"),
         "{message}"
     );
+    // The second set has alias scopes, so the sets cannot be merged.
+    let message = refused(&[(op::COPY_MEMORY, &[1, 2, 1, 0x1_0000, 9])]);
+    assert!(
+        message.starts_with("its copy with two sets of memory operands requires SPIR-V 1.4"),
+        "{message}"
+    );
+    // Of features that need the same version, the first one is named.
+    let message = refused(&[(op::CAPABILITY, &[68]), (op::CAPABILITY, &[65])]);
+    assert!(message.contains("GroupNonUniformQuad"), "{message}");
+    for (opcode, operands, expected) in [
+        (
+            op::EXECUTION_MODE,
+            [7, 35, 16],
+            "its execution mode SubgroupSize requires SPIR-V 1.1, but the device supports SPIR-V 1.0",
+        ),
+        (
+            op::DECORATE,
+            [7, 45, 16],
+            "its decoration MaxByteOffset requires SPIR-V 1.1, but the device supports SPIR-V 1.0",
+        ),
+    ] {
+        let message = refused_by(&[Version::new(1, 0)], &[(opcode, &operands)]);
+        assert_eq!(message, expected);
+    }
 }
 
 #[test]
@@ -157,6 +242,25 @@ fn without_versions_the_lowest_suitable_one_is_shared() {
         let words = words::words(&rewritten).unwrap();
         assert_eq!(Version::of_header(&words), Version::new(1, 3));
     }
+}
+
+#[test]
+fn versions_are_unified_only_where_necessary() {
+    let versions = [Version::new(1, 0), Version::new(1, 2), Version::new(1, 1)];
+    let modules = versions.map(|version| module(version, &[(op::CAPABILITY, &[6])]));
+    let headers = |count: usize, one_version| {
+        let modules = modules[3 - count..].iter().map(Cow::from).collect();
+        let reader = DriverSupport {
+            one_version,
+            ..for_versions(TO_1_2)
+        };
+        let rewritten = rewrite_all(modules, &reader).unwrap();
+        let versions = rewritten.iter().map(|module| contents(module).0.minor);
+        versions.collect::<Vec<_>>()
+    };
+    assert_eq!(headers(3, true), [0, 0, 0]);
+    assert_eq!(headers(3, false), [0, 2, 1]);
+    assert_eq!(headers(1, true), [1]);
 }
 
 #[test]
@@ -296,6 +400,10 @@ fn values_of_constants_become_defaults() {
                 .contains(" long in the code, but the length of its value is "),
             "{error}"
         );
+        // The header and the decorations have 5 and 3 times 4 words, and the types 4, 4 and 2.
+        let constants = [(5, 27), (6, 31), (7, 36)];
+        let at = constants.iter().find(|(known, _)| *known == id).unwrap().1;
+        assert_eq!(error.offset(), at * 4);
     }
 }
 
@@ -308,6 +416,8 @@ fn negations_are_replaced_beside_barriers() {
     let negation: &[(u16, &[u32])] = &[(op::F_NEGATE, &[1, 2, 3])];
     let barrier: &[(u16, &[u32])] = &[(op::CONTROL_BARRIER, &[7, 7, 8])];
     let reduction: &[(u16, &[u32])] = &[(264, &[1, 9, 7, 0, 2])];
+    // `OpGroupWaitEvents`
+    let wait: &[(u16, &[u32])] = &[(260, &[7, 9, 10])];
     let replaced = |scope, parts: &[&[(u16, &[u32])]], reader: &DriverSupport<'_>| {
         let head: &[(u16, &[u32])] = &[
             (op::TYPE_INT, &[4, 32, 0]),
@@ -321,7 +431,7 @@ fn negations_are_replaced_beside_barriers() {
     };
     const WORK_GROUP: u32 = 2;
     const SUB_GROUP: u32 = 3;
-    for waiting in [barrier, reduction] {
+    for waiting in [barrier, reduction, wait] {
         let both = [negation, waiting].concat();
         assert!(replaced(WORK_GROUP, &[&both], &loses));
         assert!(replaced(WORK_GROUP, &[negation, waiting], &loses));
@@ -373,4 +483,68 @@ fn replaced_negations_use_the_opencl_instructions() {
         imports(&[&std, &debug]),
         ["OpenCL.std", "OpenCL.DebugInfo.100"]
     );
+}
+
+#[test]
+fn only_decorations_of_negations_are_removed() {
+    const GROUP: u16 = 73;
+    let std = [&[11][..], &literal("OpenCL.std")].concat();
+    let head: [(u16, &[u32]); 2] = [(op::CAPABILITY, &[6]), (op::EXT_INST_IMPORT, &std)];
+    let types: [(u16, &[u32]); 2] = [(op::TYPE_FLOAT, &[1, 16]), (op::TYPE_FUNCTION, &[6, 1, 1])];
+    let start: [(u16, &[u32]); 3] = [
+        (op::FUNCTION, &[1, 5, 0, 6]),
+        (op::FUNCTION_PARAMETER, &[1, 3]),
+        (op::LABEL, &[8]),
+    ];
+    let end: [(u16, &[u32]); 2] = [(254, &[2]), (op::FUNCTION_END, &[])];
+    let before: [&[(u16, &[u32])]; 6] = [
+        &head,
+        &[
+            (op::DECORATE, &[2, 40, 16]),
+            (op::DECORATE, &[3, 38, 0]),
+            (op::DECORATE, &[9, 40, 1]),
+            (GROUP, &[9]),
+            (op::GROUP_DECORATE, &[9, 2, 3]),
+        ],
+        &types,
+        &start,
+        &[(op::F_NEGATE, &[1, 2, 3])],
+        &end,
+    ];
+    let after: [&[(u16, &[u32])]; 8] = [
+        &head[..1],
+        // `Int16`
+        &[(op::CAPABILITY, &[22])],
+        &head[1..],
+        &[
+            (op::DECORATE, &[3, 38, 0]),
+            (op::DECORATE, &[9, 40, 1]),
+            (GROUP, &[9]),
+            (op::GROUP_DECORATE, &[9, 3]),
+        ],
+        &types,
+        &[
+            (op::TYPE_INT, &[100, 16, 0]),
+            (op::CONSTANT, &[100, 101, 1]),
+            (op::CONSTANT, &[100, 102, 15]),
+        ],
+        &start,
+        &[
+            // Moves the sign bit to bit 0, flips it, and moves it back.
+            (op::BITCAST, &[100, 103, 3]),
+            (op::EXT_INST, &[100, 104, 11, 161, 103, 101]),
+            (op::BITWISE_XOR, &[100, 105, 104, 101]),
+            (op::EXT_INST, &[100, 106, 11, 161, 105, 102]),
+            (op::BITCAST, &[1, 2, 106]),
+        ],
+    ];
+    let reader = DriverSupport {
+        loses_negations: true,
+        ..DriverSupport::default()
+    };
+    let version = Version::new(1, 4);
+    let rewritten = rewrite(&module(version, &before.concat()), &reader);
+    let rewritten = contents(&rewritten.unwrap().unwrap());
+    let after = module(version, &[&after.concat(), &end[..]].concat());
+    assert_eq!(rewritten, contents(&after));
 }

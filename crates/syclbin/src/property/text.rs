@@ -300,6 +300,23 @@ mod tests {
     }
 
     #[test]
+    fn sets_may_be_empty_and_are_counted() {
+        let mut sets = PropertySets::default();
+        assert!(sets.is_empty());
+        sets.insert_set("a");
+        assert!(!sets.is_empty());
+        assert_eq!(sets.set("a").map(PropertySet::len), Some(0));
+        assert_eq!(sets.set("a").map(PropertySet::is_empty), Some(true));
+        sets.insert("a", "k", 1);
+        sets.insert("a", "l", 2);
+        // The set is there.
+        sets.insert_set("a");
+        assert_eq!(sets.to_text().unwrap(), "[a]\nk=1|1\nl=1|2\n");
+        assert_eq!(sets.set("a").map(PropertySet::len), Some(2));
+        assert_eq!(sets.set("a").map(PropertySet::is_empty), Some(false));
+    }
+
+    #[test]
     fn removing_a_set_leaves_the_others() {
         let mut sets = PropertySets::parse(b"[a]\n[b]\nk=1|1\n[c]\nk=1|2\n").unwrap();
         assert_eq!(sets.remove_set("b").unwrap().name(), "b");

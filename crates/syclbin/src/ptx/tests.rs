@@ -81,10 +81,21 @@ fn unknown_parameters_keep_their_position() {
         "(.param .b8 a[2][3])",
         "(.param .align 3 .b8 a[2])",
         "(.param .samplerref a)",
+        // Only pointers and variables in functions have a space.
+        "(.param .u64 .global a)",
+        "(.param .b8 .global a[4])",
         &long,
     ] {
         assert_eq!(parameters(list), [Passed::Other], "{list}");
     }
+    // A declaration may have 64 words.
+    let padded = |end: &str| format!("(.param {} {end})", ".align 4 ".repeat(30));
+    let pointer = Passed::Pointer {
+        space: None,
+        bits: 64,
+    };
+    assert_eq!(parameters(&padded(".u64 .ptr a")), [pointer]);
+    assert_eq!(parameters(&padded(".u64 .ptr a x")), [Passed::Other]);
     let all = parameters("(, .param .u8 b)");
     assert_eq!((all.len(), all[0]), (2, Passed::Other));
 }
@@ -106,6 +117,14 @@ fn kernel_directives_and_real_names_are_read() {
     assert_eq!(kernel.required_local_size, Some([8, 4, 1]));
     assert_eq!(module.kernel("declared").unwrap().required_local_size, None);
     assert_eq!(module.kernel("cut").unwrap().parameters.len(), 1);
+    // Of the directives, 65 words are read.
+    for (count, expected) in [(31, Some([8, 1, 1])), (33, None)] {
+        let others = ".maxnreg 32 ".repeat(count);
+        let text = format!(".version 6.3\n.entry k() {others} .reqntid 8 {{ }}");
+        let module = Module::read(text.as_bytes()).0;
+        let size = module.kernel("k").unwrap().required_local_size;
+        assert_eq!(size, expected, "{count}");
+    }
 }
 
 #[test]
@@ -180,6 +199,31 @@ fn missing_functions_are_imports_if_called() {
 }
 
 #[test]
+fn linkage_ends_with_its_declaration() {
+    let text = b".version 6.3\n.target sm_75\n.visible .texref t;\n.func own() { ret; }\n\
+        .visible .func given(.param .b64 x) .abi_preserve 8 { ret; }";
+    let module = Module::parse(text).unwrap();
+    assert_eq!(module.exports, ["given"]);
+}
+
+#[test]
+fn first_of_equal_ptx_kernels_counts() {
+    let text = b".version 6.3\n.target sm_75\n.entry k(.param .u32 a) { }\n.entry k() { }\n.entry";
+    let module = Module::parse(text).unwrap();
+    assert_eq!(module.kernels.len(), 1);
+    assert_eq!(module.kernels[0].parameters.len(), 1);
+}
+
+#[test]
+fn nested_blocks_belong_to_the_body() {
+    let text = b".version 6.3\n.target sm_75\n.extern .func gone();\n\
+        .entry k() { { { ret; } call l; } .entry no() { } call gone; }\n.entry l() { }";
+    let module = Module::parse(text).unwrap();
+    assert_eq!(kernels(text), ["k", "l"]);
+    assert_eq!(module.imports, ["gone"]);
+}
+
+#[test]
 fn dynamic_shared_memory_is_found_through_calls() {
     let text = b".version 6.3\n.extern .shared .align 4 .b8 mine_shared_mem[];\n\
         .extern .shared .align 16 .b8 scratch[];\n.shared .align 4 .b8 fixed[64];\n\
@@ -217,9 +261,11 @@ fn visible_variables_are_found_by_name() {
         .weak .const .u32 a = 7, b = 8;\n.global .align 1 .b8 own[3] = {1, 2};\n\
         .visible .global .v4 .f32 grid[2][3] = {{0}, {1}};\n.extern .global .b8 other[];\n\
         .visible .global .align 8 .u64 pointer = generic(own)+8;\n\
-        .visible .global .attribute(.managed) .align 4 .b8 managed[1];";
+        .visible .global .attribute(.managed) .align 4 .b8 managed[1];\n\
+        .visible .global .align 8 .u64 addresses[2] = {table, own};";
     let variables = Module::read(text).0.variables;
-    assert_eq!(variables, ["table", "a", "b", "grid", "pointer", "managed"]);
+    let expected = ["table", "a", "b", "grid", "pointer", "managed", "addresses"];
+    assert_eq!(variables, expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::grammar::{self, Ids, Unknown};
 use super::reads::read_only_parameters;
-use super::{reversible, strip_debug_info, trim};
+use super::{edit, reversible, strip_debug_info, trim};
 use crate::spirv::words::{Instruction, instructions, literal, op, put, words};
 
 type Code = Vec<(u16, Vec<u32>)>;
@@ -128,6 +128,81 @@ fn annotations_of_what_is_left_stay() {
 }
 
 #[test]
+fn execution_modes_keep_ids_of_live_kernels() {
+    const LOCAL_SIZE_ID: u32 = 38;
+    let before: Code = [
+        (op::EXECUTION_MODE_ID, [10, LOCAL_SIZE_ID, 50].into()),
+        (op::EXECUTION_MODE_ID, [11, LOCAL_SIZE_ID, 51].into()),
+        (op::TYPE_INT, [4, 32, 0].into()),
+        (op::CONSTANT, [4, 50, 8].into()),
+        (op::CONSTANT, [4, 51, 16].into()),
+    ]
+    .into();
+    let left = trimmed(&before, Code::new());
+    assert_eq!(of(&left, op::EXECUTION_MODE_ID), [[10, LOCAL_SIZE_ID, 50]]);
+    assert_eq!(of(&left, op::CONSTANT), [[4, 50, 8]]);
+    assert_eq!(functions(&left), [10]);
+}
+
+#[test]
+fn sources_keep_the_names_of_their_files() {
+    let before: Code = [
+        (op::STRING, named(&[50], "a.cpp", &[])),
+        (op::STRING, named(&[51], "b.cpp", &[])),
+        (op::SOURCE, [4, 100_000, 50].into()),
+    ]
+    .into();
+    let left = trimmed(&before, Code::new());
+    assert_eq!(of(&left, op::STRING), [named(&[50], "a.cpp", &[])]);
+    assert_eq!(of(&left, op::SOURCE).len(), 1);
+}
+
+#[test]
+fn capabilities_of_removed_declarations_are_removed() {
+    const HOST_ACCESS: u32 = 6188;
+    let extension = "SPV_INTEL_global_variable_host_access";
+    let before: Code = [
+        (op::CAPABILITY, [6].into()),
+        (op::CAPABILITY, [11].into()),
+        (op::CAPABILITY, [39].into()),
+        (op::CAPABILITY, [6187].into()),
+        (op::EXTENSION, literal(extension)),
+        (op::DECORATE, named(&[20, HOST_ACCESS, 3], "d", &[])),
+        (op::TYPE_INT, [4, 64, 0].into()),
+        (op::TYPE_INT, [5, 8, 0].into()),
+    ]
+    .into();
+    let capabilities = |left: &Code| -> Vec<u32> {
+        of(left, op::CAPABILITY)
+            .iter()
+            .map(|operands| operands[0])
+            .collect()
+    };
+    let left = trimmed(&before, Code::new());
+    assert_eq!(capabilities(&left), [6]);
+    assert_eq!(of(&left, op::EXTENSION).len(), 0);
+    let uses = [(op::LOAD, [4, 40, 20].into()), (op::UNDEF, [5, 41].into())];
+    let left = trimmed(&before, uses.into());
+    assert_eq!(capabilities(&left), [6, 11, 39, 6187]);
+    assert_eq!(of(&left, op::EXTENSION), [literal(extension)]);
+}
+
+#[test]
+fn functions_need_their_start_and_end() {
+    let entry = (op::ENTRY_POINT, named(&[6, 10], "a", &[]));
+    let start = (op::FUNCTION, [1, 10, 0, 2].into());
+    let end = (op::FUNCTION_END, Vec::new());
+    for damaged in [
+        [entry.clone(), end.clone()].to_vec(),
+        [entry.clone(), start.clone()].to_vec(),
+        [entry, start.clone(), start, end].to_vec(),
+    ] {
+        let error = trim(&module(&damaged), &["a"]).unwrap_err().to_string();
+        assert!(error.contains("lacks its start or end"), "{error}");
+    }
+}
+
+#[test]
 fn debug_information_is_removed() {
     let imports = [
         (op::EXT_INST_IMPORT, named(&[60], "OpenCL.std", &[])),
@@ -155,6 +230,7 @@ fn stripped_module_lacks_what_debug_information_needed() {
         "SPV_KHR_non_semantic_info",
     );
     let constant = |id| (op::CONSTANT, [4, id, 7].into());
+    let once = |id| (op::DECORATE, named(&[id, 41], "once", &[2]));
     let decorated = |id, decoration: &[u32]| (op::DECORATE, [&[id], decoration].concat());
     let export = named(&[41], "b", &[0]);
     let declarations: Code = [
@@ -167,6 +243,9 @@ fn stripped_module_lacks_what_debug_information_needed() {
         decorated(20, &[22]),
         decorated(21, &[11, 28]),
         decorated(12, &export),
+        // Of what several modules may define, functions stay, and variables stay if something uses them.
+        once(13),
+        once(22),
         (op::TYPE_VOID, [1].into()),
         (op::TYPE_FUNCTION, [2, 1].into()),
         (op::TYPE_INT, [4, 8, 0].into()),
@@ -175,7 +254,9 @@ fn stripped_module_lacks_what_debug_information_needed() {
         constant(30),
         (op::VARIABLE, [3, 20, 5].into()),
         (op::VARIABLE, [3, 21, 5].into()),
+        (op::VARIABLE, [3, 22, 5].into()),
         (op::EXT_INST, [1, 62, 61, 18, 20, 30, 5].into()),
+        (op::EXT_INST, [1, 63, 61, 18, 22, 30, 5].into()),
     ]
     .into();
     let body: Code = [
@@ -183,7 +264,8 @@ fn stripped_module_lacks_what_debug_information_needed() {
         (op::EXT_INST, [1, 41, 61, 29, 40].into()),
     ]
     .into();
-    let functions = [function(10, 31, body), function(12, 32, Code::new())].concat();
+    let exported = [function(12, 32, Code::new()), function(13, 33, Code::new())].concat();
+    let functions = [function(10, 31, body), exported.clone()].concat();
     let whole = module(&[declarations, functions.clone()].concat());
     let left = code(&strip_debug_info(&whole).unwrap());
     let expected: Code = [
@@ -191,13 +273,14 @@ fn stripped_module_lacks_what_debug_information_needed() {
         (op::ENTRY_POINT, named(&[6, 10], "a", &[21])),
         decorated(21, &[11, 28]),
         decorated(12, &export),
+        once(13),
         (op::TYPE_VOID, [1].into()),
         (op::TYPE_FUNCTION, [2, 1].into()),
         (op::TYPE_POINTER, [3, 5, 1].into()),
         (op::VARIABLE, [3, 21, 5].into()),
     ]
     .into();
-    let functions: Code = [function(10, 31, Code::new()), function(12, 32, Code::new())].concat();
+    let functions = [function(10, 31, Code::new()), exported].concat();
     assert_eq!(left, [expected, functions].concat());
 }
 
@@ -403,8 +486,112 @@ fn ids_are_told_from_literals() {
         ids(op::ENTRY_POINT, &[6, 1, 0x6b, 9], false),
         known(&[1, 3])
     );
+    // Volatile.
+    assert_eq!(ids(op::LOAD, &[1, 2, 3, 1], false), value(&[2]));
+    // A level of detail and an offset follow the mask.
+    assert_eq!(
+        ids(88, &[1, 2, 3, 4, 10, 5, 6], false),
+        value(&[2, 3, 5, 6])
+    );
+    assert_eq!(ids(88, &[1, 2, 3, 4], false), value(&[2, 3]));
+    // Trailing operands are optional, but there are no others.
+    assert_eq!(ids(op::ENTRY_POINT, &[6, 1], false), known(&[1]));
+    assert_eq!(ids(op::SPEC_CONSTANT_OP, &[1, 2, 81], false), value(&[]));
+    assert_eq!(ids(op::RETURN, &[1], false), Err(Unknown::Operands));
     assert_eq!(grammar::ids(op::SWITCH, &[1, 2, 7]).unwrap().uses, [0, 1]);
     assert_eq!(ids(60_000, &[], false), Err(Unknown::Opcode));
+}
+
+#[test]
+fn only_declarations_are_merged() {
+    // Types, constants, strings and imports, with types of Intel's extensions.
+    for opcode in [
+        op::TYPE_INT,
+        op::CONSTANT,
+        op::STRING,
+        op::EXT_INST_IMPORT,
+        6086,
+        6199,
+    ] {
+        assert!(grammar::is_merged(opcode), "{opcode}");
+    }
+    for opcode in [op::LOAD, op::VARIABLE, op::FUNCTION, op::LABEL] {
+        assert!(!grammar::is_merged(opcode), "{opcode}");
+    }
+}
+
+#[test]
+fn added_instructions_go_to_their_sections() {
+    // One instruction of each section, in the order of the specification.
+    let mut whole: Code = [
+        (op::CAPABILITY, [6].into()),
+        (op::EXTENSION, literal("e")),
+        (op::EXT_INST_IMPORT, named(&[1], "i", &[])),
+        (op::MEMORY_MODEL, [2, 2].into()),
+        (op::ENTRY_POINT, named(&[6, 9], "k", &[])),
+        (op::EXECUTION_MODE, [9, 31].into()),
+        (op::STRING, named(&[2], "s", &[])),
+        (op::NAME, named(&[9], "n", &[])),
+        (op::MODULE_PROCESSED, literal("p")),
+        (op::DECORATE, [3, 22].into()),
+        (op::TYPE_VOID, [3].into()),
+    ]
+    .into();
+    let sections: Vec<u8> = whole
+        .iter()
+        .map(|(opcode, _)| edit::section(*opcode))
+        .collect();
+    assert!(sections.iter().copied().eq(0..11), "{sections:?}");
+    whole.extend(function(9, 10, Code::new()));
+    let mut edited = edit::Module::read(&module(&whole)).unwrap();
+    // Capability 6 is there.
+    for capability in [6, 11, 11] {
+        edited.require(capability);
+    }
+    edited.add(op::MODULE_PROCESSED, &literal("q"));
+    whole.insert(9, (op::MODULE_PROCESSED, literal("q")));
+    whole.insert(1, (op::CAPABILITY, [11].into()));
+    assert_eq!(edited.words(), words(&module(&whole)));
+}
+
+#[test]
+fn results_and_operands_are_found() {
+    let load = edit::Instruction::new(op::LOAD, [7, 8, 9]);
+    assert_eq!(load.result(), Some(8));
+    assert_eq!([2, 3].map(|at| load.operand(at)), [Some(9), None]);
+    let label = edit::Instruction::new(op::LABEL, [7]);
+    assert_eq!(label.result(), Some(7));
+    let store = edit::Instruction::new(op::STORE, [7, 8]);
+    assert_eq!(store.result(), None);
+}
+
+#[test]
+fn instruction_beyond_16_bits_is_an_error() {
+    let of_length = |length: usize| {
+        let operands = core::iter::repeat_n(0x0101_0101, length);
+        let source = edit::Instruction::new(op::SOURCE_CONTINUED, operands);
+        edit::Module::new([0; 5], [source].into()).words()
+    };
+    // The first word counts, too.
+    let longest = of_length(65_534).unwrap();
+    assert_eq!(longest[5] >> 16, 65_535);
+    let error = of_length(65_535).unwrap_err().to_string();
+    assert!(error.contains("an instruction is too long"), "{error}");
+}
+
+#[test]
+fn truncated_header_is_named() {
+    for (bytes, expected) in [
+        (&[3, 2, 0x23, 7][..], "the header is truncated"),
+        (&[3, 2, 0x23], "the size is not a multiple of 4"),
+        (
+            &[0; 20],
+            "it does not begin with the magic number 0x07230203",
+        ),
+    ] {
+        let error = words(bytes).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 /// A kernel that loads the work-group id. Its type is a vector of `count` numbers.
@@ -434,9 +621,14 @@ fn load_of_work_group_is_replaced() {
     assert_eq!(loads.iter().filter(|load| load[2] == 8).count(), 1);
     assert_eq!(of(&code, op::VARIABLE).len(), 5);
     assert_eq!(of(&code, op::ENTRY_POINT)[0].len(), 4 + 4);
-    let [[6, 11, _]] = of(&code, op::COPY_OBJECT)[..] else {
+    let [&[6, 11, copied]] = of(&code, op::COPY_OBJECT)[..] else {
         panic!("{code:?}");
     };
+    // The copy is of the work-group id, plus a number that is zero unless the order is reversed.
+    let sums = of(&code, op::I_ADD);
+    let sum = sums.iter().find(|sum| sum[1] == copied).unwrap();
+    let load = loads.iter().find(|load| load[2] == 8).unwrap();
+    assert_eq!(sum[2], load[1]);
     assert_eq!(reversible(&loads_group(2)), None);
     assert_eq!(reversible(&[]), None);
 }

@@ -108,7 +108,7 @@ fn damaged_fatbinary_error_says_where() {
     assert!(
         shown(&bytes)
             .concat()
-            .contains("shorter than its recorded compressed size")
+            .contains("shorter than its recorded compressed size (at offset 0x20)")
     );
 }
 

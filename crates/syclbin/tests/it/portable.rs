@@ -192,9 +192,17 @@ fn layouts_survive_as_text() {
     let mut other = layout.clone();
     other.size += 1;
     assert_ne!(other.setup_kernel(0), layout.setup_kernel(0));
-    for malformed in ["", "1", "8 1\n8 4 beyond\n", "8 1\n\nunknown\n"] {
+    for malformed in ["", "1", "8 0\n", "8 1\n8 4 beyond\n", "8 1\n\nunknown\n"] {
         assert_eq!(Layout::of_text(malformed), None, "{malformed:?}");
     }
+    // The last slot may end where the arena ends.
+    let whole = Layout::of_text("8 1\n0 8 whole\n\nwhole\n").unwrap();
+    let slot = Slot {
+        offset: 0,
+        bytes: 8,
+    };
+    assert_eq!(whole.slots.get("whole"), Some(&slot));
+    assert_eq!(whole.buffers, ["whole"]);
 }
 
 #[test]

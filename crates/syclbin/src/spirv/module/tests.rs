@@ -108,6 +108,8 @@ fn a_function_has_one_name() {
     let bytes = module(&[
         (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name(b'a')]),
         (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name(b'b')]),
+        // A shader is not a kernel.
+        (op::ENTRY_POINT, &[5, 2, name(b'c')]),
     ]);
     let module = Module::parse(&bytes).unwrap();
     assert_eq!(module.kernels().collect::<Vec<_>>(), ["a"]);
@@ -165,6 +167,20 @@ fn intrinsics_without_calls_are_no_imports() {
     let called = [&declared[..], &[(op::FUNCTION_CALL, &[2, 9, 5])]].concat();
     let calls = Module::parse(&module(&called)).unwrap();
     assert!(calls.imports().eq(["llvm.x"]));
+    // Variables, and functions with other names, are imports even if nothing calls them.
+    let variable = [
+        declared[0],
+        (op::VARIABLE, &[4, 5, STORAGE_CROSS_WORKGROUP]),
+    ];
+    let variable = Module::parse(&module(&variable)).unwrap();
+    assert!(variable.imports().eq(["llvm.x"]));
+    let f = u32::from_le_bytes(*b"f\0\0\0");
+    let other = [
+        (op::DECORATE, &[5, linkage, f, LINKAGE_IMPORT][..]),
+        declared[1],
+    ];
+    let other = Module::parse(&module(&other)).unwrap();
+    assert!(other.imports().eq(["f"]));
 }
 
 #[test]
@@ -217,4 +233,76 @@ fn initialized_globals_are_mutable_unless_decorated() {
         (op::VARIABLE, &variable(10, STORAGE_CROSS_WORKGROUP)),
     ]);
     assert_eq!(Module::parse(&module).unwrap().mutable_globals, ["a"]);
+}
+
+#[test]
+fn types_have_sizes_and_parts() {
+    let bytes = module(&[
+        (op::TYPE_INT, &[1, 64, 0]),
+        (op::TYPE_INT, &[2, 128, 0]),
+        (op::TYPE_FLOAT, &[3, 32]),
+        (op::TYPE_VECTOR, &[4, 3, 3]),
+        // The length has a high word: 8 GiB and one element.
+        (op::CONSTANT, &[1, 5, 1, 2]),
+        (op::CONSTANT, &[1, 6, 2, 0]),
+        (op::TYPE_ARRAY, &[7, 3, 5]),
+        (op::TYPE_ARRAY, &[8, 3, 6]),
+        (op::TYPE_ARRAY, &[9, 2, 6]),
+        (op::TYPE_STRUCT, &[10, 3, 8, 1]),
+    ]);
+    let module = Module::parse(&bytes).unwrap();
+    let sizes = [1, 2, 4, 7, 8, 9, 10].map(|ty| module.size(ty));
+    let length = (2 << 32) + 1;
+    let expected = [
+        (8, 8),
+        (0, 0),
+        (16, 16),
+        (4 * length, 4),
+        (8, 4),
+        (0, 0),
+        (24, 8),
+    ];
+    let expected = expected.map(|known| (known.0 > 0).then_some(known));
+    assert_eq!(sizes, expected);
+    assert_eq!(
+        [8, 9].map(|ty| module.types.wide_integer(ty)),
+        [None, Some(128)]
+    );
+    let parts = |ty| {
+        module
+            .parts(ty)
+            .map(|(count, parts)| (count, parts.collect()))
+    };
+    let expected: [(u64, Vec<(u32, u64)>); 3] = [
+        (3, vec![(3, 0), (3, 4), (3, 8)]),
+        (2, vec![(3, 0), (3, 4)]),
+        (3, vec![(3, 0), (8, 4), (1, 16)]),
+    ];
+    assert_eq!([4, 8, 10].map(parts), expected.map(Some));
+    assert_eq!([3, 9].map(parts), [None, None]);
+    let int = |bits| ParameterType::Int { bits, signed: None };
+    let ty = TypeId(10);
+    for (ty, expected) in [
+        (ParameterType::Bool, Some(1)),
+        (int(16), Some(2)),
+        (int(128), None),
+        (ParameterType::Float { bits: 64 }, Some(8)),
+        (ParameterType::ByValue { ty }, Some(24)),
+        (ParameterType::Sampler, None),
+    ] {
+        assert_eq!(module.value_size(ty), expected, "{ty:?}");
+    }
+}
+
+#[test]
+fn annotations_of_variables_are_kept() {
+    let [a, b] = [b"a\0\0\0", b"b\0\0\0"].map(|text| u32::from_le_bytes(*text));
+    let bytes = module(&[
+        (op::DECORATE, &[5, 5635, a]),
+        (op::DECORATE, &[6, DECORATION_CONSTANT]),
+        (op::DECORATE, &[5, 5635, b]),
+    ]);
+    let annotations = Module::parse(&bytes).unwrap().annotations;
+    let expected = vec!["a".to_string(), "b".to_string()];
+    assert_eq!(annotations, [(5, expected)].into());
 }

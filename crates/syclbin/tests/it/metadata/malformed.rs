@@ -231,6 +231,20 @@ fn malformed_value_error_names_set_and_key() {
     }
 }
 
+#[test]
+fn records_have_at_most_65536_fields() {
+    let read = |separators: usize| {
+        let text = ",;".repeat(separators / 2) + &",".repeat(separators % 2);
+        let value = Value::from(text);
+        let sets = sets(&[(set::DEVICE_REQUIREMENTS, key::JOINT_MATRIX, value)]);
+        let metadata = ModuleMetadata::read(&sets).ok()?;
+        let records = metadata.requirements.matrices.0;
+        Some(records.iter().map(Vec::len).sum::<usize>())
+    };
+    assert_eq!(read(65_535), Some(65_536));
+    assert_eq!(read(65_536), None);
+}
+
 /// Values that a damaged or strange file may have in place of `value`.
 fn others(value: &Value) -> Vec<Value> {
     let data = value.as_bytes().unwrap_or_default().to_vec();

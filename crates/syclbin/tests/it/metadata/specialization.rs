@@ -51,6 +51,9 @@ fn gaps_and_padding_are_not_leaves() {
     assert_eq!(layout.get("double").unwrap().leaves, [leaf(3, 12, 8)]);
     assert_eq!(layout.get("emulated").unwrap().leaves, [leaf(4, 20, 4)]);
     assert_eq!(layout.get("late").unwrap().leaves, [leaf(6, 32, 2)]);
+    // A value may omit the padding after an emulated constant, but not a gap before a part.
+    let sizes = layout.iter().map(|(_, place)| place.value_sizes());
+    assert!(sizes.eq([[12, 12], [8, 8], [8, 4], [6, 6]]));
     let double = constants.default_value("double").unwrap().unwrap();
     assert_eq!(double, [12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!(constants.default_value("none"), Ok(None));
