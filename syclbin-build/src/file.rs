@@ -103,6 +103,13 @@ mod tests {
     }
 
     #[test]
+    fn bare_name_is_in_the_current_directory() {
+        for (path, directory) in [("a", "."), ("b/a", "b"), ("/a", "/"), ("./a", ".")] {
+            assert_eq!(directory_of(Path::new(path)), Path::new(directory));
+        }
+    }
+
+    #[test]
     fn a_file_that_exists_is_not_created() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");

@@ -303,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn macros_have_text_numbers_or_no_value() {
+        let text = "[package.metadata.syclbin.a]\nsources = [\"a.cpp\"]\n\
+            define = { F = 1.5, N = 4, ON = true, TEXT = \"a b\" }\n";
+        let entries = read_text(text).unwrap().unwrap();
+        let build = format!("{:?}", entries[0].build);
+        let arguments = r#"["-DF=1.5", "-DN=4", "-DON", "-DTEXT=a b"]"#;
+        assert!(build.contains(arguments), "{build}");
+    }
+
+    #[test]
     fn mistake_names_file_line_and_key() {
         let head = "[package]\nname = \"p\"\n\n[package.metadata.syclbin.a]\n";
         for (rest, expected) in [

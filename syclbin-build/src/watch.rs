@@ -235,3 +235,29 @@ fn stamp_before(path: &Path, moment: SystemTime) -> Option<String> {
     let is_older = changed(&metadata)? + TICK < moment;
     is_older.then(|| stamp_of(&metadata))?
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_build_scripts_are_adopted() {
+        let out = tempfile::tempdir().unwrap();
+        std::fs::create_dir(listing::directory(out.path())).unwrap();
+        let mut request = Request {
+            sources: vec!["k/a.cpp".into()],
+            ..Request::default()
+        };
+        listing::write(out.path(), "a", &request).unwrap();
+        let mut watch = Watch::of_build(out.path(), "a").unwrap();
+        let note = listing::note(&listing::directory(out.path()), "a");
+        assert_eq!(watch.sources(), ["k/a.cpp"].map(PathBuf::from));
+        assert_eq!(watch.own_files(), ["k/a.cpp".into(), note].into());
+        request.arguments = vec!["-O3".into()];
+        listing::write(out.path(), "a", &request).unwrap();
+        watch.read_note();
+        assert_eq!(watch.request.arguments, ["-O3"]);
+        watch.request.patterns = vec!["k/**/*.cpp".to_owned()];
+        assert!(watch.own_files().contains(Path::new("k")));
+    }
+}

@@ -231,6 +231,41 @@ mod tests {
     }
 
     #[test]
+    fn file_is_older_by_more_than_a_tick() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "").unwrap();
+        let changed = changed(&path.metadata().unwrap()).unwrap();
+        let mut files = Files::default();
+        for (moment, is_older) in [
+            (changed - TICK / 2, false),
+            (changed, false),
+            (changed + TICK / 2, false),
+            (changed + TICK * 2, true),
+        ] {
+            assert_eq!(files.is_older(&path, moment), is_older);
+        }
+        assert!(!files.is_older(&folder.path().join("none"), changed + TICK * 2));
+    }
+
+    #[test]
+    fn missing_directory_is_empty_but_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "").unwrap();
+        let mut files = Files::default();
+        let names = files.listing(folder.path()).unwrap();
+        assert_eq!(*names, [OsString::from("a")].into());
+        assert!(
+            files
+                .listing(&folder.path().join("none"))
+                .unwrap()
+                .is_empty()
+        );
+        assert_eq!(files.listing(&path), None);
+    }
+
+    #[test]
     fn any_bytes_can_be_read() {
         let text = Contents::read(b"\xff__has_include(<\xe4\x00>)");
         assert_eq!(text.asked.map(|names| names.len()), Some(1));

@@ -214,6 +214,16 @@ mod tests {
     }
 
     #[test]
+    fn directories_are_listed_down_to_a_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b/c");
+        std::fs::create_dir_all(&deep).unwrap();
+        let [b, a] = [1, 2].map(|up| deep.ancestors().nth(up).unwrap().to_owned());
+        assert_eq!(names(folder.path(), 1), [a.clone()].into());
+        assert_eq!(names(folder.path(), 2), [a, b].into());
+    }
+
+    #[test]
     fn the_code_that_makes_results_is_found() {
         let paths = MAKERS.map(Path::new);
         assert!(code(&paths).is_some());

@@ -182,6 +182,22 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_no_pipes_are_no_jobserver() {
+        let file = tempfile::tempfile().unwrap();
+        let (read, write) = std::io::pipe().unwrap();
+        let (file, read, write) = (file.as_raw_fd(), read.as_raw_fd(), write.as_raw_fd());
+        for (read, write, is_pipe) in [
+            (read, write, true),
+            (file, write, false),
+            (read, file, false),
+        ] {
+            let flags = format!("-j --jobserver-auth={read},{write}");
+            let tokens = Tokens::new(Some(OsStr::new(&flags)), Some("3"));
+            assert_eq!(matches!(tokens.source, Source::Count(0)), !is_pipe);
+        }
+    }
+
+    #[test]
     fn pipe_tokens_are_taken_and_returned() {
         use std::io::{Read as _, Write as _};
         let (mut read, mut write) = std::io::pipe().unwrap();

@@ -120,3 +120,19 @@ fn has_kernel(file: &Syclbin<'_>) -> Result<bool, syclbin::Error> {
     }
     Ok(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exported_functions_are_no_kernels() {
+        for (name, expected) in [("export_side", false), ("vector_ops", true)] {
+            let bytes = test_files::read(&format!("{name}.object.syclbin"));
+            let file = syclbin::read::parse(&bytes).unwrap();
+            assert_eq!(has_kernel(&file), Ok(expected), "{name}");
+        }
+        let empty = Syclbin::new(syclbin::State::Object);
+        assert_eq!(has_kernel(&empty), Ok(false));
+    }
+}

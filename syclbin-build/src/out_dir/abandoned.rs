@@ -80,3 +80,29 @@ fn none_is_fine(result: io::Result<()>) -> io::Result<()> {
         result => result,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_that_cannot_be_restored_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (files, aside) = (folder.path(), folder.path().join(FOLDER));
+        std::fs::create_dir(&aside).unwrap();
+        let put = |name: &str| {
+            std::fs::write(listing::note(&aside, name), "").unwrap();
+        };
+        restore(files, "a").unwrap();
+        // Without its file, the note is restored alone.
+        put("a");
+        restore(files, "a").unwrap();
+        assert!(listing::note(files, "a").exists() && !aside.exists());
+        std::fs::create_dir(&aside).unwrap();
+        put("b");
+        std::fs::write(listing::file_in(&aside, "b"), "").unwrap();
+        std::fs::create_dir(listing::file_in(files, "b")).unwrap();
+        let error = restore(files, "b").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+}

@@ -184,11 +184,24 @@ mod tests {
             links: true,
             triples: Some(Triples {
                 target: Some("aarch64-unknown-linux-gnu".to_owned()),
-                host: None,
+                host: Some("x86_64-unknown-linux-gnu".to_owned()),
             }),
         };
         write(out.path(), "a", &request).unwrap();
         let read = super::request(out.path(), "a").unwrap();
         assert_eq!(read, request);
+    }
+
+    #[test]
+    fn headers_of_another_copy_take_precedence() {
+        let out = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory(out.path())).unwrap();
+        let arguments = |headers: &Path| {
+            let text = format!("headers={}\0unknown=1", headers.display());
+            std::fs::write(note(&directory(out.path()), "a"), text).unwrap();
+            request(out.path(), "a").unwrap().arguments
+        };
+        assert_eq!(arguments(Path::new("/other")), ["-isystem", "/other"]);
+        assert_eq!(arguments(&headers::folder()), [""; 0]);
     }
 }

@@ -92,6 +92,16 @@ fn each_place_comes_before_the_next() {
         rest().env("SYCLBIN_HOME", package.path("none")).run(),
         &on_path,
     );
+    // A compiler that is installed later would come first.
+    fs::create_dir_all(package.path("empty/compiler")).unwrap();
+    let ran = rest().env("SYCLBIN_HOME", package.path("empty")).run();
+    let versions = package.path("empty/compiler");
+    let ran = ran.succeeded();
+    assert!(
+        ran.said("rerun-if-changed")
+            .contains(&versions.to_str().unwrap()),
+        "{ran:?}"
+    );
 }
 
 #[test]

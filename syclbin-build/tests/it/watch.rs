@@ -87,6 +87,24 @@ fn missing_header_compiles_once_it_exists() {
 }
 
 #[test]
+fn new_file_of_pattern_is_compiled() {
+    let package = package();
+    package.write("kernels/functor.cpp", "");
+    std::thread::sleep(Duration::from_millis(30));
+    let steps = "sources kernels/*.cpp\nwatch made.syclbin\npoll\npoll\n\
+        write kernels/structs.cpp new\npoll\npoll\npoll";
+    let ran = package.script(steps, COMPILE).run().succeeded();
+    let expected = [
+        "compiled []",
+        "nothing",
+        "nothing",
+        "compiled []",
+        "nothing",
+    ];
+    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn watch_without_sources_fails_at_once() {
     let package = package();
     let ran = package
