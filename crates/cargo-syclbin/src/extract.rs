@@ -126,7 +126,7 @@ fn on_disk() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Writes the device images of a file, and returns whether there were any.
+/// Writes the device images of a file, and returns whether any of them has code.
 ///
 /// # Errors
 ///
