@@ -21,7 +21,7 @@ pub enum Error {
     NoOutDir,
     /// The name is empty or contains characters other than letters, digits, `_` and `-`.
     #[error(
-        "`{0}` is not a valid name for a SYCLBIN file; use letters, digits, `_` and `-`, as in compile(\"saxpy\")"
+        "`{0}` is not a valid name for a SYCLBIN file; use ASCII letters, digits, `_` and `-`, as in compile(\"saxpy\")"
     )]
     Name(String),
     /// Neither [`Build::source`](crate::Build::source) nor [`Build::sources`](crate::Build::sources) was called.

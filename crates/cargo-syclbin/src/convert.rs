@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use syclbin::offload::OffloadKind;
 use syclbin::property::{key, set};
 use syclbin::write::to_vec;
 use syclbin::{Container, State};
@@ -37,8 +38,9 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let (file, mut model) = input.syclbin()?;
-    if file.container() == Container::Images {
-        model.foreign.clear(); // images that are not for SYCL
+    if file.container() == Container::Images && options.container != Container::OffloadBinary2 {
+        // Other containers cannot store images for other languages.
+        (model.foreign).retain(|entry| entry.offload_kind == OffloadKind::SYCL);
     }
     if let Some(state) = options.state {
         model.global.insert(set::GLOBAL, key::STATE, state.number());

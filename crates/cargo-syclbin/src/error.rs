@@ -167,9 +167,6 @@ pub enum Error {
     )]
     NotCheckout(PathBuf),
 
-    #[error("`{0}` is not a valid name for a SYCLBIN file; use ASCII letters, digits, `_` and `-`")]
-    NotAscii(String),
-
     /// The first string lists the existing files, and the second suggests a remedy.
     #[error("nothing was written, because this already exists: {0}; {1}")]
     Occupied(String, &'static str),

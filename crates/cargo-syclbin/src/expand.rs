@@ -45,8 +45,7 @@ pub fn stubs(source: &Source) -> Result<()> {
     let lines = lines.iter().map(|line| format!("{}\n", Escaped(line)));
     answer(&lines.collect::<String>())?;
     let left_out = stubs.iter().filter(|stub| stub.function.is_err()).count();
-    // The items may skip kernels, so there is nothing to explain.
-    if left_out > 0 && source.items.is_empty() {
+    if left_out > 0 {
         let command = format!("cargo syclbin inspect {}", source.file.display());
         let text = format!("kernels without a function: {left_out}; `{command}` shows why");
         complain(text);

@@ -34,7 +34,7 @@ pub struct Options {
 /// The list of files. It serializes to the JSON that `schema/list.schema.json` describes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Whether Cargo succeeded and every build script ran. If not, the list may be incomplete.
+    /// Whether every build script ran. If not, the list may be incomplete.
     pub complete: bool,
     /// The files, sorted by package and name.
     pub files: Vec<Listed>,

@@ -54,7 +54,8 @@ fn probe(bytes: &[u8], first: usize, kernel: usize) -> Result<(), Box<dyn Error>
         say(&Step::Module(index))?;
         let loaded = load(&queue, &written(module)?, &written(others)?);
         let usable = loaded.and_then(|module| match module.build() {
-            Err(error) if image(&module, index).is_none() => Err(error),
+            // Without such a reason, only some of its kernels are refused.
+            Err(error) if !reason(&error, index).is_empty() => Err(error),
             _ => Ok(module),
         });
         match usable {

@@ -38,7 +38,7 @@ impl<'s> Workspace<'s> {
     ///
     /// # Errors
     ///
-    /// Fails if Cargo finds no workspace, or a selected package is not in it.
+    /// Fails if Cargo cannot be run, finds no workspace or cannot read it, or if a selected package is not in it.
     pub fn find(selection: &'s Selection) -> Result<Self> {
         let mut command = MetadataCommand::new();
         command.cargo_path(cargo());
@@ -48,7 +48,10 @@ impl<'s> Workspace<'s> {
         let metadata = command.no_deps().exec();
         let metadata = metadata.map_err(|error| match error {
             cargo_metadata::Error::Io(cause) => Error::Cargo(cargo().into(), cause),
-            other => Error::Workspace(other.to_string().trim_end().to_owned()),
+            cargo_metadata::Error::CargoMetadata { stderr: said } => {
+                Error::Workspace(said.trim_end().to_owned())
+            }
+            other => Error::Workspace(other.to_string()),
         })?;
         let is_known = |name: &&String| metadata.packages.iter().any(|one| one.name == **name);
         if let Some(unknown) = selection.packages.iter().find(|name| !is_known(name)) {

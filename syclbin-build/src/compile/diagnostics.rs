@@ -68,7 +68,7 @@ fn missing_header(name: &str) -> String {
          it with .include(\"...\")"
             .to_owned()
     } else if !name.contains(['.', '/']) {
-        "install g++, which has the headers of the C++ standard library".to_owned()
+        "install g++ if it belongs to the C++ standard library; otherwise, add its directory with .include(\"...\")".to_owned()
     } else {
         "add its directory with .include(\"...\"), or move the kernels to a source that does not include it".to_owned()
     };

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_pipes_are_no_jobserver() {
+    fn only_pipes_are_a_jobserver() {
         let file = tempfile::tempfile().unwrap();
         let (read, write) = std::io::pipe().unwrap();
         let (file, read, write) = (file.as_raw_fd(), read.as_raw_fd(), write.as_raw_fd());

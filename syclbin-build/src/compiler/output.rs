@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exported_functions_are_no_kernels() {
+    fn exported_functions_are_not_kernels() {
         for (name, expected) in [("export_side", false), ("vector_ops", true)] {
             let bytes = test_files::read(&format!("{name}.object.syclbin"));
             let file = syclbin::read::parse(&bytes).unwrap();

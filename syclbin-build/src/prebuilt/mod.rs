@@ -170,7 +170,7 @@ pub(crate) fn argument(argument: &OsStr, root: &Path, out_dir: &Path) -> String 
     for (folder, name) in std::iter::once((out_dir.to_owned(), "$OUT_DIR")).chain(roots) {
         text = replaced(&text, &folder.to_string_lossy(), name);
     }
-    // Directories outside the package, whose headers are not recorded either, are elsewhere on another machine.
+    // A directory outside the package has another path on another machine. Its headers are not recorded either.
     if let Some(outside) = text
         .strip_prefix("-I")
         .map(Path::new)
@@ -268,6 +268,8 @@ mod tests {
         ] {
             assert_eq!(argument(OsStr::new(text), root, out), text);
         }
+        let other = argument(OsStr::new("-I/home/me/project2/inc"), root, out);
+        assert_eq!(other, "-I.../inc");
         let text = OsStr::new("-DPATHS=/a:/home/me/p");
         let named = "-DPATHS=/a:$CARGO_MANIFEST_DIR";
         assert_eq!(argument(text, root, out), named);

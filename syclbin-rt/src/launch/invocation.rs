@@ -276,7 +276,7 @@ impl<'l> Invocation<'l> {
         };
         let problem = format_args!(
             "starts at byte {} of its buffer, but on {} a part must start at a multiple of {alignment} bytes; copy \
-             the part into a buffer of its own, or use a DeviceArray if the device supports them",
+             the part to its own buffer, or use a DeviceArray where the device supports one",
             region.offset,
             self.kernel.queue().device()
         );

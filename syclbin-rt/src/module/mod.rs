@@ -308,9 +308,17 @@ impl Module {
         let native = NativeCode::new(&self.0.modules);
         let mut reasons = Vec::new();
         for module in modules {
-            if module.program().is_some() || module.divides() {
-                let kernels = module.kernels().map(|name| self.kernel(name));
-                reasons.extend(kernels.filter_map(|kernel| Some(kernel.err()?.to_string())));
+            let is_whole = module.program().is_some();
+            let names: Vec<&str> = module.kernels().collect();
+            let tried = if is_whole || module.divides() {
+                &names[..]
+            } else {
+                &[]
+            };
+            let kernels = in_parallel(tried, |name| self.kernel(name));
+            if is_whole || kernels.iter().any(Result::is_ok) {
+                let errors = kernels.into_iter().filter_map(Result::err);
+                reasons.extend(errors.map(|error| error.to_string()));
             } else if native.module_of(module).is_none() {
                 reasons.extend(module.misfits());
             }

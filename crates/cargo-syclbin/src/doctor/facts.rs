@@ -70,9 +70,12 @@ impl Facts {
         let trial = taken.as_ref().ok();
         let trial = trial.map(|compiler| trial::compile(compiler, trial::COMPILE_LIMIT));
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
+        let ended = ["the driver terminated ", "the driver did not respond "];
         let all = match &run {
-            // This driver would end this process too.
-            Err(problem) if problem.starts_with("the driver ") => Ok(Vec::new()),
+            // Listing the devices might end this process too.
+            Err(problem) if ended.iter().any(|ended| problem.starts_with(ended)) => Err(format!(
+                "not listed, because a kernel was run, and {problem}"
+            )),
             _ => Device::all().map_err(|error| error.to_string()),
         };
         let is_intel_gpu = |device: &Device| {
@@ -80,6 +83,7 @@ impl Facts {
         };
         let intel_gpu = match &all {
             Ok(all) if all.iter().any(is_intel_gpu) => None,
+            Err(problem) if problem.starts_with("not listed") => None,
             _ => intel_gpu::problem(Path::new("/")),
         };
         let unsupported = toolchain::pins_of(&[Component::Compiler]);
@@ -150,9 +154,6 @@ fn cache(home: Option<&Home>) -> String {
     }
 }
 
-/// The error if no candidate was accepted.
-pub(super) const NONE_FOUND: &str = "none found";
-
 /// Finds the compiler that a build script uses unless it calls `.compiler(..)`. Also returns the rejected candidates,
 /// each with the reason.
 fn compilers() -> (Result<Detected, String>, Vec<String>) {
@@ -166,7 +167,7 @@ fn compilers() -> (Result<Detected, String>, Vec<String>) {
     let taken = search.run(None, &mut passed_over);
     let taken = taken.map_err(|error| match error {
         // Rejected candidates are reported on separate lines.
-        syclbin_build::Error::NoCompiler { .. } => NONE_FOUND.to_owned(),
+        syclbin_build::Error::NoCompiler { .. } => "none found".to_owned(),
         error => error.to_string(),
     });
     (taken, passed_over.iter().map(ToString::to_string).collect())

@@ -10,7 +10,7 @@ use std::fmt;
 use syclbin_build::search::Origin;
 use syclbin_toolchain::{COMPILER_LIBRARY, GET_CPU_DRIVER, HAS_COMPONENTS, INSTALL_COMMAND};
 
-use super::facts::{Facts, NONE_FOUND};
+use super::facts::Facts;
 use super::trial::Compiled;
 use crate::toolchain::list::Row;
 
@@ -99,11 +99,9 @@ fn compile(facts: &Facts) -> Vec<Item> {
             items.push(good("compiler", &taken.candidate));
             items.push(note("version", &taken.version));
         }
-        Err(reason) if reason == NONE_FOUND => {
-            items.push(bad("compiler", reason).with_remedy(&remedy));
-        }
-        // The other errors of a build contain their remedies.
-        Err(reason) => items.push(bad("compiler", reason)),
+        // All other errors of a build contain their remedies.
+        Err(reason) if reason != "none found" => items.push(bad("compiler", reason)),
+        Err(reason) => items.push(bad("compiler", reason).with_remedy(&remedy)),
     }
     if is_installed {
         items.extend(facts.compiler.as_ref().map(|compiler| {
@@ -158,7 +156,7 @@ fn run(facts: &Facts) -> Vec<Item> {
     let variable = facts.device_variable.as_ref();
     items.extend(variable.map(|value| note("SYCLBIN_DEVICE", value)));
     let remedy = match variable {
-        Some(_) => "unset SYCLBIN_DEVICE, or set it to a device that is listed here".to_owned(),
+        Some(_) => "unset SYCLBIN_DEVICE, or set it to another device".to_owned(),
         None => format!("install a driver for your GPU, or {GET_CPU_DRIVER}"),
     };
     items.extend(facts.intel_gpu.clone());

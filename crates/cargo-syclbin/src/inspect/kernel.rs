@@ -123,7 +123,7 @@ impl Kernel {
     pub(super) fn add_launch_requirements(&mut self, metadata: &ModuleMetadata) {
         let sizes = metadata.program.kernels.get(&self.symbol).cloned();
         let sizes = metadata.requirements.complete(sizes.unwrap_or_default());
-        self.maximum_work_group_size = sizes.maximum_sycl();
+        self.maximum_work_group_size = sizes.maximum.map(|size| size.to_sycl(sizes.dimensions));
         self.required_sub_group_size = sizes.required_sub_group;
         if let Some(mask) = metadata.argument_masks.get(&self.symbol) {
             let arguments = 0..mask.removed.len();

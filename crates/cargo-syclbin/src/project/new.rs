@@ -37,7 +37,7 @@ pub fn run(options: &Options, current: &Path) -> Result<Summary> {
     let checkout = options.source.checkout(current)?;
     // Cargo accepts non-ASCII package names, but names of SYCLBIN files must be ASCII.
     if !name.is_ascii() {
-        return Err(Error::NotAscii(name.into()));
+        return Err(Error::Build(syclbin_build::Error::Name(name.into())));
     }
     let program = current.join(name);
     let failed = |cause| Error::Save(program.clone(), cause);

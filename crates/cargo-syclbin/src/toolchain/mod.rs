@@ -57,9 +57,11 @@ fn pins_among(mut pins: Vec<ComponentPin>, components: &[Component]) -> Result<V
 }
 
 fn has_nvidia() -> bool {
-    // Loads no driver, because a damaged one could end the process that is to replace it.
+    // Loads no driver, because a damaged driver could crash the program that is about to replace it. Containers may
+    // lack some of these files.
     let files = [
         "/proc/driver/nvidia/version",
+        "/dev/nvidiactl",
         "/usr/lib/wsl/lib/libcuda.so.1",
     ];
     files.iter().any(|file| Path::new(file).exists()) || has_gpu(Path::new("/sys/bus/pci/devices"))

@@ -123,6 +123,14 @@ impl Pip {
         })
     }
 
+    /// Creates the command without running it.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.leading);
+        command
+    }
+
     /// Downloads `wheels` into a directory. Pip's own output goes to standard error.
     ///
     /// pip fetches each wheel into `temporary` first. The system's temporary directory is often too small, and a killed
@@ -132,8 +140,8 @@ impl Pip {
     ///
     /// Fails if pip cannot be started, or exits with an error.
     pub fn download(&self, wheels: &[&WheelPin], folder: &Path, temporary: &Path) -> Result<()> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.leading).env("TMPDIR", temporary);
+        let mut command = self.command();
+        command.env("TMPDIR", temporary);
         command.arg("download").args(OPTIONS.split(' '));
         // pip 23.2 accepts only wheels for platforms that the command line lists.
         let platforms: BTreeSet<_> = wheels.iter().flat_map(|wheel| wheel.platforms()).collect();

@@ -30,7 +30,6 @@
 //!
 //! let read = ModuleMetadata::read(&PropertySets::parse(text.as_bytes())?)?;
 //! let sizes = read.program.kernels.get("__sycl_kernel_coords").ok_or("no sizes")?;
-//! assert_eq!(sizes.required_sycl(), Some(vec![2, 8]));
 //! assert_eq!(sizes.required.map(|size| size.xyz()), Some([8, 2, 1]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -92,18 +92,6 @@ impl KernelSizes {
         key::REQD_SUB_GROUP_SIZE,
     ];
 
-    /// Returns the required work-group size in SYCL order, with one number for each dimension of the kernel.
-    #[must_use]
-    pub fn required_sycl(&self) -> Option<Vec<u32>> {
-        Some(self.required?.to_sycl(self.dimensions))
-    }
-
-    /// Returns the maximum work-group size in SYCL order, with one number for each dimension of the kernel.
-    #[must_use]
-    pub fn maximum_sycl(&self) -> Option<Vec<u32>> {
-        Some(self.maximum?.to_sycl(self.dimensions))
-    }
-
     /// Reads the sizes of one kernel.
     pub(crate) fn read(sets: &PropertySets<'_>, kernel: &str) -> Result<Self, Malformed> {
         let name = |what| format!("{kernel}@{what}");

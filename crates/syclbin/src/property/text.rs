@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(sets.set("a").map(PropertySet::is_empty), Some(true));
         sets.insert("a", "k", 1);
         sets.insert("a", "l", 2);
-        // The set is there.
+        // The set already exists.
         sets.insert_set("a");
         assert_eq!(sets.to_text().unwrap(), "[a]\nk=1|1\nl=1|2\n");
         assert_eq!(sets.set("a").map(PropertySet::len), Some(2));

@@ -117,7 +117,7 @@ fn kernel_directives_and_real_names_are_read() {
     assert_eq!(kernel.required_local_size, Some([8, 4, 1]));
     assert_eq!(module.kernel("declared").unwrap().required_local_size, None);
     assert_eq!(module.kernel("cut").unwrap().parameters.len(), 1);
-    // Of the directives, 65 words are read.
+    // At most 65 words of directives are read.
     for (count, expected) in [(31, Some([8, 1, 1])), (33, None)] {
         let others = ".maxnreg 32 ".repeat(count);
         let text = format!(".version 6.3\n.entry k() {others} .reqntid 8 {{ }}");

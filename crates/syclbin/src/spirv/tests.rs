@@ -544,7 +544,7 @@ fn added_instructions_go_to_their_sections() {
     assert!(sections.iter().copied().eq(0..11), "{sections:?}");
     whole.extend(function(9, 10, Code::new()));
     let mut edited = edit::Module::read(&module(&whole)).unwrap();
-    // Capability 6 is there.
+    // Capability 6 already exists.
     for capability in [6, 11, 11] {
         edited.require(capability);
     }

@@ -151,7 +151,7 @@ fn code_alone_gives_signatures_of_what_it_knows() {
 }
 
 #[test]
-fn scratch_memory_is_no_member_of_a_functor() {
+fn scratch_memory_is_not_a_member() {
     const FUNCTOR: &str = "_ZTS7Functor";
     let mut file = file("functors");
     let expected = describe(&file);

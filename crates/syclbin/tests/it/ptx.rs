@@ -179,7 +179,7 @@ fn unknown_ptx_types_are_marked_or_refused() {
     assert_eq!(parameters(&found, "wide"), [either]);
 }
 
-/// What a kernel takes that has one parameter, such as `.u32 x`.
+/// Returns the type of the parameter of a one-parameter kernel, such as `.u32 x`.
 fn one(parameter: &str, declaration: Option<&str>) -> String {
     let text = format!(".version 6.3\n.visible .entry __sycl_kernel_k(.param {parameter})\n{{}}");
     let declaration = declaration.map(|ty| format!("void k({ty} x)"));

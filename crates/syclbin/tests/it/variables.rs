@@ -461,7 +461,7 @@ fn large_struct_under_many_names_is_refused() {
         "{reason}"
     );
     assert!(file.layouts.iter().count() < 20);
-    // 32 of these have as many members as a file may have.
+    // 32 such structs reach the member limit of a file.
     let file = under_many_names(1 << 15);
     let readable = |name: u32| {
         let symbol = format!("_Z15__sycl_kernel_f3A{name}");

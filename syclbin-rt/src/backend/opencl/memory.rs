@@ -81,12 +81,13 @@ impl Context {
 }
 
 impl Memory {
-    /// Allocates a buffer of `size` bytes, at least 1. `contents` must consist of `size` bytes, if given.
+    /// Allocates a buffer of `size` bytes, which must not be 0. `contents` must consist of `size` bytes, if given.
     pub(crate) fn object(
         context: &Arc<Context>,
         size: usize,
         contents: Option<&[u8]>,
     ) -> Result<Self> {
+        let contents = contents.and_then(|contents| contents.get(..size));
         #[cfg(target_os = "linux")]
         if let Some(pages) = context.guarded_pages(size)? {
             let buffer = pages.buffer();
@@ -127,7 +128,7 @@ impl Memory {
         Ok(Self::new(context, Handle::Object(object), size, None))
     }
 
-    /// Allocates `size` bytes of unified shared memory, at least 1.
+    /// Allocates `size` bytes of unified shared memory, which must not be 0.
     ///
     /// # Errors
     ///

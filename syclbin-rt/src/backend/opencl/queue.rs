@@ -302,7 +302,8 @@ impl OwnedQueue {
         match self.finish() {
             // `finish` reports commands that failed; `end` does not.
             Err(_) if self.stays_failed => self.barrier(WaitList::NOTHING)?.end().map(drop),
-            // This barrier may have failed at the first failed command (PoCL), while other commands still ran.
+            // On PoCL, the first barrier fails with the first failed command, while others may still run. A second
+            // barrier waits for those. If it fails too, the caller leaks the memory.
             Err(_) if self.out_of_order => self.finish(),
             finished => finished,
         }

@@ -272,9 +272,9 @@ fn a_rejected_kernel_leaves_the_others_usable() -> Result<()> {
     let mut file = syclbin::read::parse(&bytes).expect("a good file");
     file.modules.truncate(1);
     let code = file.modules[0].images[0].bytes.to_mut();
-    // `saxpy` calls an instruction of the OpenCL library: 60000 is none.
-    let call = code.windows(4).position(|word| word == [12, 0, 8, 0]);
-    code[call.expect("OpExtInst of eight words") + 16..][..4]
+    // `saxpy` calls an OpenCL extended instruction; 60000 is not a valid instruction number.
+    let call = code.chunks_exact(4).position(|word| word == [12, 0, 8, 0]);
+    code[4 * call.expect("OpExtInst of eight words") + 16..][..4]
         .copy_from_slice(&60_000u32.to_le_bytes());
     let module = common::load(&queue, &common::written(&file))?;
     let Err(error) = module.build() else {

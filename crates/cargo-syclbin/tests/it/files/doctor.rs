@@ -52,25 +52,50 @@ fn driver_reports_each_kernel() {
     );
 }
 
-/// Returns a file whose first module has an instruction that does not exist. Intel's CPU driver (2026.2) ends the
-/// process on it.
-fn with_unknown_instruction() -> Vec<u8> {
-    const ADD: u32 = 129;
-    const UNKNOWN: u32 = 4999;
+/// Returns a file whose first module was changed at its first instruction with `opcode`: `change` gets its words.
+fn with_changed(opcode: u32, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let bytes = test_files::read("vector_ops.object.syclbin");
     let mut file = syclbin::read::parse(&bytes).unwrap();
     let code = file.modules[0].images[0].bytes.to_mut();
     let mut at = 20;
     loop {
-        let word = &mut code[at..at + 4];
-        let value = u32::from_le_bytes((&*word).try_into().unwrap());
-        if value & 0xffff == ADD {
-            word.copy_from_slice(&(value - ADD + UNKNOWN).to_le_bytes());
+        let value = u32::from_le_bytes(code[at..at + 4].try_into().unwrap());
+        if value & 0xffff == opcode {
+            change(&mut code[at..]);
             break;
         }
         at += (value >> 16) as usize * 4;
     }
     syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap()
+}
+
+/// Returns a file whose first module has an instruction that does not exist. Intel's CPU driver (2026.2) ends the
+/// process on it.
+fn with_unknown_instruction() -> Vec<u8> {
+    const ADD: u32 = 129;
+    const UNKNOWN: u16 = 4999;
+    with_changed(ADD, |words| {
+        words[..2].copy_from_slice(&UNKNOWN.to_le_bytes());
+    })
+}
+
+#[test]
+fn other_kernels_of_a_rejected_module_are_usable() {
+    const EXTENDED: u32 = 12;
+    // `saxpy` calls an OpenCL extended instruction; 60000 is not a valid instruction number.
+    let file = with_changed(EXTENDED, |words| {
+        words[16..20].copy_from_slice(&60_000u32.to_le_bytes());
+    });
+    let Some(report) = report(&run_with(&["doctor", "-", "--format", "json"], &file)) else {
+        return;
+    };
+    assert_eq!(report["passed"], json!(false));
+    let kernels = report["modules"][0]["kernels"].as_array().unwrap();
+    let (refused, usable): (Vec<_>, Vec<_>) = kernels
+        .iter()
+        .partition(|kernel| kernel["reason"].is_string());
+    assert_eq!((refused.len(), usable.len()), (1, 2), "{report}");
+    assert_eq!(refused[0]["name"], json!("saxpy"));
 }
 
 #[test]

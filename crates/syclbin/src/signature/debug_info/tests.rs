@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Debug information that is written by hand, for what no stored file has.
+//! Debug information that is written by hand, for cases that no stored file covers.
 
 use super::*;
 use crate::spirv::module::{ParameterType, TypeId};

@@ -143,7 +143,7 @@ fn first_of_equal_kernels_has_the_parameters() {
 }
 
 #[test]
-fn built_in_variables_are_no_imports() {
+fn built_in_variables_are_not_imported() {
     let f = u32::from_le_bytes(*b"f\0\0\0");
     let import = [DECORATION_LINKAGE_ATTRIBUTES, f, LINKAGE_IMPORT];
     let bytes = module(&[
@@ -155,7 +155,7 @@ fn built_in_variables_are_no_imports() {
 }
 
 #[test]
-fn intrinsics_without_calls_are_no_imports() {
+fn intrinsics_without_calls_are_not_imported() {
     let [llvm, dot] = [b"llvm", b".x\0\0"].map(|part| u32::from_le_bytes(*part));
     let linkage = DECORATION_LINKAGE_ATTRIBUTES;
     let declared = [
