@@ -38,7 +38,8 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let input = Input::read(&options.file)?;
     let (file, mut model) = input.syclbin()?;
-    if file.container() == Container::Images && options.container != Container::OffloadBinary2 {
+    let takes_all = [Container::OffloadBinary2, Container::Version2].contains(&options.container);
+    if file.container() == Container::Images && !takes_all {
         // Other containers cannot store images for other languages.
         (model.foreign).retain(|entry| entry.offload_kind == OffloadKind::SYCL);
     }

@@ -158,6 +158,12 @@ fn images_for_other_languages_are_left_out() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let bytes = fs::read(&made).unwrap();
     assert!(read::parse(&bytes).unwrap().foreign.is_empty());
+    for container in ["v2", "v1-offload2"] {
+        let words = ["convert", "-", "-o", word(&made), "--container", container];
+        assert_eq!(run_with(&words, &images).status.code(), Some(0));
+        let bytes = fs::read(&made).unwrap();
+        assert_eq!(read::parse(&bytes).unwrap().foreign.len(), 1, "{container}");
+    }
 }
 
 #[test]
