@@ -4,7 +4,7 @@
 # `BLESS=1 cargo test -p syclbin described` writes NAME.txt.
 set -eu
 cd "$(dirname "$0")"
-for name in described functors objects; do
+for name in described functors; do
   syclbin-clang -w -g -fstandalone-debug -O0 -fsycl-device-code-split=off -fsyclbin=object \
     -I ../../../syclbin-build/include -o "$name.syclbin" "$name.cpp"
 done
