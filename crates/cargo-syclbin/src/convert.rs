@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
     let (file, mut model) = input.syclbin()?;
     let takes_all = [Container::OffloadBinary2, Container::Version2].contains(&options.container);
     if file.container() == Container::Images && !takes_all {
-        // Other containers cannot store images for other languages.
+        // The other containers cannot store images for other languages.
         (model.foreign).retain(|entry| entry.offload_kind == OffloadKind::SYCL);
     }
     if let Some(state) = options.state {

@@ -299,8 +299,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Fails if some kernels cannot run on the device, or if the driver rejects a module. The error contains all reasons,
-    /// with the driver's build logs. All other kernels are built.
+    /// Fails if some kernels cannot run on the device, or if the driver rejects a module. The error contains all
+    /// reasons, with the driver's build logs. All other kernels are built.
     pub fn build(&self) -> Result<()> {
         let has_kernels = |module: &&LoadedModule| module.kernels().next().is_some();
         let modules: Vec<_> = self.0.modules.iter().filter(has_kernels).collect();
@@ -318,7 +318,7 @@ impl Module {
             let kernels = in_parallel(tried, |name| self.kernel(name));
             let errors = kernels.into_iter().filter_map(Result::err);
             let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
-            // If all kernels of a rejected module can be built, or none, the rejection itself is the reason.
+            // If the driver rejects a module, but accepts all of its kernels or none, the module's reason is reported.
             if is_whole || (1..names.len()).contains(&errors.len()) {
                 reasons.extend(errors);
             } else if native.module_of(module).is_none() {

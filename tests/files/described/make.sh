@@ -5,6 +5,6 @@
 set -eu
 cd "$(dirname "$0")"
 for name in described functors; do
-  syclbin-clang -w -g -fstandalone-debug -O0 -fsycl-device-code-split=off -fsyclbin=object \
+  syclbin-clang -g -fstandalone-debug -O0 -fsycl-device-code-split=off -fsyclbin=object \
     -I ../../../syclbin-build/include -o "$name.syclbin" "$name.cpp"
 done

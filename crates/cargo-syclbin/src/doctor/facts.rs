@@ -70,22 +70,22 @@ impl Facts {
         let trial = taken.as_ref().ok();
         let trial = trial.map(|compiler| trial::compile(compiler, trial::COMPILE_LIMIT));
         let run = trial::run(trial.as_ref().and_then(|compiled| compiled.as_ref().ok()));
-        let ended = ["the driver terminated ", "the driver did not respond "];
         let all = match &run {
-            // Listing the devices might end this process too.
-            Err(problem) if ended.iter().any(|ended| problem.starts_with(ended)) => Err(format!(
-                "not listed, because a kernel was run, and {problem}"
+            // The same driver might also terminate this process.
+            Err(problem) => Err(format!(
+                "not listed, because running a kernel failed: {problem}"
             )),
-            _ => Device::all().map_err(|error| error.to_string()),
+            Ok(_) => Device::all().map_err(|error| error.to_string()),
         };
         let is_intel_gpu = |device: &Device| {
             device.kind() == DeviceKind::Gpu && device.platform().starts_with("Intel")
         };
         let intel_gpu = match &all {
             Ok(all) if all.iter().any(is_intel_gpu) => None,
-            Err(problem) if problem.starts_with("not listed") => None,
+            _ if run.is_err() => None,
             _ => intel_gpu::problem(Path::new("/")),
         };
+        let run = run.flatten();
         let unsupported = toolchain::pins_of(&[Component::Compiler]);
         let compiler = newest(Component::Compiler);
         let root = match &compiler {

@@ -88,14 +88,17 @@ pub(super) fn compile(compiler: &Detected, limit: Duration) -> Result<Compiled, 
 ///
 /// # Errors
 ///
-/// Fails if the process cannot be started, crashes, hangs or reports an error.
-pub(super) fn run(compiled: Option<&Compiled>) -> Result<Ran, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+/// Fails if the process crashes or hangs. The inner result is an error if the process cannot be started or reports an
+/// error.
+pub(super) fn run(compiled: Option<&Compiled>) -> Result<Result<Ran, String>, String> {
     let file = compiled.map_or(SHIPPED, |compiled| &compiled.file);
-    run_by(&program, file, RUN_LIMIT)
+    match std::env::current_exe() {
+        Ok(program) => run_by(&program, file, RUN_LIMIT),
+        Err(error) => Ok(Err(error.to_string())),
+    }
 }
 
-fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
+fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Result<Ran, String>, String> {
     let mut command = Command::new(program);
     command.args(["doctor", "--trial"]);
     let mut answer = None;
@@ -103,10 +106,10 @@ fn run_by(program: &Path, file: &[u8], limit: Duration) -> Result<Ran, String> {
         let unknown = format!("unexpected output from the trial process: {line:?}");
         answer = Some(serde_json::from_str(line).unwrap_or(Err(unknown)));
     });
-    let ended = ended.map_err(|error| format!("{}: {error}", program.display()))?;
-    match answer {
-        Some(answer) if ended.is_success() => answer,
-        _ => Err(ended.to_string()),
+    match (ended, answer) {
+        (Err(error), _) => Ok(Err(format!("{}: {error}", program.display()))),
+        (Ok(ended), Some(answer)) if ended.is_success() => Ok(answer),
+        (Ok(ended), _) => Err(ended.to_string()),
     }
 }
 
@@ -171,11 +174,11 @@ mod tests {
             "the driver did not respond within 0 s"
         );
         assert_eq!(
-            run("echo nonsense").unwrap_err(),
+            run("echo nonsense").unwrap().unwrap_err(),
             "unexpected output from the trial process: \"nonsense\""
         );
         assert_eq!(
-            run(r#"echo '{"Err":"no device"}'"#).unwrap_err(),
+            run(r#"echo '{"Err":"no device"}'"#).unwrap().unwrap_err(),
             "no device"
         );
     }

@@ -47,6 +47,16 @@ fn function(id: u32, body: &[(u16, &[u32])]) -> Code {
     code(&[&start, body, &end].concat())
 }
 
+/// Types that modules here have: nothing, a function, a byte, a number, and pointers to the last two.
+const TYPES: [(u16, &[u32]); 6] = [
+    (op::TYPE_VOID, &[1]),
+    (op::TYPE_FUNCTION, &[2, 1]),
+    (op::TYPE_INT, &[3, 8, 0]),
+    (op::TYPE_INT, &[4, 32, 0]),
+    (op::TYPE_POINTER, &[6, 5, 3]),
+    (op::TYPE_POINTER, &[8, 5, 4]),
+];
+
 /// The declarations of a module with the kernel 30, the function 31, and the function 32 of another program.
 fn declarations() -> Code {
     let mut all = code(&[
@@ -67,15 +77,10 @@ fn declarations() -> Code {
         op::DECORATE,
         named(&[32, LINKAGE], "other", &[LINKAGE_IMPORT]),
     ));
+    all.extend(code(&TYPES));
     all.extend(code(&[
-        (op::TYPE_VOID, &[1]),
-        (op::TYPE_FUNCTION, &[2, 1]),
-        (op::TYPE_INT, &[3, 8, 0]),
-        (op::TYPE_INT, &[4, 32, 0]),
-        // Pointers: to bytes, to such a pointer, to a number, and to such a pointer.
-        (op::TYPE_POINTER, &[6, 5, 3]),
+        // Pointers to the pointers.
         (op::TYPE_POINTER, &[7, 5, 6]),
-        (op::TYPE_POINTER, &[8, 5, 4]),
         (op::TYPE_POINTER, &[9, 5, 8]),
         (op::TYPE_STRUCT, &[12, 9, 9]),
         (op::CONSTANT, &[4, 10, 7]),
@@ -346,15 +351,8 @@ fn linked_modules_share_variables_and_hidden_arguments() {
         let mut all = code(&[(op::MEMORY_MODEL, &[2, 2])]);
         all.push((op::DECORATE, named(&[20, LINKAGE], "number", &[linkage])));
         all.push((op::DECORATE, named(&[30, LINKAGE], "function", &[linkage])));
-        all.extend(code(&[
-            (op::TYPE_VOID, &[1]),
-            (op::TYPE_FUNCTION, &[2, 1]),
-            (op::TYPE_INT, &[3, 8, 0]),
-            (op::TYPE_INT, &[4, 32, 0]),
-            (op::TYPE_POINTER, &[6, 5, 3]),
-            (op::TYPE_POINTER, &[8, 5, 4]),
-            (op::VARIABLE, &[8, 20, 5]),
-        ]));
+        all.extend(code(&TYPES));
+        all.extend(code(&[(op::VARIABLE, &[8, 20, 5])]));
         built(&[all, function(31, body), code(last)].concat())
     };
     let body: [(u16, &[u32]); 2] = [(op::LOAD, &[4, 50, 20]), (op::FUNCTION_CALL, &[1, 51, 30])];

@@ -187,7 +187,7 @@ fn damaged_symbols_have_no_name() {
         // Rust has no name for a part without a name, nor for an operator.
         "_ZTSN1aUt_1bE",
         "_ZN1aclEv",
-        // This is no lambda.
+        // This is not a lambda.
         "_ZTS3UlaX",
         "a-b",
         "",
