@@ -315,6 +315,31 @@ where
     }
 }
 
+/// Returns the largest work-group size that divides `global`, is between `least` and `most` in each dimension, and has at
+/// most `items` work-items, if there is one. Dimension x comes first, and is a multiple of `multiple` if possible: the
+/// work-items of a sub-group are usually adjacent along x. All sizes are in the driver's order.
+pub(crate) fn largest_divisors(
+    global: [usize; 3],
+    least: [usize; 3],
+    most: [usize; 3],
+    items: usize,
+    multiple: usize,
+) -> Option<[usize; 3]> {
+    let mut sizes = least;
+    for (dimension, of) in global.into_iter().enumerate() {
+        sizes[dimension] = 1;
+        let left = items / sizes.iter().product::<usize>();
+        let most = most[dimension].min(left).min(of);
+        let divisor = |multiple: usize| {
+            let mut sizes = (1..=most / multiple).rev().map(|factor| factor * multiple);
+            sizes.find(|size| *size >= least[dimension] && of.is_multiple_of(*size))
+        };
+        let multiple = if dimension == 0 { multiple } else { 1 };
+        sizes[dimension] = divisor(multiple).or_else(|| divisor(1))?;
+    }
+    Some(sizes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::backend::{AnyRange, Extent, KernelObject, NdRange, Range};
+use crate::backend::{AnyRange, Extent, KernelObject, NdRange, Range, largest_divisors};
 use crate::error::{Result, counted, join};
 use crate::launch::Launch;
 use crate::launch::kernel::Kernel;
@@ -285,28 +285,12 @@ impl<const N: usize, R: Into<AnyRange>, T> Launch<'_, N, R, T> {
 fn largest_fitting_size(global: Extent, limits: &Limits, multiple: usize, units: usize) -> Extent {
     let multiple = multiple.max(1);
     let share = (global.items() / units.max(1)).max(multiple);
-    let mut left = limits.max_items.min(share).max(1);
+    let items = limits.max_items.min(share);
     let declared = limits.max_declared.unwrap_or([usize::MAX; 3]);
-    let mut sizes = [1; 3];
-    for (dimension, global) in global.driver_order().iter().enumerate() {
-        let most = left
-            .min(limits.max_sizes[dimension])
-            .min(declared[dimension]);
-        // The work-items of a sub-group are usually adjacent along x, so apply the preferred multiple only to x.
-        let multiple = if dimension == 0 { multiple } else { 1 };
-        sizes[dimension] = divisor(*global, most, multiple)
-            .or_else(|| divisor(*global, most, 1))
-            .unwrap_or(1);
-        left = (left / sizes[dimension]).max(1);
-    }
-    Extent::from_driver(sizes, global.dimensions())
-}
-
-/// Returns the largest divisor of `of` that is at most `most` and a multiple of `multiple`.
-fn divisor(of: usize, most: usize, multiple: usize) -> Option<usize> {
-    let highest = most.min(of) / multiple;
-    let mut sizes = (1..=highest).rev().map(|factor| factor * multiple);
-    sizes.find(|size| of.is_multiple_of(*size))
+    let most =
+        std::array::from_fn(|dimension| limits.max_sizes[dimension].min(declared[dimension]));
+    let sizes = largest_divisors(global.padded(), [1; 3], most, items, multiple);
+    Extent::from_driver(sizes.unwrap_or([1; 3]), global.dimensions())
 }
 
 #[cfg(test)]

@@ -134,25 +134,26 @@ impl Builder {
     pub(crate) fn preview(&self, module: usize, part: &Part) -> Vec<Verdict> {
         let verdicts = self.candidates(module, part).into_iter().map(|index| {
             let fits = |_| "fits; built when one of its kernels is first used".to_owned();
-            (index.image, self.members(index).map(fits))
+            (index.image, self.members(index, part).map(fits))
         });
         verdicts.collect()
     }
 
-    /// Returns whether each kernel of a module is built separately. This requires SPIR-V with several kernels. Imports,
-    /// debug information (debuggers need all code) and device globals with image scope prevent separate builds. The
-    /// record of failed asserts does not, because each program stores its own record.
+    /// Returns whether each kernel of a module is built separately. This requires SPIR-V with several kernels. Imports
+    /// that can be linked, debug information (debuggers need all code) and device globals with image scope prevent
+    /// separate builds. The record of failed asserts does not, because each program stores its own record. If the
+    /// complete code cannot be linked, some of the kernels may not need the undefined symbols.
     pub(crate) fn divides(&self, module: usize) -> bool {
         let Some(unit) = self.unit(module) else {
             return false;
         };
         let mut candidates = self.candidates(module, &Part::Code).into_iter();
-        let is_alone = |index| match self.members(index) {
+        let is_alone = |index| match self.members(index, &Part::Code) {
             Ok(members) if members.len() == 1 => {
                 Some(!has_debug_info(&self.files.image(index).bytes))
             }
             Ok(_) => Some(false),
-            Err(_) => None,
+            Err(_) => self.files.code(index).is_ok().then_some(true),
         };
         let is_shareable = |(_, global): (&str, &DeviceGlobal)| !global.image_scope;
         self.files.facts.ptx.is_none()
@@ -166,7 +167,7 @@ impl Builder {
         let parts = [Part::Native, Part::Code];
         let mut candidates = parts.iter().flat_map(|part| self.candidates(module, part));
         candidates.any(|index| {
-            let members = self.members(index).unwrap_or_default();
+            let members = self.members(index, &Part::Code).unwrap_or_default();
             self.units(&members).any(is_global)
         })
     }
@@ -190,12 +191,21 @@ impl Builder {
         images.into_iter().map(index).collect()
     }
 
-    /// Returns the image at `index` and the images that are linked into its program, if the device accepts them.
-    fn members(&self, index: ImageIndex) -> Result<Vec<ImageIndex>, String> {
+    /// Returns the image at `index` and the images that are linked into the program of `part`, if the device accepts
+    /// them.
+    fn members(&self, index: ImageIndex, part: &Part) -> Result<Vec<ImageIndex>, String> {
         let facts = self.files.facts;
         let (unit, image) = (self.files.unit(index), self.files.image(index));
         if !native::is_native(image, facts) {
-            return link::closure(&self.files, index);
+            let whole = link::closure(&self.files, index);
+            let is_alone = |code: spirv::Module| code.imports().next().is_none();
+            if let (Part::Kernel(kernel), Err(_)) = (part, &whole)
+                && unit.metadata.virtual_functions.uses.0.is_empty()
+                && spirv::Module::parse(&trimmed(&image.bytes, kernel)).is_ok_and(is_alone)
+            {
+                return self.files.code(index).map(|_| vec![index]);
+            }
+            return whole;
         }
         let (metadata, sets) = (&unit.metadata, &unit.module.metadata);
         requirements::check(metadata, facts)?;
@@ -209,7 +219,7 @@ impl Builder {
         part: &Part,
     ) -> Result<(BuiltProgram, Origin), String> {
         let (unit, image) = (self.files.unit(index), self.files.image(index));
-        let members = self.members(index)?;
+        let members = self.members(index, part)?;
         let native = native::is_native(image, self.files.facts);
         let code = if native {
             Codes {
@@ -293,8 +303,8 @@ impl Builder {
         let codes = members.iter().map(|index| {
             let code: &[u8] = &self.files.image(*index).bytes;
             match part {
-                Part::Kernel(kernel) => trimmed(code, kernel),
-                Part::Native | Part::Code => Cow::Borrowed(code),
+                Part::Kernel(kernel) if members.len() == 1 => trimmed(code, kernel),
+                _ => Cow::Borrowed(code),
             }
         });
         let mut codes: Vec<Cow<'_, [u8]>> = codes.collect();

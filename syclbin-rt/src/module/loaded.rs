@@ -117,7 +117,7 @@ impl LoadedModule {
         self.explain(&self.choice_for(&self.part_of(kernel), None))
     }
 
-    /// Returns the known reasons why no image fits; empty if an image may still fit.
+    /// Returns the known reasons why no image fits all kernels; empty if an image may still fit.
     pub(crate) fn misfits(&self) -> Vec<String> {
         let choice = self.choice_for(&Part::Code, None);
         match choice.chosen {
@@ -126,7 +126,21 @@ impl LoadedModule {
         }
     }
 
-    pub(crate) fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
+    /// Returns the image that is chosen for all kernels, or else for some of them. Module `other` contains native code
+    /// for all of them.
+    pub(crate) fn choice(&self, other: Option<usize>) -> ImageChoice {
+        let choice = self.choice_for(&Part::Code, other);
+        if choice.chosen.is_some() || !self.divides() {
+            return choice;
+        }
+        let parts = self.kernels().map(|kernel| Part::Kernel(kernel.to_owned()));
+        let mut choices = parts.map(|part| self.choice_for(&part, other));
+        choices
+            .find(|choice| choice.chosen.is_some())
+            .unwrap_or(choice)
+    }
+
+    fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
         let mut verdicts = BTreeMap::new();
         let mut chosen = None;
         for part in [&Part::Native, code] {

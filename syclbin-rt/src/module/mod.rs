@@ -132,7 +132,11 @@ impl Module {
     /// Checks, without calling the driver, whether the device might be able to run any of the modules.
     fn check_fit(&self) -> Result<()> {
         let modules = &self.0.modules;
-        if modules.is_empty() || modules.iter().any(|module| module.misfits().is_empty()) {
+        if modules.is_empty()
+            || modules
+                .iter()
+                .any(|module| module.choice(None).image().is_some())
+        {
             return Ok(());
         }
         let reasons = modules.iter().flat_map(LoadedModule::misfits);
@@ -222,7 +226,7 @@ impl Module {
     pub fn images(&self) -> impl Iterator<Item = ImageChoice> {
         let native = NativeCode::new(&self.0.modules);
         let modules = self.0.modules.iter();
-        modules.map(move |module| module.choice_for(&Part::Code, native.module_of(module)))
+        modules.map(move |module| module.choice(native.module_of(module)))
     }
 
     /// Returns the state recorded in the file that the module was loaded from, if any.

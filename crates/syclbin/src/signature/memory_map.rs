@@ -61,18 +61,12 @@ impl MemoryMap {
     pub(super) fn difference(&self, other: &Self) -> Option<u64> {
         let (mut left, mut right) = (self.runs.iter().peekable(), other.runs.iter().peekable());
         while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
-            if a.end <= b.start {
-                left.next();
-                continue;
-            }
-            if b.end <= a.start {
-                right.next();
-                continue;
-            }
+            let overlap = a.start < b.end && b.start < a.end;
             // Code stores 16-bit floats in integers if the device does not support them.
             let same = a.kind == b.kind
                 || (a.size == 2 && a.kind != Kind::Pointer && b.kind != Kind::Pointer);
-            if !same || a.size != b.size || !a.start.abs_diff(b.start).is_multiple_of(a.size) {
+            let same = same && a.size == b.size && a.start.abs_diff(b.start).is_multiple_of(a.size);
+            if overlap && !same {
                 return Some(a.start.max(b.start));
             }
             if a.end <= b.end {

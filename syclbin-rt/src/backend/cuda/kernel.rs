@@ -292,36 +292,10 @@ pub(crate) fn local_size(global: [usize; 3], bounds: &Bounds) -> Option<[usize; 
         let fewest = size.div_ceil(bounds.groups[dimension].max(1)).max(1);
         (fewest..=most[dimension].min(size)).find(|items| size.is_multiple_of(*items))
     };
-    let [least_x, least_y, least_z] = [least(0)?, least(1)?, least(2)?];
-    let in_x = |all: usize| {
-        let left = all / (least_y * least_z);
-        divisor(x, least_x, left.min(most[0]))
-    };
+    let least = [least(0)?, least(1)?, least(2)?];
     // If the target is impossible, larger work-groups are acceptable.
-    let items_x = in_x(target).or_else(|| in_x(bounds.all_items))?;
-    let all = if items_x * least_y * least_z > target {
-        bounds.all_items
-    } else {
-        target
-    };
-    let left = all / (items_x * least_z);
-    let items_y = largest(y, least_y, left.min(most[1]))?;
-    let left = all / (items_x * items_y);
-    let items_z = largest(z, least_z, left.min(most[2]))?;
-    Some([items_x, items_y, items_z])
-}
-
-/// Returns the largest divisor of `of` between `least` and `most` that is a multiple of the warp size. If there is
-/// none, returns the largest divisor between `least` and `most`.
-fn divisor(of: usize, least: usize, most: usize) -> Option<usize> {
-    let mut warps = (1..=most.min(of) / WARP).rev().map(|warps| warps * WARP);
-    let whole = warps.find(|items| *items >= least && of.is_multiple_of(*items));
-    whole.or_else(|| largest(of, least, most))
-}
-
-fn largest(of: usize, least: usize, most: usize) -> Option<usize> {
-    let mut items = (least..=most.min(of)).rev();
-    items.find(|items| of.is_multiple_of(*items))
+    let mut sizes = [target, bounds.all_items].into_iter();
+    sizes.find_map(|items| largest_divisors(global, least, most, items, WARP))
 }
 
 #[cfg(test)]

@@ -172,6 +172,32 @@ fn missing_symbol_error_names_the_searched_files() -> Result<()> {
 }
 
 #[test]
+fn an_undefined_function_leaves_other_kernels_usable() -> Result<()> {
+    // PTX cannot be divided.
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &common::testfile("made/partly_undefined.syclbin"))?;
+    let kernel = module.kernel("negate");
+    let mut data = queue.upload(&[1, -2])?;
+    let args = [Arg::write(&mut data)];
+    // SAFETY: a work-item for each element.
+    unsafe { Launch::new(&kernel, &["data"], args).launch(2)? };
+    assert_eq!(queue.download(&data)?, [-1, 2]);
+    let reason = "it uses undefined symbols: undefined(int) [_Z9undefinedi]";
+    let error = module.kernel("call").expect_err("a function is missing");
+    assert!(error.to_string().contains(reason), "{error}");
+    let error = module.build().expect_err("one kernel cannot be built");
+    assert_eq!(error.reasons().len(), 1, "{error}");
+    assert!(error.to_string().contains(reason), "{error}");
+    assert_eq!(
+        module.images().next().and_then(|choice| choice.image()),
+        Some(0)
+    );
+    Ok(())
+}
+
+#[test]
 fn image_with_a_false_export_is_named() -> Result<()> {
     // It changes SPIR-V.
     let Some(queue) = common::opencl_queue() else {

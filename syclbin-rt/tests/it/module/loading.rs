@@ -284,6 +284,8 @@ fn a_rejected_kernel_leaves_the_others_usable() -> Result<()> {
     assert!(error.to_string().contains("saxpy"), "{error}");
     module.kernel("saxpy").expect_err("the driver rejected it");
     module.kernel("_Z19__sycl_kernel_scaleIiEvPT_S0_")?;
+    let choice = module.images().next();
+    assert_eq!(choice.and_then(|choice| choice.image()), Some(0));
     assert_usable(&queue)
 }
 

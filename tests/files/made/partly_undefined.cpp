@@ -1,0 +1,13 @@
+// Two kernels, of which only the second needs a function that no file defines.
+#include <syclbin/kernel.hpp>
+SYCL_EXTERNAL int undefined(int x);
+SYCLBIN_KERNEL(1)
+void negate(int *data) {
+  size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+  data[i] = -data[i];
+}
+SYCLBIN_KERNEL(1)
+void call(int *data) {
+  size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
+  data[i] = undefined(data[i]);
+}
