@@ -261,6 +261,22 @@ mod tests {
         );
     }
 
+    #[cfg(feature = "cuda")]
+    #[test]
+    fn lost_context_is_reported_with_the_remedy() {
+        let of = |failure| Error::driver(failure, "waiting", &"A (CUDA, GPU)").to_string();
+        let [illegal_address, out_of_memory] = [700, 2];
+        let lost = of(Failure::cuda("cuStreamSynchronize", illegal_address));
+        assert!(lost.ends_with("are lost: restart the program"), "{lost}");
+        for kept in [
+            Failure::cuda("cuMemAlloc", out_of_memory),
+            Failure::opencl("clFinish", illegal_address),
+        ] {
+            let kept = of(kept);
+            assert!(kept.ends_with("while waiting on A (CUDA, GPU)"), "{kept}");
+        }
+    }
+
     #[test]
     fn unsupported_feature_is_named_with_the_device() {
         let needs = "CL_DEVICE_IMAGE_SUPPORT";
@@ -276,5 +292,13 @@ mod tests {
         let error = Error::file(damaged.clone());
         let source = std::error::Error::source(&error).unwrap();
         assert_eq!(source.to_string(), damaged.to_string());
+    }
+
+    #[test]
+    fn only_failed_driver_calls_have_a_code() {
+        let failed = Error::driver(Failure::opencl("clFinish", -36), "waiting", &"A");
+        assert_eq!(failed.driver_code(), Some(-36));
+        let rejected = Error::driver(Failure::FOREIGN, "copying", &"A");
+        assert_eq!(rejected.driver_code(), None);
     }
 }

@@ -368,6 +368,8 @@ mod settings_tests {
                 ("NEOReadDebugKeys", on),
                 ("ForceSimdSize", "8"),
                 ("HOSTNAME", "a"),
+                ("http", "a"),
+                ("Host_name", "a"),
                 ("PMIX_RANK", "1"),
             ])
         };

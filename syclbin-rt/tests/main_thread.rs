@@ -10,6 +10,7 @@
 
 use std::cell::RefCell;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use syclbin_rt::{Arg, Kernel, Launch, Queue, Result};
@@ -53,6 +54,7 @@ fn run() {
         let after = Duration::from_millis(after.parse().expect("a number"));
         match task.as_str() {
             "load" => exit_during_first_load(after),
+            "handler" => exit_with_handler(),
             _ => exit_with_launches(after),
         }
     }
@@ -62,6 +64,7 @@ fn run() {
     expect("load", "exit_during_first_load_is_clean", 40);
     expect("launch", "launches_of_dropped_thread_locals_end", 10);
     expect("end", "other_threads_outlive_the_main_thread", 1);
+    expect("handler", "launches_end_before_exit_handlers", 1);
 }
 
 fn expect(task: &str, test: &str, times: u32) {
@@ -109,6 +112,40 @@ fn exit_during_first_load(after: Duration) -> ! {
     let queue = queue();
     std::thread::spawn(move || common::load(&queue, &common::testfile(FILE)));
     std::thread::sleep(after);
+    std::process::exit(STATUS)
+}
+
+/// The number of launches of the other thread.
+static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
+
+/// Exits while another thread launches. With glibc, no launch may begin once handlers of `exit()` run, because some of
+/// them belong to drivers.
+fn exit_with_handler() -> ! {
+    extern "C" fn check() {
+        // The last launch has ended, but may not have been counted.
+        std::thread::sleep(Duration::from_millis(20));
+        let before = LAUNCHES.load(Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(80));
+        if cfg!(target_env = "gnu") && LAUNCHES.load(Ordering::SeqCst) != before {
+            eprintln!("a thread launches while handlers run");
+        }
+    }
+    unsafe extern "C" {
+        fn atexit(handler: extern "C" fn()) -> std::ffi::c_int;
+    }
+    let launcher = launcher(&queue());
+    std::thread::spawn(move || {
+        loop {
+            launcher.launch().expect("drivers are still there");
+            LAUNCHES.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    while LAUNCHES.load(Ordering::SeqCst) == 0 {
+        std::thread::yield_now();
+    }
+    // Registered last, so called first.
+    // SAFETY: a function of the C standard library, and the handler may run at any time.
+    unsafe { atexit(check) };
     std::process::exit(STATUS)
 }
 

@@ -313,3 +313,19 @@ pub(crate) fn loader_reason(name: &OsStr, error: &libloading::Error) -> String {
     let rest = rest.and_then(|rest| rest.strip_prefix(": "));
     rest.unwrap_or(&reason).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropped_queues_leave_the_list() {
+        let queues = LiveQueues::new();
+        for number in 0..10 {
+            queues.register(&Arc::new(number));
+        }
+        let live = Arc::new(10);
+        queues.register(&live);
+        assert_eq!(queues.0.lock().unwrap().len(), 1);
+    }
+}

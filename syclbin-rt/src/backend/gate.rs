@@ -373,6 +373,7 @@ mod tests {
         let nested = Gated::new(|| (function.pass())());
         assert_eq!((nested.pass())(), 2);
         assert_eq!(SLOT.get().unwrap().calls(), 0);
+        assert!(!is_closed());
     }
 
     #[test]
@@ -486,6 +487,12 @@ mod tests {
         if !cfg!(miri) {
             // Lets the handler use `membarrier`, which Miri does not support.
             close_at_exit(DRIVER.0.get(), Stage::Loaded);
+            #[cfg(target_os = "linux")]
+            if STATE.load(Ordering::SeqCst) == OPEN {
+                // Calls execute no barrier of their own, so the system must let the handler do that.
+                use rustix::thread::{MembarrierCommand, membarrier};
+                membarrier(MembarrierCommand::PrivateExpedited).unwrap();
+            }
         }
         let (sender, called) = std::sync::mpsc::channel();
         for _ in 0..3 {

@@ -407,6 +407,21 @@ mod pages {
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn dropped_buffers_are_found_no_more() {
+        for mode in [Mode::Start, Mode::End] {
+            let pages = Pages::new(100, mode).unwrap();
+            let start = pages.buffer().addr();
+            let found = |byte: usize| buffer_at((start + byte) as u64);
+            assert_eq!(found(0), Some(start..start + 100));
+            assert_eq!(found(99), Some(start..start + 100));
+            assert_eq!(found(100), None);
+            drop(pages);
+            assert_eq!(found(0), None);
+        }
+    }
+
     #[test]
     fn mode_is_read_from_the_variable() {
         assert_eq!(mode(""), Ok(None));

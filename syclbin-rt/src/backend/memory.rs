@@ -171,3 +171,27 @@ impl Drop for MemoryUse {
         self.memory.prepared.end(self.written);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::queue::Contents;
+
+    #[test]
+    fn copies_beyond_the_memory_are_refused() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let queue = queue.raw();
+        let memory = queue
+            .allocate(None, Contents::Bytes(&[1, 2, 3, 4]))
+            .unwrap();
+        let mut bytes = [0; 2];
+        let refused = Err(Failure::Rejected(Rejection::OutOfBounds));
+        assert_eq!(queue.read(&memory, 3, &mut bytes), refused);
+        assert_eq!(queue.read(&memory, usize::MAX, &mut bytes), refused);
+        assert_eq!(queue.write(&memory, 4, &bytes), refused);
+        queue.read(&memory, 2, &mut bytes).unwrap();
+        assert_eq!(bytes, [3, 4]);
+    }
+}

@@ -107,3 +107,98 @@ unsafe fn memory<'m>(buffer: &Range<usize>) -> &'m mut [u8] {
     // SAFETY: the caller guarantees this.
     unsafe { from_raw_parts_mut(with_exposed_provenance_mut(buffer.start), buffer.len()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::guard::{Mode, Pages};
+
+    /// A guarded buffer of two numbers.
+    struct Numbers(Pages);
+
+    impl Numbers {
+        fn new(numbers: [u64; 2]) -> Self {
+            let buffer = Self(Pages::new(16, Mode::Start).unwrap());
+            buffer.write(numbers);
+            buffer
+        }
+
+        fn address(&self) -> u64 {
+            self.0.buffer().addr() as u64
+        }
+
+        fn write(&self, numbers: [u64; 2]) {
+            // SAFETY: the buffer has room for two numbers, and is aligned to a page.
+            unsafe { self.0.buffer().cast::<[u64; 2]>().write(numbers) }
+        }
+
+        fn read(&self) -> [u64; 2] {
+            // SAFETY: as above.
+            unsafe { self.0.buffer().cast::<[u64; 2]>().read() }
+        }
+    }
+
+    fn reach(arguments: &[Argument<'_>]) -> Reach {
+        let mut reach = Reach::default();
+        for (position, argument) in arguments.iter().enumerate() {
+            // SAFETY: the value is only noted.
+            unsafe { reach.set(position, *argument) }.unwrap();
+        }
+        reach
+    }
+
+    #[test]
+    fn buffers_behind_pointers_are_compared_and_restored() {
+        let last = Numbers::new([1, 2]);
+        let middle = Numbers::new([7, last.address()]);
+        let other = Numbers::new([3, 4]);
+        // A struct with a pointer, the same pointer twice, and a null pointer.
+        let value = [9, middle.address()].map(u64::to_ne_bytes).concat();
+        let reach = reach(&[
+            Argument::Bytes(&value),
+            Argument::Pointer(other.address()),
+            Argument::Pointer(other.address() + 8),
+            Argument::Pointer(0),
+        ]);
+        let mut contents = Contents::new(&reach, &[]).expect("all memory is guarded");
+        assert_eq!(contents.0.len(), 3);
+
+        // The first run.
+        last.write([1, 5]);
+        other.write([6, 4]);
+        assert!(contents.exchange().is_some());
+        assert_eq!((last.read(), other.read()), ([1, 2], [3, 4]));
+        // The second run writes another value to one of them.
+        last.write([1, 8]);
+        other.write([6, 4]);
+        let difference = contents.exchange().expect("a different value");
+        assert_eq!(difference.buffer.start as u64, last.address());
+        assert_eq!(difference.byte, 8);
+        assert!(difference.depends_on_order());
+        // The results are those of the first run.
+        assert_eq!((last.read(), other.read()), ([1, 5], [6, 4]));
+        assert_eq!(middle.read(), [7, last.address()]);
+    }
+
+    #[test]
+    fn equal_runs_have_no_difference() {
+        let buffer = Numbers::new([1, 2]);
+        let reach = reach(&[Argument::Pointer(buffer.address())]);
+        let mut contents = Contents::new(&reach, &[]).expect("all memory is guarded");
+        buffer.write([3, 4]);
+        contents.exchange();
+        buffer.write([3, 4]);
+        assert_eq!(contents.exchange(), None);
+        assert_eq!(buffer.read(), [3, 4]);
+    }
+
+    #[test]
+    fn unguarded_memory_cannot_be_compared() {
+        let (guarded, unguarded) = (Numbers::new([1, 2]), [0u64; 2]);
+        let reach = reach(&[
+            Argument::Pointer(guarded.address()),
+            Argument::Pointer(unguarded.as_ptr().addr() as u64),
+        ]);
+        assert!(Contents::new(&reach, &[]).is_none());
+    }
+}

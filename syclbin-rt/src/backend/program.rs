@@ -132,6 +132,44 @@ mod tests {
         (compile, link)
     }
 
+    #[cfg(feature = "log")]
+    #[test]
+    fn warnings_of_drivers_are_logged() {
+        use std::sync::Mutex;
+
+        static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        struct Logger;
+        impl ::log::Log for Logger {
+            fn enabled(&self, _: &::log::Metadata<'_>) -> bool {
+                true
+            }
+            fn log(&self, record: &::log::Record<'_>) {
+                LOGGED.lock().unwrap().push(record.args().to_string());
+            }
+            fn flush(&self) {}
+        }
+        let facts = Facts {
+            name: "a device of this test".to_owned(),
+            ..Facts::default()
+        };
+        let logged = || {
+            // Other tests log at the same time.
+            let all = LOGGED.lock().unwrap();
+            let own = all.iter().filter(|line| line.contains(&facts.name));
+            own.cloned().collect::<Vec<_>>()
+        };
+        // Without a logger, the text is not even requested from the driver.
+        log_warnings(&facts, || unreachable!("nothing is logged"));
+        ::log::set_logger(&Logger).expect("there is no other");
+        ::log::set_max_level(::log::LevelFilter::Warn);
+        log_warnings(&facts, || "Build succeeded.".to_owned());
+        assert!(logged().is_empty());
+        log_warnings(&facts, || "1: Warning: unused variable".to_owned());
+        let expected =
+            "the driver for a device of this test reported a warning:\n1: Warning: unused variable";
+        assert_eq!(logged(), [expected]);
+    }
+
     #[test]
     fn unoptimized_code_stays_unoptimized_on_every_device() {
         for (level, options) in [(Some(0), "-cl-opt-disable"), (Some(2), ""), (None, "")] {

@@ -393,6 +393,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn clones_are_the_same_queue() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let other = queue.device().queue().unwrap();
+        assert!(queue.raw().is(&queue.raw().clone()));
+        assert!(!queue.raw().is(other.raw()));
+    }
+
+    #[test]
     fn first_unsupported_queue_option_is_named() {
         let device = |out_of_order, profiling| QueueAbilities {
             out_of_order,

@@ -361,6 +361,12 @@ mod tests {
     }
 
     #[test]
+    fn offset_of_zero_is_no_offset() {
+        assert_eq!(NdRange::new([2, 3]).offset([0, 0]), NdRange::new([2, 3]));
+        assert_ne!(NdRange::new([2, 3]).offset([0, 1]), NdRange::new([2, 3]));
+    }
+
+    #[test]
     fn work_items_beyond_counting_do_not_overflow() {
         assert_eq!(Extent::from([2, 3, 4]).items(), 24);
         assert_eq!(Extent::from([usize::MAX, 2]).items(), usize::MAX);

@@ -59,7 +59,7 @@ fn gpus_come_before_accelerators_and_cpus() {
 }
 
 /// Returns a CUDA GPU and a CPU.
-fn gpu_and_cpu() -> [Facts; 2] {
+pub(crate) fn gpu_and_cpu() -> [Facts; 2] {
     let cuda = PtxFacts {
         sm: 90,
         ptx: (8, 4),
@@ -73,7 +73,7 @@ fn gpu_and_cpu() -> [Facts; 2] {
 }
 
 /// Returns a file with one module for each element of `modules`, which lists the kinds of its images.
-fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
+pub(crate) fn file(modules: &[&[IrType]]) -> Syclbin<'static> {
     // Code counts as SPIR-V if it starts with this header.
     let spirv: Vec<u8> = [0x0723_0203u32, 0x0001_0000, 0, 1, 0]
         .into_iter()
@@ -187,4 +187,16 @@ fn the_reason_says_what_would_have_come_first() {
         "no gpu can run SYCLBIN kernels; no accelerator was found; it is the first cpu that can run \
          SYCLBIN kernels"
     );
+}
+
+#[test]
+fn device_without_spirv_support_is_not_skipped() {
+    let machine = machine();
+    let file = file(&[&[IrType::SpirV]]);
+    // An old CPU, a CPU and an old GPU.
+    let fits: Vec<_> = (machine[..3].iter())
+        .map(|facts| (facts, Coverage::of(&file, facts)))
+        .collect();
+    assert_eq!(best(&fits), Some(1));
+    assert!(skipped(&fits, 1).is_empty());
 }

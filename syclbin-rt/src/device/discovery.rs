@@ -199,7 +199,89 @@ fn not_selected(selector: &str, reason: &str, available: Vec<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syclbin::State;
+    use crate::backend::device::DriverDevice;
+    use crate::backend::{self, Context, DeviceHandle, DeviceKind, Failure, Queue, QueueHandle};
+    use crate::device::best::tests::{file, gpu_and_cpu, machine};
+    use crate::device::selector;
+    use syclbin::{IrType, State};
+
+    /// A device that has facts, and nothing else.
+    struct Listed(Facts);
+
+    #[allow(unsafe_code, reason = "the trait has an unsafe function")]
+    impl DriverDevice for Listed {
+        fn facts(&self) -> &Facts {
+            &self.0
+        }
+
+        fn native(&self) -> DeviceHandle {
+            DeviceHandle::Cuda(0)
+        }
+
+        fn shared_context(&'static self) -> backend::Result<Context> {
+            Err(Failure::FOREIGN)
+        }
+
+        fn separate_context(&'static self) -> backend::Result<Context> {
+            Err(Failure::FOREIGN)
+        }
+
+        unsafe fn adopt_queue(&'static self, _: QueueHandle) -> backend::Result<Queue> {
+            Err(Failure::FOREIGN)
+        }
+    }
+
+    /// Returns a search that found these devices. `installed` says whether the installed CPU driver is among them.
+    fn found(facts: impl IntoIterator<Item = Facts>, installed: bool) -> Discovery {
+        let devices = facts.into_iter();
+        let devices = devices.map(|facts| Device::new(Box::leak(Box::new(Listed(facts)))));
+        Discovery {
+            devices: devices.collect(),
+            tried: Vec::new(),
+            installed,
+        }
+    }
+
+    #[test]
+    fn every_unfit_device_has_its_reason() {
+        let file = file(&[&[IrType::AmdGcn]]);
+        let error = found(machine(), true).best(Some(&file)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoDevice);
+        let message = error.to_string();
+        for reason in [
+            "Xeon CPU (cpu, ): module 0, image 0 ",
+            "Arc A750 (gpu, ): module 0, image 0 ",
+            "Old GPU (gpu, ), without SPIR-V support",
+        ] {
+            assert!(message.contains(reason), "{reason}: {message}");
+        }
+    }
+
+    #[test]
+    fn device_without_spirv_support_is_never_selected() {
+        for selector in ["old gpu", "2", "opencl:2.0"] {
+            let terms = selector::parse(selector).unwrap();
+            let error = found(machine(), true).select(selector, &terms).unwrap_err();
+            let message = error.to_string();
+            let reason = ": Old GPU (gpu, ) does not support SPIR-V; available devices";
+            assert!(message.contains(reason), "{message}");
+        }
+    }
+
+    #[test]
+    fn installed_cpu_runs_what_a_gpu_cannot() {
+        if driver_libraries::installed().library.is_err() {
+            return crate::common::say_skipped("no CPU driver is installed");
+        }
+        let [gpu, _] = gpu_and_cpu();
+        let file = file(&[&[IrType::SpirV, IrType::Ptx], &[IrType::SpirV]]);
+        let choice = found([gpu], false).best(Some(&file)).unwrap();
+        assert_eq!(choice.device.kind(), DeviceKind::Cpu);
+        let [skipped] = &choice.skipped[..] else {
+            panic!("{:?}", choice.skipped);
+        };
+        assert!(skipped.starts_with("H200 (gpu, ): only some"), "{skipped}");
+    }
 
     #[test]
     fn missing_device_error_is_independent_of_file() {

@@ -150,6 +150,8 @@ mod tests {
         );
         assert!(whole.part([usize::MAX, 0], [2, 8]).check(32).is_err());
         assert!(whole.part(0, 8).check(32).is_err(), "other dimensions");
+        assert!(whole.part(0, [2, 8]).check(32).is_err(), "another offset");
+        assert!(whole.part([0, 0], 4).check(32).is_err(), "another range");
         let beyond_counting = AccessorRange::new([usize::MAX, 2]);
         assert!(beyond_counting.check(usize::MAX - 1).is_err());
     }

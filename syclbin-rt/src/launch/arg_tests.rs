@@ -44,6 +44,20 @@ fn a_value_of_any_size_keeps_its_bytes() {
 }
 
 #[test]
+fn only_large_values_are_outside_the_argument() {
+    let is_inside = |arg: &Arg<'_>| {
+        let Argument::Bytes(bytes) = arg.raw(0) else {
+            unreachable!("a value is bytes");
+        };
+        let arg = std::ptr::from_ref(arg).addr();
+        (arg..arg + size_of::<Arg<'_>>()).contains(&bytes.as_ptr().addr())
+    };
+    assert!(is_inside(&Arg::value([7u8; WORD])));
+    assert!(is_inside(&Arg::value([7u8; INLINE])));
+    assert!(!is_inside(&Arg::value([7u8; INLINE + 1])));
+}
+
+#[test]
 fn local_accessor_is_size_and_three_ranges() {
     let arg = Arg::local_accessor::<u16>([2, 3]);
     assert_eq!(arg.lowered(), 4);

@@ -441,6 +441,12 @@ mod tests {
                 .starts_with("argument 1 (b) is aligned to 4 bytes, but the kernel requires 8; "),
             "{problem}"
         );
+        if guard::requested() == Ok(None) {
+            assert!(
+                problem.contains("; pass the whole buffer or array, or a part"),
+                "{problem}"
+            );
+        }
         assert!(given.aligned(1, None).is_err());
         assert_eq!(
             given.aligned(2, Some(4096)),

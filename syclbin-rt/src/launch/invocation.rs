@@ -404,3 +404,7 @@ pub(crate) fn argument(names: &[&str], index: usize) -> String {
         None => format!("argument {index}"),
     }
 }
+
+#[cfg(test)]
+#[path = "invocation_tests.rs"]
+mod tests;

@@ -94,6 +94,7 @@ fn image_kind(dimensions: u8, written: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::common;
 
     #[test]
     fn parameters_take_only_their_kinds() {
@@ -122,5 +123,61 @@ mod tests {
         assert_eq!(taken(KnownType::Unknown), [true, false, true, true]);
         assert_eq!(taken(KnownType::Anything), [true; 4]);
         assert!(accepts(None, Argument::Local(4)));
+    }
+
+    #[test]
+    fn refused_argument_error_names_the_expected_kind() {
+        let four = NonZero::new(4);
+        for (ty, expected) in [
+            (KnownType::Number(four), "a number"),
+            (KnownType::Buffer, "a buffer"),
+            (KnownType::Struct(four), "a struct by value"),
+            (KnownType::Sampler, "a sampler"),
+            (
+                KnownType::Image(2, true),
+                "a two-dimensional image for writing",
+            ),
+            (
+                KnownType::Image(3, false),
+                "a three-dimensional image for reading",
+            ),
+        ] {
+            assert_eq!(
+                problem(Argument::Local(4), Some(ty)),
+                format!("is work-group memory, but the kernel expects {expected}")
+            );
+        }
+        assert_eq!(
+            problem(Argument::Pointer(0), Some(KnownType::LocalMemory)),
+            "is a pointer, but the kernel expects work-group memory"
+        );
+    }
+
+    #[test]
+    fn images_fit_by_dimensions_and_access() -> crate::Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let image = match crate::Image::<2, crate::format::Rgba<u8>>::zeroed(&queue, [1, 1]) {
+            Err(error) if error.kind() == crate::ErrorKind::Unsupported => {
+                common::say_skipped(&error.to_string());
+                return Ok(());
+            }
+            image => image?,
+        };
+        let taken = |writes| {
+            [
+                KnownType::Image(2, false),
+                KnownType::Image(2, true),
+                KnownType::Image(1, false),
+                KnownType::Image(3, true),
+                KnownType::Sampler,
+                KnownType::Buffer,
+            ]
+            .map(|ty| accepts(Some(ty), Argument::Image(&image.raw, writes)))
+        };
+        assert_eq!(taken(true), [true, true, false, false, false, false]);
+        assert_eq!(taken(false), [true, false, false, false, false, false]);
+        Ok(())
     }
 }

@@ -470,6 +470,8 @@ mod suggestion_tests {
         assert_eq!(of(1024, 2), [256]);
         assert_eq!(of(480, 1), [240]);
         assert_eq!(of(96, 1), [96]);
+        // 168 is a divisor too, but no multiple of 16.
+        assert_eq!(of(336, 1), [112]);
         // No divisor is a multiple of 16.
         assert_eq!(of(1000, 1), [250]);
         assert_eq!(of(997, 1), [1]);

@@ -505,4 +505,127 @@ mod tests {
         assert_eq!(code.weak_exports(), ["once"]);
         assert_eq!(code.imports(), [""; 0]);
     }
+
+    /// Returns SPIR-V with these instructions, each with its opcode first.
+    fn spirv(instructions: &[&[u32]]) -> Cow<'static, [u8]> {
+        let mut words: Vec<u32> = vec![0x0723_0203, 0x0001_0400, 0, 20, 0];
+        for instruction in instructions {
+            let count = u32::try_from(instruction.len()).unwrap();
+            words.push(count << 16 | instruction[0]);
+            words.extend(&instruction[1..]);
+        }
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// Returns SPIR-V with the kernels `sum`, which uses a work-group function, `packed`, which takes a packed struct
+    /// by value, `image`, which takes an image, and `plain`.
+    fn kernels() -> Cow<'static, [u8]> {
+        let name = |text: &[u8; 4]| u32::from_le_bytes(*text);
+        spirv(&[
+            &[15, 6, 10, name(b"sum\0")],
+            &[15, 6, 11, name(b"pack"), name(b"ed\0\0")],
+            &[15, 6, 12, name(b"imag"), name(b"e\0\0\0")],
+            &[15, 6, 13, name(b"plai"), name(b"n\0\0\0")],
+            // The packed struct (2) consists of an 8-bit integer (1) and a 32-bit integer (6).
+            &[71, 2, 10],
+            &[71, 9, 38, 2],
+            &[21, 1, 8, 0],
+            &[21, 6, 32, 0],
+            &[43, 6, 7, 2],
+            &[30, 2, 1, 6],
+            &[32, 4, 7, 2],
+            &[25, 3, 6, 1, 0, 0, 0, 0, 0, 0],
+            &[54, 1, 10, 0, 5],
+            &[264, 1, 16, 7, 0, 17],
+            &[56],
+            &[54, 1, 11, 0, 5],
+            &[55, 4, 9],
+            &[56],
+            &[54, 1, 12, 0, 5],
+            &[55, 3, 8],
+            &[56],
+            &[54, 1, 13, 0, 5],
+            &[56],
+        ])
+    }
+
+    #[test]
+    fn kernels_the_device_cannot_run_are_named() {
+        let capable = Facts {
+            work_group_functions: true,
+            images: true,
+            ..able()
+        };
+        let no_functions = Facts {
+            work_group_functions: false,
+            ..capable.clone()
+        };
+        let misreading = Facts {
+            misreads_packed: true,
+            ..capable.clone()
+        };
+        let no_images = Facts {
+            images: false,
+            ..capable.clone()
+        };
+        let incapable = Facts {
+            misreads_packed: true,
+            ..able()
+        };
+        for (facts, expected) in [
+            (capable, &[][..]),
+            (no_functions, &[("sum", "it uses work-group functions")]),
+            (
+                misreading.clone(),
+                &[("packed", "it takes a packed struct")],
+            ),
+            (no_images.clone(), &[("image", "it takes an image")]),
+            (
+                incapable,
+                &[
+                    ("image", "it takes an image"),
+                    ("packed", "it takes a packed struct"),
+                    ("sum", "it uses work-group functions"),
+                ],
+            ),
+        ] {
+            let unfit = unfit_kernels(&[kernels()], &facts).unwrap();
+            let names: Vec<&str> = unfit.keys().map(String::as_str).collect();
+            let named: Vec<&str> = expected.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names, named);
+            for (name, reason) in expected {
+                assert!(unfit[*name].starts_with(reason), "{}", unfit[*name]);
+            }
+        }
+        // A driver may end the process if all kernels use images.
+        let name = u32::from_le_bytes(*b"k\0\0\0");
+        let only_image = spirv(&[
+            &[15, 6, 10, name],
+            &[25, 2, 1, 1, 0, 0, 0, 0, 0, 0],
+            &[54, 1, 10, 0, 5],
+            &[55, 2, 9],
+            &[56],
+        ]);
+        let only_image = std::slice::from_ref(&only_image);
+        let refused = unfit_kernels(only_image, &no_images).unwrap_err();
+        assert!(refused.starts_with("it takes an image"), "{refused}");
+        assert_eq!(unfit_kernels(only_image, &misreading), Ok(BTreeMap::new()));
+        assert_eq!(
+            unfit_kernels(&[spirv(&[])], &no_images),
+            Ok(BTreeMap::new())
+        );
+    }
+
+    #[test]
+    fn code_is_rewritten_for_the_drivers_version() {
+        let facts = Facts {
+            spirv_versions: vec![portable::Version { major: 1, minor: 2 }],
+            ..able()
+        };
+        let later = kernels();
+        assert_eq!(later[4..8], [0, 4, 1, 0]);
+        let rewritten = portable(vec![later.clone()], &facts).unwrap();
+        assert_eq!(rewritten[0][4..8], [0, 2, 1, 0]);
+        assert_eq!(portable(vec![later.clone()], &able()).unwrap(), [later]);
+    }
 }

@@ -294,6 +294,27 @@ mod tests {
         metadata.misc.specialized_with_defaults = Some(true);
         assert!(!are_emulated(&image, &metadata, &facts));
     }
+
+    #[test]
+    fn constants_in_variables_are_not_emulated() {
+        let cuda = Facts {
+            ptx: Some(PtxFacts {
+                sm: 80,
+                ptx: (8, 4),
+                driver: 12040,
+            }),
+            ..Facts::default()
+        };
+        let is_emulated = |text: String| {
+            let image = Image::native("sm_80", "nvptx64-nvidia-cuda", text.into_bytes());
+            are_emulated(&image, &metadata(), &cuda)
+        };
+        let variable = ptx::constant_variable("radius");
+        assert!(!is_emulated(format!(
+            ".visible .global .b8 {variable} = 3;"
+        )));
+        assert!(is_emulated(".visible .global .b8 radius = 3;".to_owned()));
+    }
 }
 
 #[cfg(test)]

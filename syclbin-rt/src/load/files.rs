@@ -244,4 +244,35 @@ mod tests {
         let long = "ä".repeat(61);
         assert_eq!(list(&[&long]), format!("{}...", "ä".repeat(60)));
     }
+
+    #[test]
+    fn kernels_are_described_by_code_with_their_mask() {
+        const KERNEL: &str = "_ZTS6AddOne";
+        let bytes = test_files::read("functor.object.syclbin");
+        let mut file = syclbin::read::parse(&bytes).unwrap();
+        let unit = file.modules.iter_mut();
+        let mut holders = unit.filter(|module| module.kernel_names().any(|name| name == KERNEL));
+        let holder = holders.next().unwrap();
+        let mask = |removed: &[bool]| ArgumentMask {
+            removed: removed.to_vec(),
+        };
+        let mut metadata = ModuleMetadata::read(&holder.metadata).unwrap();
+        metadata.argument_masks.insert(KERNEL, mask(&[false, true]));
+        metadata.write(&mut holder.metadata);
+        let facts = Facts {
+            takes_spirv: true,
+            ..Facts::default()
+        };
+        let files = Files::new(vec![file.clone()], &facts);
+        let code = files.code_of(KERNEL, Some(&mask(&[false, true]))).unwrap();
+        assert!(code.kernels().contains(&KERNEL));
+        assert!(files.code_of(KERNEL, Some(&mask(&[true]))).is_none());
+        assert!(files.code_of(KERNEL, None).is_none());
+        let linked = Files::new(vec![Syclbin::default(), file], &facts);
+        assert!(
+            linked
+                .code_of(KERNEL, Some(&mask(&[false, true])))
+                .is_none()
+        );
+    }
 }

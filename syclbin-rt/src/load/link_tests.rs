@@ -125,3 +125,60 @@ fn called_virtual_functions_are_linked() {
         "{message}"
     );
 }
+
+#[test]
+fn images_of_a_module_are_interchangeable() {
+    let mut exporting = module(spirv("shape", EXPORT, 0));
+    exporting
+        .images
+        .extend(module(spirv("shape", EXPORT, 1)).images);
+    let modules = [importing("shape"), vec![exporting.clone()]].concat();
+    assert_eq!(linked(modules, ""), Ok(vec![0, 1]));
+    let apart = [importing("shape"), vec![exporting]].concat();
+    let apart = [apart, vec![module(spirv("shape", EXPORT, 2))]].concat();
+    let message = linked(apart, "").unwrap_err();
+    assert!(message.contains("is exported by both"), "{message}");
+}
+
+#[test]
+fn virtual_functions_come_from_code_that_fits() {
+    let mut calling = importing("other").remove(0);
+    calling.metadata.insert(
+        set::VIRTUAL_FUNCTIONS,
+        key::USES_VIRTUAL_FUNCTIONS_SET,
+        "_ZTS4Base",
+    );
+    let mut defining = module(spirv("other", EXPORT, 0));
+    defining.metadata.insert(
+        set::VIRTUAL_FUNCTIONS,
+        key::VIRTUAL_FUNCTIONS_SET,
+        "_ZTS4Base",
+    );
+    // The device does not take the first image, and needs only one of the others.
+    let ptx = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", b"//".to_vec());
+    defining.images.insert(0, ptx);
+    defining.images.push(defining.images[1].clone());
+    assert_eq!(linked(vec![calling, defining], ""), Ok(vec![0, 1]));
+}
+
+#[test]
+fn own_file_comes_before_linked_ones() {
+    let file = |modules| {
+        let mut file = Syclbin::new(State::Object);
+        file.modules = modules;
+        file
+    };
+    let near = file([importing("shape"), vec![module(spirv("shape", EXPORT, 0))]].concat());
+    let far = file(vec![module(spirv("shape", EXPORT, 1))]);
+    let facts = Facts {
+        takes_spirv: true,
+        ..Facts::default()
+    };
+    let files = Files::new(vec![near, far], &facts);
+    let place = |module| ImageIndex {
+        file: 0,
+        module,
+        image: 0,
+    };
+    assert_eq!(closure(&files, place(0)), Ok(vec![place(0), place(1)]));
+}

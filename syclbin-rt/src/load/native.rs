@@ -340,6 +340,26 @@ mod tests {
         assert!(!fits("pvc", "spir64-unknown-unknown"));
         let message = checked(&native("pvc,dg2", ""), &cpu()).unwrap_err();
         assert_eq!(message, "it is for pvc,dg2, but the device is x86_64");
+        assert!(fits("unknown", ""), "the driver decides");
+    }
+
+    #[test]
+    fn gpus_of_unknown_architecture_take_gpu_code() {
+        let mut elf = image().bytes.to_vec();
+        elf[18..20].copy_from_slice(&EM_INTELGT.to_le_bytes());
+        let taken = |arch, code: &[u8], kind| {
+            let facts = Facts {
+                kind,
+                ..Facts::default()
+            };
+            checked(&Image::native(arch, "", code.to_vec()), &facts)
+        };
+        assert_eq!(taken("pvc", &elf, DeviceKind::Gpu), Ok(()));
+        assert!(taken("pvc", &elf, DeviceKind::Cpu).is_err());
+        assert_eq!(
+            taken("", &image().bytes, DeviceKind::Gpu).unwrap_err(),
+            "it is an ELF file for machine 62, but the device requires machine 205"
+        );
     }
 
     #[test]
@@ -366,6 +386,12 @@ mod tests {
         for len in 0..whole.bytes.len() {
             assert!(elf_machine(&whole.bytes[..len]).is_err(), "{len}");
         }
+        let mut empty = whole.bytes[..64].to_vec();
+        empty[60..62].fill(0);
+        assert_eq!(
+            elf_machine(&empty).unwrap_err(),
+            "it is a damaged ELF file: it has no sections"
+        );
         let mut other = whole.bytes.to_vec();
         other[18] = 183;
         let other = Image::native("", "", other);
@@ -439,6 +465,11 @@ mod tests {
         };
         assert_eq!(taken(b"pocl", &own), Ok(()));
         assert_eq!(taken(&image().bytes, &own), Ok(()));
+        // Another kind of processor is the driver's own business.
+        let mut other = image().bytes.to_vec();
+        other[18] = 183;
+        assert_eq!(taken(&other, &own), Ok(()));
+        assert!(taken(&other, &facts("Portable", "7.1")).is_err());
         assert!(taken(&image().bytes[..100], &own).is_err());
         assert_eq!(
             taken(b"pocl", &facts("Portable", "7.1")).unwrap_err(),
@@ -493,6 +524,7 @@ mod cubin_tests {
     fn cubin_runs_on_newer_minor_versions() {
         assert_eq!(judged("sm_80", TARGET, cubin(80), 80), Ok(()));
         assert_eq!(judged("sm_80", TARGET, cubin(80), 89), Ok(()));
+        assert_eq!(judged("sm_89", TARGET, cubin(89), 89), Ok(()));
         assert_eq!(judged("", "", cubin(80), 80), Ok(()));
         assert_eq!(
             judged("sm_80", TARGET, cubin(80), 90).unwrap_err(),
@@ -530,5 +562,29 @@ mod cubin_tests {
         metadata.imported_symbols.values.insert("_Z5shapef", 1);
         let imports = judge(&image, &metadata, 80).unwrap_err();
         assert!(imports.starts_with("it imports _Z5shapef"), "{imports}");
+    }
+
+    #[test]
+    fn any_fitting_part_of_a_fat_binary_suffices() {
+        let fat = |name: &str, sm| judged("", TARGET, test_files::read(name), sm);
+        // It contains PTX for `sm_75` and native code for `sm_80`.
+        let plain = |sm| fat("nvidia/plain.fatbin", sm);
+        assert_eq!(plain(90), Ok(()));
+        assert_eq!(plain(75), Ok(()));
+        assert_eq!(
+            plain(70).unwrap_err(),
+            "it contains PTX for sm_75, sm_80, but the device is sm_70"
+        );
+        // It contains native code for `sm_100f` first.
+        let family = fat("nvidia/family.fatbin", 80).unwrap_err();
+        assert!(family.starts_with("it contains sm_100f"), "{family}");
+        // Only the driver can unpack this.
+        assert_eq!(fat("nvidia/several.fatbin", 70), Ok(()));
+        let mut empty = test_files::read("nvidia/plain.fatbin")[..16].to_vec();
+        empty[8..].fill(0);
+        assert_eq!(
+            judged("", TARGET, empty, 80).unwrap_err(),
+            "it is an empty fat binary"
+        );
     }
 }

@@ -215,6 +215,11 @@ mod tests {
             let size = WorkGroupSize::from_sycl(sycl);
             refusal(|module| module.requirements.work_group = size)
         };
+        let mut largest = ModuleMetadata::default();
+        for sycl in [&[512u64][..], &[4, 128, 1], &[512, 1]] {
+            largest.requirements.work_group = WorkGroupSize::from_sycl(sycl);
+            assert_eq!(check(&largest, &cpu()), Ok(()));
+        }
         assert!(sized(&[1024]).contains("[1024, 1, 1]"));
         assert!(sized(&[8, 1, 1]).contains("at most 512 work-items"));
         assert!(sized(&[u64::MAX, 2]).contains("x first"));
@@ -243,6 +248,8 @@ mod tests {
         assert!(result(Some(true), &[]) && result(None, &[8, 1]));
         // A device without sizes compiles the code for a size of its own choice.
         assert!(!result(None, &[]));
+        let message = check_sub_group(8, &[]).unwrap_err();
+        assert_eq!(message, "but the device chooses their size itself");
     }
 
     #[test]
@@ -333,6 +340,7 @@ mod tests {
             ..cpu()
         };
         assert_eq!(check(&metadata, &nvidia(75)), Ok(()));
+        assert_eq!(check(&metadata, &nvidia(70)), Ok(()));
         assert!(check(&metadata, &nvidia(61)).is_err());
     }
 

@@ -153,13 +153,13 @@ impl Builder {
                 Some(!has_debug_info(&self.files.image(index).bytes))
             }
             Ok(_) => Some(false),
-            Err(_) => self.files.code(index).is_ok().then_some(true),
+            Err(_) => None,
         };
         let is_shareable = |(_, global): (&str, &DeviceGlobal)| !global.image_scope;
         self.files.facts.ptx.is_none()
             && unit.metadata.device_globals.iter().all(is_shareable)
             && unit.module.kernel_names().nth(1).is_some()
-            && candidates.find_map(is_alone) == Some(true)
+            && candidates.find_map(is_alone) != Some(false)
     }
 
     /// Returns whether a program of a module may contain the device global that `is_global` looks for.
@@ -167,7 +167,9 @@ impl Builder {
         let parts = [Part::Native, Part::Code];
         let mut candidates = parts.iter().flat_map(|part| self.candidates(module, part));
         candidates.any(|index| {
-            let members = self.members(index, &Part::Code).unwrap_or_default();
+            let members = self
+                .members(index, &Part::Code)
+                .unwrap_or_else(|_| vec![index]);
             self.units(&members).any(is_global)
         })
     }
@@ -200,10 +202,12 @@ impl Builder {
             let whole = link::closure(&self.files, index);
             let is_alone = |code: spirv::Module| code.imports().next().is_none();
             if let (Part::Kernel(kernel), Err(_)) = (part, &whole)
+                && let Ok(code) = self.files.code(index)
+                && code.kernels().contains(&kernel.as_str())
                 && unit.metadata.virtual_functions.uses.0.is_empty()
                 && spirv::Module::parse(&trimmed(&image.bytes, kernel)).is_ok_and(is_alone)
             {
-                return self.files.code(index).map(|_| vec![index]);
+                return Ok(vec![index]);
             }
             return whole;
         }

@@ -333,4 +333,33 @@ mod tests {
             "{last}"
         );
     }
+
+    #[test]
+    fn only_kernels_with_stubs_must_be_present() {
+        let embedded = test_files::bytes("vector_ops.object.syclbin");
+        let mut file = syclbin::read::parse(embedded).unwrap();
+        for module in &mut file.modules {
+            let sets = &mut module.metadata;
+            sets.retain(syclbin::property::set::KERNEL_NAMES, |name| name == "saxpy");
+        }
+        let bytes = syclbin::write::to_vec(&file, syclbin::Container::default()).unwrap();
+        let stub = |symbol| KernelInfo {
+            name: symbol,
+            symbol,
+            declaration: "",
+            parameters: &[],
+            dimensions: None,
+            work_group_size: &[],
+            aspects: &[],
+        };
+        let check = |symbols: &[&'static str]| {
+            let stubs: Vec<_> = symbols.iter().copied().map(stub).collect();
+            check_stubs(&bytes, None, Embedded(embedded), &stubs)
+        };
+        check(&["saxpy"]).unwrap();
+        let error = check(&["saxpy", "_ZN18__sycl_kernel_fill4iotaEfPfi"]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StubMismatch);
+        assert_eq!(error.reasons().len(), 1, "{error}");
+        assert!(error.reasons()[0].contains("iota"), "{error}");
+    }
 }

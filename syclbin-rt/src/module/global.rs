@@ -311,3 +311,7 @@ impl<T> fmt::Debug for Global<T> {
         write!(f, "Global({}: {value})", self.variable.id)
     }
 }
+
+#[cfg(test)]
+#[path = "global_tests.rs"]
+mod tests;

@@ -67,6 +67,12 @@ impl LoadedModule {
         *self.divides.get_or_init(divides)
     }
 
+    /// Returns whether the complete code can be linked.
+    pub(crate) fn links(&self) -> bool {
+        let images = self.builder.preview(self.index, &Part::Code);
+        images.iter().any(|(_, verdict)| verdict.is_ok())
+    }
+
     /// Returns the part that contains a kernel's code. If the driver rejects the complete code, the fault may be in
     /// another kernel.
     fn part_of(&self, kernel: &str) -> Part {
@@ -114,30 +120,29 @@ impl LoadedModule {
 
     /// Returns why none of the images can be used to run a kernel.
     pub(crate) fn reasons(&self, kernel: &str) -> Vec<String> {
-        self.explain(&self.choice_for(&self.part_of(kernel), None))
+        self.misfits_of(&self.part_of(kernel))
     }
 
     /// Returns the known reasons why no image fits all kernels; empty if an image may still fit.
     pub(crate) fn misfits(&self) -> Vec<String> {
-        let choice = self.choice_for(&Part::Code, None);
-        match choice.chosen {
-            Some(_) => Vec::new(),
-            None => self.explain(&choice),
-        }
+        self.misfits_of(&Part::Code)
     }
 
-    /// Returns the image that is chosen for all kernels, or else for some of them. Module `other` contains native code
-    /// for all of them.
+    /// Returns the image that is chosen for all kernels, or else for the first kernel that can be built alone. Module
+    /// `other`, if any, contains native code for the kernels.
     pub(crate) fn choice(&self, other: Option<usize>) -> ImageChoice {
         let choice = self.choice_for(&Part::Code, other);
-        if choice.chosen.is_some() || !self.divides() {
+        if choice.chosen.is_some() || other.is_some() || !self.divides() {
             return choice;
         }
-        let parts = self.kernels().map(|kernel| Part::Kernel(kernel.to_owned()));
-        let mut choices = parts.map(|part| self.choice_for(&part, other));
-        choices
-            .find(|choice| choice.chosen.is_some())
-            .unwrap_or(choice)
+        let fits = |part: &Part| {
+            self.verdicts(part)
+                .iter()
+                .any(|(_, verdict)| verdict.is_ok())
+        };
+        let mut parts = self.kernels().map(|kernel| Part::Kernel(kernel.to_owned()));
+        let part = parts.find(fits);
+        part.map_or(choice, |part| self.choice_for(&part, None))
     }
 
     fn choice_for(&self, code: &Part, other: Option<usize>) -> ImageChoice {
@@ -169,16 +174,23 @@ impl LoadedModule {
         });
         ImageChoice {
             module: self.index,
-            kernels: list_of_kernels(self.kernels()),
+            kernels: match code {
+                Part::Kernel(kernel) => list_of_kernels([&**kernel].into_iter()),
+                Part::Native | Part::Code => list_of_kernels(self.kernels()),
+            },
             chosen,
             images: described.collect(),
         }
     }
 
-    /// Explains why no image can be used, with one reason per image. If the module is malformed or contains no images,
-    /// that is the only reason.
-    fn explain(&self, choice: &ImageChoice) -> Vec<String> {
+    /// Returns the known reasons why no image of a part fits, one per image; empty if an image may still fit. If the
+    /// module is malformed or contains no images, that is the only reason.
+    fn misfits_of(&self, part: &Part) -> Vec<String> {
+        let choice = self.choice_for(part, None);
         let module = format!("module {} ({})", choice.module, choice.kernels);
+        if choice.chosen.is_some() {
+            return Vec::new();
+        }
         if choice.images.is_empty() {
             let reason = match &self.builder.files.loaded()[self.index] {
                 Err(malformed) => malformed.reason.to_string(),

@@ -54,7 +54,8 @@ use crate::queue::Queue;
 /// all code of a module that contains debug information, imports, or device globals inside the program
 /// (`device_image_scope`).
 ///
-/// If the driver rejects a kernel, only uses of that kernel fail.
+/// If the driver rejects a kernel, only uses of that kernel fail. If SPIR-V uses undefined symbols, the kernels that
+/// import nothing can still be used.
 ///
 /// A module holds a copy of its files, unless they are embedded in the program.
 #[derive(Clone)]
@@ -132,11 +133,8 @@ impl Module {
     /// Checks, without calling the driver, whether the device might be able to run any of the modules.
     fn check_fit(&self) -> Result<()> {
         let modules = &self.0.modules;
-        if modules.is_empty()
-            || modules
-                .iter()
-                .any(|module| module.choice(None).image().is_some())
-        {
+        let mut choices = modules.iter().map(|module| module.choice(None));
+        if modules.is_empty() || choices.any(|choice| choice.image().is_some()) {
             return Ok(());
         }
         let reasons = modules.iter().flat_map(LoadedModule::misfits);
@@ -211,7 +209,8 @@ impl Module {
     }
 
     /// Returns the chosen image for each abstract module, with the reason. Builds nothing: until a module is built,
-    /// this is the image that the driver would receive first.
+    /// this is the image that the driver would receive first. If a module cannot be built as a whole, it is the image
+    /// for the first of its kernels that can.
     ///
     /// ```no_run
     /// # let bytes = std::fs::read("saxpy.syclbin").unwrap();
@@ -313,17 +312,16 @@ impl Module {
         let mut reasons = Vec::new();
         for module in modules {
             let is_whole = module.program().is_some();
-            let names: Vec<&str> = module.kernels().collect();
-            let tried = if is_whole || module.divides() {
-                &names[..]
-            } else {
-                &[]
-            };
-            let kernels = in_parallel(tried, |name| self.kernel(name));
+            let mut names: Vec<&str> = module.kernels().collect();
+            if !is_whole && !module.divides() {
+                names.clear();
+            }
+            let kernels = in_parallel(&names, |name| self.kernel(name));
             let errors = kernels.into_iter().filter_map(Result::err);
             let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
-            // If the driver rejects a module, but accepts all of its kernels or none, the module's reason is reported.
-            if is_whole || (1..names.len()).contains(&errors.len()) {
+            // If no kernel can be built, or if the driver rejects a module but accepts all of its kernels, the module's
+            // reason is reported.
+            if is_whole || errors.len() < names.len() && !(errors.is_empty() && module.links()) {
                 reasons.extend(errors);
             } else if native.module_of(module).is_none() {
                 reasons.extend(module.misfits());

@@ -16,7 +16,7 @@ use crate::load::files::{Unit, list_of_kernels};
 use crate::load::native::SavedOn;
 use crate::module::build::{Builder, BuiltProgram};
 use crate::module::loaded::LoadedModule;
-use crate::module::{Inner, Module, unloadable};
+use crate::module::{Inner, Module};
 
 /// The only key in the property set for hidden arguments.
 const LAYOUT: &str = "layout";
@@ -26,7 +26,7 @@ impl Module {
     /// compiled when the file is loaded. The reference runtime can also load the file.
     ///
     /// Linked code and the values of specialization constants are compiled in, so loading the file with other values
-    /// fails. Modules that cannot run on this device are omitted. Keep the original file: the saved file records its
+    /// fails. Modules that cannot be built for this device are omitted. Keep the original file: the saved file records its
     /// device and driver, and may not load with any others.
     ///
     /// Save in a process that has not loaded other native code from files. Intel's CPU driver (2026.2) compiles for the
@@ -165,7 +165,7 @@ impl Module {
         }
         if file.modules.is_empty() && !modules.is_empty() {
             let reasons = modules.iter().flat_map(LoadedModule::misfits);
-            return Err(unloadable(builder.queue.device(), reasons.collect()));
+            self.all_built(reasons.collect())?;
         }
         Ok(file)
     }
@@ -484,5 +484,55 @@ mod tests {
             assert_eq!(all.set_values, set_values);
         }
         assert_eq!(all.defaults, Some(vec![1, 2, 3, 4]));
+    }
+
+    #[test]
+    fn constants_without_defaults_are_not_merged() {
+        let constant = |name, defaults: Option<Vec<u8>>| {
+            let mut constant = SpecializationConstants::default();
+            let part = SpecConstantDescriptor {
+                id: 0,
+                offset: 0,
+                size: 1,
+            };
+            constant.constants.insert(name, vec![part]);
+            constant.defaults = defaults;
+            constant
+        };
+        let merged = |mut all: SpecializationConstants, other| {
+            add_constants(&mut all, &other);
+            let names = all.constants.names().map(str::to_owned);
+            (names.collect::<Vec<_>>(), all.defaults)
+        };
+        let other = || constant("b", Some(vec![2]));
+        let of = |name: &str, defaults| (vec![name.to_owned()], defaults);
+        let none = SpecializationConstants::default();
+        assert_eq!(merged(none, other()), of("b", Some(vec![2])));
+        assert_eq!(merged(constant("a", None), other()), of("a", None));
+        let known = constant("a", Some(vec![1]));
+        assert_eq!(merged(known, constant("b", None)), of("a", Some(vec![1])));
+    }
+
+    #[test]
+    fn saved_target_says_how_constants_are_passed() {
+        let target = |kind, emulated| {
+            let facts = Facts {
+                kind,
+                ..Facts::default()
+            };
+            let image = native(&facts, vec![1], emulated);
+            match image.kind() {
+                ImageKind::Native { target, .. } => target.to_owned(),
+                ImageKind::Ir { .. } => unreachable!("it is native code"),
+            }
+        };
+        for kind in [DeviceKind::Cpu, DeviceKind::Gpu] {
+            assert_eq!(target(kind, false), "spir64-unknown-unknown");
+        }
+        assert_eq!(
+            target(DeviceKind::Cpu, true),
+            "spir64_x86_64-unknown-unknown"
+        );
+        assert_eq!(target(DeviceKind::Gpu, true), "spir64_gen-unknown-unknown");
     }
 }

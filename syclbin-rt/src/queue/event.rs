@@ -418,6 +418,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn waiting_transfer_is_not_complete() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let buffer = queue.upload(&[1, 2, 3])?;
+        let Some((user, raw)) = backend::queue::pending_event(queue.raw()) else {
+            common::say_skipped("user events");
+            return Ok(());
+        };
+        let event = Event::of_action(&queue, "being a test", raw);
+        let transfer = queue.after(&[&event]).download_later(&buffer)?;
+        let complete = transfer.is_complete();
+        user.end(0);
+        assert!(!complete?);
+        assert_eq!(transfer.wait()?, [1, 2, 3]);
+        Ok(())
+    }
+
+    #[test]
     fn dependency_error_points_to_the_failed_command() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());

@@ -5,7 +5,9 @@ use std::sync::{Arc, mpsc};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::backend::failure::Rejection;
 use crate::backend::queue::is_out_of_order;
+use crate::backend::{Direction, Failure, Region, WaitList};
 use crate::queue::event::Event;
 use crate::queue::event::tests::{
     Bell, iota, iota_from, iota_kernel, iota_launch, say_queue_ended,
@@ -305,4 +307,42 @@ fn command_after_failed_event_does_not_run() -> Result<()> {
     }
     assert_eq!(queue.device().queue()?.download(&out)?, [7.0; 2]);
     Ok(())
+}
+
+#[test]
+fn dropped_transfer_waits_for_its_copy() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let source = sevens(&queue)?;
+    let mut gate = Gate::new(&queue);
+    let transfer = queue.after(&[&gate.event]).download_later(&source)?;
+    std::thread::scope(|scope| {
+        let dropping = scope.spawn(move || drop(transfer));
+        std::thread::sleep(Duration::from_millis(50)); // enough to end without the copy
+        assert!(!dropping.is_finished());
+        gate.end(0);
+        dropping.join().expect("it does not panic");
+    });
+    Ok(())
+}
+
+#[test]
+fn rejected_transfer_does_not_wait_for_the_queue() -> Result<()> {
+    let Some(queue) = common::opencl_queue() else {
+        return Ok(());
+    };
+    let mut held = sevens(&queue)?;
+    let memory = Arc::clone(&sevens(&queue)?.region().memory);
+    let mut gate = Gate::new(&queue);
+    let waiting = iota(&queue, &mut held, &[&gate.event])?;
+    // The region is one byte longer than the memory.
+    let region = Region::new(memory, 0, 9, 1);
+    let nothing = WaitList::NOTHING;
+    let started = (queue.raw()).transfer_later(&region, vec![0u8; 9], Direction::ToHost, nothing);
+    let failure = started.err().expect("it does not fit");
+    assert_eq!(failure, Failure::Rejected(Rejection::OutOfBounds));
+    assert!(!waiting.is_complete()?);
+    gate.end(0);
+    waiting.wait()
 }

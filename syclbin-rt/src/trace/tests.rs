@@ -78,6 +78,99 @@ fn waiting_for_a_held_lock_ends() {
 }
 
 #[test]
+fn busy_lock_is_waited_for() {
+    let mutex = Mutex::new(());
+    let (send, held) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let mutex = &mutex;
+        scope.spawn(move || {
+            let _held = mutex.lock();
+            send.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+        });
+        held.recv().unwrap();
+        assert!(lock(mutex, Duration::from_secs(20)).is_some());
+    });
+}
+
+#[test]
+fn surplus_slices_are_counted_and_dropped() {
+    let mut collector = Collector {
+        traces: 1,
+        ..Collector::default()
+    };
+    let slice = || slice(Class::Kernel, "", 0, State::Untimed);
+    let most = 1 << 20;
+    collector.slices.resize_with(most - 1, slice);
+    for left_out in [0, 1, 2] {
+        collector.keep(slice());
+        let kept = (collector.slices.len(), collector.left_out);
+        assert_eq!(kept, (most, left_out));
+    }
+    let text = timeline::json(&collector, u64::MAX);
+    assert!(text.contains("\"left_out\":2"), "{text}");
+}
+
+#[test]
+fn table_keeps_commands_after_the_last_trace() -> Result<()> {
+    let Some(queue) = crate::common::queue() else {
+        return Ok(());
+    };
+    let event = queue.barrier(&[])?;
+    for (prints, kept) in [(true, 1), (false, 0)] {
+        let mut collector = Collector {
+            traces: 1,
+            prints,
+            ..Collector::default()
+        };
+        let slice = slice(Class::Wait, "waiting at a barrier", 0, State::Unfinished);
+        collector.command(slice, &event.raw);
+        assert_eq!(collector.pending.len(), 1);
+        collector.end();
+        assert_eq!(collector.pending.len(), kept);
+    }
+    event.wait()
+}
+
+#[test]
+fn timeline_begins_with_its_trace() {
+    let mut collector = Collector::default();
+    for begun in [4, 5, 6] {
+        let state = State::Ended {
+            started: begun,
+            ended: 9,
+        };
+        let slice = slice(Class::Program, "compiling", 0, state);
+        collector.slices.push(Slice { begun, ..slice });
+    }
+    let text = timeline::json(&collector, 5);
+    assert_eq!(text.matches("\"compiling\"").count(), 2, "{text}");
+    // The track that they share has one name.
+    assert_eq!(text.matches("\"thread 1\"").count(), 1, "{text}");
+}
+
+#[test]
+fn each_thread_keeps_its_own_number() {
+    let number = || {
+        let number = thread_number();
+        assert_eq!(thread_number(), number);
+        number
+    };
+    let other = std::thread::spawn(number).join().unwrap();
+    assert_ne!(number(), other);
+}
+
+#[test]
+fn dropped_trace_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.json");
+    drop(start(&path));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(trace["traceEvents"].is_array(), "{text}");
+}
+
+#[test]
 fn process_number_replaces_its_placeholder() {
     assert_eq!(with_process("a-%p.json", 7), PathBuf::from("a-7.json"));
     assert_eq!(with_process("a.json", 7), PathBuf::from("a.json"));
@@ -198,4 +291,47 @@ fn subscriber_may_replay_the_same_recording() -> crate::Result<()> {
     });
     let ended = ended.recv_timeout(Duration::from_secs(20));
     ended.expect("the replay ends")
+}
+
+/// Stores the names and levels of new spans.
+#[cfg(feature = "tracing")]
+#[derive(Default)]
+struct Spans(Mutex<Vec<(&'static str, ::tracing::Level)>>);
+
+#[cfg(feature = "tracing")]
+impl ::tracing::Subscriber for &'static Spans {
+    fn enabled(&self, metadata: &::tracing::Metadata<'_>) -> bool {
+        metadata.target() == TARGET
+    }
+
+    fn new_span(&self, span: &::tracing::span::Attributes<'_>) -> ::tracing::span::Id {
+        let metadata = span.metadata();
+        let mut spans = self.0.lock().unwrap();
+        spans.push((metadata.name(), *metadata.level()));
+        ::tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &::tracing::span::Id, _: &::tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &::tracing::span::Id, _: &::tracing::span::Id) {}
+
+    fn event(&self, _: &::tracing::Event<'_>) {}
+
+    fn enter(&self, _: &::tracing::span::Id) {}
+
+    fn exit(&self, _: &::tracing::span::Id) {}
+}
+
+#[cfg(feature = "tracing")]
+#[test]
+fn only_programs_have_the_level_debug() {
+    use ::tracing::Level;
+    let spans: &'static Spans = Box::leak(Box::default());
+    ::tracing::subscriber::with_default(spans, || {
+        for class in [Class::Program, Class::Memory, Class::Wait] {
+            drop(span(class, "being a test", 0));
+        }
+    });
+    let (program, call) = (("program", Level::DEBUG), ("call", Level::TRACE));
+    assert_eq!(*spans.0.lock().unwrap(), [program, call, call]);
 }

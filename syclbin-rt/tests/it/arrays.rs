@@ -6,6 +6,7 @@ mod dlpack {
     #![allow(unsafe_code, reason = "tensors are foreign pointers")]
 
     use std::ffi::c_void;
+    use std::sync::Arc;
 
     use syclbin_rt::dlpack::dlpk::sys::DLDataType;
     use syclbin_rt::dlpack::dlpk::{DLDeviceType, DLPackTensor, GetDLPackDataType};
@@ -44,6 +45,23 @@ mod dlpack {
         let (again, _) = unsafe { queue.buffer_from_dlpack::<f32>(tensor) }?;
         assert_eq!(again.native(), handle);
         assert_eq!(queue.download(&again)?, [7.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn dropped_tensor_drops_its_buffer() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let memory = queue.upload(&[1.0f32, 2.0])?;
+        let owner = Arc::new(());
+        // SAFETY: the memory is of this context, has this size, and is dropped last.
+        let buffer =
+            unsafe { queue.buffer_from_native::<f32, _>(memory.native(), 2, Arc::clone(&owner)) }?;
+        let tensor = buffer.into_dlpack(&[2])?;
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(tensor);
+        assert_eq!(Arc::strong_count(&owner), 1);
         Ok(())
     }
 

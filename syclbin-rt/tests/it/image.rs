@@ -2,8 +2,12 @@
 //! Images: their creation, copies of their pixels, and what is refused.
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
+use syclbin::{AbstractModule, IrType, State, Syclbin};
 use syclbin_rt::format::{Channel, Format, R, Rg, Rgba, Snorm8, Snorm16, Unorm8, Unorm16};
-use syclbin_rt::{Arg, Aspect, ErrorKind, Image, Launch, Queue, QueueOptions, Result};
+use syclbin_rt::{
+    Addressing, Arg, Aspect, Buffer, ErrorKind, Event, Filtering, Image, Kernel, Launch, Queue,
+    QueueOptions, Result, Sampler,
+};
 
 use crate::common;
 use crate::module::asserts;
@@ -123,6 +127,8 @@ fn impossible_sizes_are_refused() {
     // Every device with images has these widths, which may be less in an image of three dimensions.
     let wide = Image::<1, Rgba<u8>>::zeroed(&queue, [16384]);
     assert!(wide.is_ok(), "{}", wide.unwrap_err());
+    let wide = Image::<2, Rgba<u8>>::zeroed(&queue, [16384, 1]);
+    assert!(wide.is_ok(), "{}", wide.unwrap_err());
     let error = Image::<2, Rgba<u8>>::upload(&queue, [0, 5], &[]).unwrap_err();
     assert!(
         error
@@ -183,4 +189,131 @@ fn image_reads_report_failed_asserts() -> Result<()> {
     assert!(error.kind() == ErrorKind::Assert, "{error}");
     assert_eq!(image.download(&queue)?, [0.0]);
     Ok(())
+}
+
+/// `kernel void look(read_only image1d_t image, sampler_t sampler, global float4 *out)` writes pixel 2. Written by
+/// hand, because no file here has a kernel with a sampler.
+fn looking() -> Vec<u8> {
+    let [main, void, float, uint, vector, image_type] = [1, 2, 3, 4, 5, 6];
+    let [sampler_type, sampled_type, pointer, function] = [7, 8, 9, 10];
+    let [two, zero, image, sampler, out, label, sampled, pixel] = [11, 12, 13, 14, 15, 16, 17, 18];
+    let [look, end] = [*b"look", *b"\0\0\0\0"].map(u32::from_le_bytes);
+    let instructions: &[(u32, &[u32])] = &[
+        (17, &[4]),                  // Addresses
+        (17, &[6]),                  // Kernel
+        (17, &[13]),                 // ImageBasic
+        (17, &[43]),                 // Sampled1D
+        (14, &[2, 2]),               // memory model: 64-bit addresses, OpenCL
+        (15, &[6, main, look, end]), // entry point of a kernel
+        (19, &[void]),
+        (22, &[float, 32]),
+        (21, &[uint, 32, 0]),
+        (23, &[vector, float, 4]),
+        (25, &[image_type, void, 0, 0, 0, 0, 0, 0, 0]), // of one dimension, for reading
+        (26, &[sampler_type]),
+        (27, &[sampled_type, image_type]),
+        (32, &[pointer, 5, vector]), // to global memory
+        (33, &[function, void, image_type, sampler_type, pointer]),
+        (43, &[uint, two, 2]),
+        (43, &[float, zero, 0]),
+        (54, &[void, main, 0, function]),
+        (55, &[image_type, image]),
+        (55, &[sampler_type, sampler]),
+        (55, &[pointer, out]),
+        (248, &[label]),
+        (86, &[sampled_type, sampled, image, sampler]),
+        (88, &[vector, pixel, sampled, two, 2, zero]), // read with a level of detail
+        (62, &[out, pixel, 2, 16]),                    // store, aligned to 16
+        (253, &[]),
+        (56, &[]),
+    ];
+    let mut words: Vec<u32> = vec![0x0723_0203, 0x0001_0000, 0, 19, 0];
+    for (code, operands) in instructions {
+        let count = u32::try_from(operands.len() + 1).expect("a short instruction");
+        words.push(count << 16 | code);
+        words.extend(*operands);
+    }
+    let code: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    let mut module = AbstractModule::default();
+    module.add_kernel_name("look");
+    let image = syclbin::Image::ir(IrType::SpirV, "spir64-unknown-unknown", code);
+    module.images.push(image);
+    let mut file = Syclbin::new(State::Object);
+    file.modules.push(module);
+    common::written(&file)
+}
+
+/// A kernel that samples an image, and what it needs, for a queue of a device with images.
+struct Look {
+    kernel: Result<Kernel>,
+    image: Image<1, Rgba<f32>>,
+    sampler: Sampler,
+}
+
+const PIXELS: [[f32; 4]; 4] = [[1.0; 4], [2.0; 4], [3.0, 4.0, 5.0, 6.0], [7.0; 4]];
+
+impl Look {
+    fn new(queue: &Queue) -> Result<Self> {
+        Ok(Self {
+            kernel: common::load(queue, &looking())?.kernel("look"),
+            image: Image::upload(queue, [4], &PIXELS)?,
+            sampler: Sampler::new(queue, Addressing::ClampToEdge, Filtering::Nearest, false)?,
+        })
+    }
+
+    fn launch(
+        &self,
+        image: &Image<1, Rgba<f32>>,
+        sampler: &Sampler,
+        out: &mut Buffer<[f32; 4]>,
+    ) -> Result<Event> {
+        let args = [
+            Arg::read_image(image),
+            Arg::sampler(sampler),
+            Arg::write(out),
+        ];
+        // SAFETY: a single work-item writes the only element.
+        unsafe { Launch::new(&self.kernel, &["image", "sampler", "out"], args).launch(1) }
+    }
+}
+
+#[test]
+fn kernel_samples_an_image() -> Result<()> {
+    let Some(queue) = queue() else {
+        return Ok(());
+    };
+    let look = Look::new(&queue)?;
+    let mut out = queue.zeroed::<[f32; 4]>(1)?;
+    look.launch(&look.image, &look.sampler, &mut out)?;
+    assert_eq!(queue.download(&out)?, [PIXELS[2]]);
+    Ok(())
+}
+
+/// Refuses an image and a sampler of `other`, which is a queue of another context of the same device.
+pub(crate) fn check_foreign_images(queue: &Queue, other: &Queue) -> Result<()> {
+    if !queue.device().has(Aspect::IMAGE) {
+        common::say_skipped("the device does not support images");
+        return Ok(());
+    }
+    let (look, foreign) = (Look::new(queue)?, Look::new(other)?);
+    let mut out = queue.zeroed::<[f32; 4]>(1)?;
+    let device = queue.device();
+    for (launched, argument) in [
+        (
+            look.launch(&foreign.image, &look.sampler, &mut out),
+            "0 (image)",
+        ),
+        (
+            look.launch(&look.image, &foreign.sampler, &mut out),
+            "1 (sampler)",
+        ),
+    ] {
+        assert_eq!(
+            launched.expect_err("it is foreign").to_string(),
+            format!(
+                "kernel look: argument {argument} is on {device}, but the queue is on {device}"
+            )
+        );
+    }
+    look.launch(&look.image, &look.sampler, &mut out)?.wait()
 }

@@ -242,6 +242,10 @@ fn forgotten_view_keeps_kernels_from_the_memory() -> Result<()> {
     let queue = queue!();
     let iota = iota(&queue);
     let mut buffer = queue.zeroed::<f32>(4)?;
+    // A view that ends does not.
+    drop(queue.map(&buffer)?);
+    drop(queue.map_mut(&mut buffer)?);
+    count_up(&iota, 1.0, &mut buffer)?;
     std::mem::forget(queue.map(&buffer)?);
     let error = count_up(&iota, 1.0, &mut buffer).unwrap_err();
     assert!(problem(&error).contains("(out) is mapped"), "{error}");
@@ -340,5 +344,52 @@ fn oversized_allocation_fails_and_queue_continues() -> Result<()> {
         );
     }
     assert_eq!(queue.download(&queue.upload(&[1u8])?)?, [1]);
+    Ok(())
+}
+
+/// An element with a stricter alignment than drivers give to memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(512))]
+struct Page([u8; 512]);
+
+// SAFETY: an array of bytes has neither padding nor invalid values, and its length is a multiple of the alignment.
+unsafe impl syclbin_rt::bytemuck::Zeroable for Page {}
+// SAFETY: as above.
+unsafe impl syclbin_rt::bytemuck::Pod for Page {}
+
+#[test]
+fn arrays_are_aligned_for_their_elements() -> Result<()> {
+    let queue = queue!();
+    let pages = [Page([1; 512]), Page([2; 512])];
+    // Of several arrays, some would be misaligned by chance.
+    let mut arrays = Vec::new();
+    for _ in 0..4 {
+        let array = match DeviceArray::upload(&queue, &pages) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                common::say_skipped(&error.to_string());
+                return Ok(());
+            }
+            array => array?,
+        };
+        assert_eq!(array.pointer().address() % 512, 0);
+        assert_eq!(queue.download(&array)?, pages);
+        arrays.push(array);
+    }
+    Ok(())
+}
+
+#[test]
+fn memory_describes_its_elements_and_device() -> Result<()> {
+    let queue = queue!();
+    let device = queue.device();
+    let mut buffer = queue.zeroed::<f32>(5)?;
+    assert_eq!(
+        format!("{buffer:?}"),
+        format!("Buffer(5 x f32 on {device})")
+    );
+    let part = format!("{:?}", buffer.slice(1..)?);
+    assert_eq!(part, format!("SliceRef(4 x f32 on {device})"));
+    let part = format!("{:?}", buffer.slice_mut(..2)?);
+    assert_eq!(part, format!("SliceMut(2 x f32 on {device})"));
     Ok(())
 }

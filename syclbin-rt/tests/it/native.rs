@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use syclbin_rt::native::{DeviceHandle, EventHandle, MemoryHandle, QueueHandle};
-use syclbin_rt::{Arg, Buffer, Event, Launch, Queue, Result};
+use syclbin_rt::native::{DeviceHandle, EventHandle, KernelHandle, MemoryHandle, QueueHandle};
+use syclbin_rt::{Arg, Buffer, Device, DeviceArray, Event, Launch, Queue, QueueOptions, Result};
 
 use crate::common;
+use crate::image::check_foreign_images;
 
 const LEN: usize = 256;
 const BYTES: usize = LEN * 4;
@@ -54,6 +55,227 @@ fn opencl3_uses_our_queue_and_buffer() {
 #[test]
 fn stubs_use_queue_and_buffer_of_opencl3() {
     run("a_child_borrows_from_opencl3");
+}
+
+#[test]
+fn dropped_objects_leave_no_references() {
+    run("a_child_counts_references");
+}
+
+#[test]
+fn opencl3_sets_arguments_of_our_kernel() {
+    run("a_child_lends_its_kernel");
+}
+
+#[test]
+fn adopted_queues_keep_their_properties() {
+    run("a_child_adopts_queues");
+}
+
+#[test]
+fn barrier_of_adopted_queue_waits_for_all() {
+    run("a_child_orders_an_adopted_queue");
+}
+
+#[test]
+fn images_of_another_context_are_refused() {
+    run("a_child_mixes_contexts");
+}
+
+#[test]
+fn a_child_mixes_contexts() -> Result<()> {
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let ours = common::queue().expect("the device that the other test found");
+    let (_, theirs) = adopted(ours.device(), 0)?.expect("a queue without properties");
+    check_foreign_images(&ours, &theirs)
+}
+
+#[test]
+fn a_child_counts_references() -> Result<()> {
+    use opencl3::memory::{
+        CL_MEM_MAP_COUNT, CL_MEM_REFERENCE_COUNT, get_mem_object_info, release_mem_object,
+        retain_mem_object,
+    };
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let queue = common::queue().expect("the device that the other test found");
+    let mut buffer = queue.upload(&[7.0f32; LEN])?;
+    queue.wait()?;
+    let MemoryHandle::OpenCl { memory, .. } = buffer.native() else {
+        panic!("{:?}", buffer.native());
+    };
+    let count = |name| {
+        get_mem_object_info(memory, name)
+            .expect("a live buffer")
+            .to_uint()
+    };
+    let views = count(CL_MEM_MAP_COUNT);
+    assert_eq!(queue.map(&buffer)?[LEN - 1], 7.0);
+    queue.map_mut(&mut buffer)?.unmap()?;
+    assert_eq!(count(CL_MEM_MAP_COUNT), views);
+    // SAFETY: the buffer is alive.
+    unsafe { retain_mem_object(memory) }.expect("a live buffer");
+    let before = count(CL_MEM_REFERENCE_COUNT);
+    drop(buffer);
+    assert_eq!(count(CL_MEM_REFERENCE_COUNT), before - 1);
+    // SAFETY: the reference is owned.
+    unsafe { release_mem_object(memory) }.expect("it is owned");
+    Ok(())
+}
+
+#[test]
+fn a_child_lends_its_kernel() -> Result<()> {
+    use opencl3::kernel::{CL_KERNEL_FUNCTION_NAME, get_kernel_info, set_kernel_arg};
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let queue = common::queue().expect("the device that the other test found");
+    let kernel = common::kernel(&queue, "vector_ops.object.syclbin", IOTA);
+    let mut out = queue.zeroed::<f32>(LEN)?;
+    let mut launch = |start: f32| -> Result<Vec<f32>> {
+        let args = [
+            Arg::scalar(start),
+            Arg::write(&mut out),
+            Arg::scalar(i32::try_from(LEN).expect("a few elements")),
+        ];
+        // SAFETY: it writes as many elements as there are.
+        unsafe { Launch::new(&kernel, &["start", "out", "count"], args).launch(LEN)? };
+        queue.download(&out)
+    };
+    assert_eq!(launch(3.0)?, ascending(3.0));
+    let KernelHandle::OpenCl { kernel: raw, .. } = kernel.clone()?.native() else {
+        panic!("{:?}", kernel.clone()?.native());
+    };
+    let name = get_kernel_info(raw, CL_KERNEL_FUNCTION_NAME).expect("a live kernel");
+    assert_eq!(String::from(name).trim_end_matches('\0'), IOTA);
+    let start = 5.0f32;
+    // SAFETY: the first parameter is a `float`, and nothing else uses the kernel.
+    unsafe { set_kernel_arg(raw, 0, 4, (&raw const start).cast()) }.expect("a number");
+    // A launch does not rely on the arguments of the launch before.
+    assert_eq!(launch(3.0)?, ascending(3.0));
+    Ok(())
+}
+
+/// Creates a context and a queue with `opencl3`, and adopts the queue. Returns `None` if the device has no such queues.
+#[allow(clippy::panic, reason = "the caller has an OpenCL device")]
+fn adopted(device: &Device, properties: u64) -> Result<Option<(QueueHandle, Queue)>> {
+    use opencl3::command_queue::create_command_queue;
+    use opencl3::context::context::create_context;
+    use std::ptr::{null, null_mut};
+    let DeviceHandle::OpenCl(id) = device.native() else {
+        panic!("{:?}", device.native());
+    };
+    let context = create_context(&[id], null(), None, null_mut()).expect("a context");
+    // SAFETY: the device is the context's.
+    let Ok(queue) = (unsafe { create_command_queue(context, id, properties) }) else {
+        common::say_skipped("the device has no queues with these properties");
+        return Ok(None);
+    };
+    let handle = QueueHandle::OpenCl { queue, context };
+    // SAFETY: the queue is alive, and of the library of the device.
+    let queue = unsafe { Queue::from_native(device, handle) }?;
+    Ok(Some((handle, queue)))
+}
+
+#[test]
+fn a_child_adopts_queues() -> Result<()> {
+    use opencl3::command_queue::{
+        CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE as OUT_OF_ORDER,
+        CL_QUEUE_PROFILING_ENABLE as PROFILING,
+    };
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let ours = common::queue().expect("the device that the other test found");
+    let plain = QueueOptions::new();
+    for (properties, options) in [
+        (0, plain),
+        (PROFILING, plain.profiling()),
+        (OUT_OF_ORDER, plain.out_of_order()),
+        (OUT_OF_ORDER | PROFILING, plain.out_of_order().profiling()),
+    ] {
+        if let Some((_, queue)) = adopted(ours.device(), properties)? {
+            assert_eq!(queue.options(), options);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_child_orders_an_adopted_queue() -> Result<()> {
+    use opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, enqueue_fill_buffer};
+    use opencl3::event::{create_user_event, release_event, set_user_event_status};
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let ours = common::queue().expect("the device that the other test found");
+    let adopted = adopted(ours.device(), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)?;
+    let Some((
+        QueueHandle::OpenCl {
+            queue: raw,
+            context,
+        },
+        queue,
+    )) = adopted
+    else {
+        return Ok(());
+    };
+    let (mut numbers, mut others) = (queue.zeroed::<u32>(LEN)?, queue.zeroed::<u32>(LEN)?);
+    let MemoryHandle::OpenCl { memory, .. } = numbers.native() else {
+        panic!("{:?}", numbers.native());
+    };
+    let listed = queue.fill(&mut others, 9)?;
+    listed.wait()?;
+    // A fill that waits, then a barrier with an event that has ended, then another fill.
+    let gate = create_user_event(context).expect("an event");
+    let one = 1u32;
+    let pattern = (&raw const one).cast();
+    // SAFETY: all handles are alive, and the region is the whole buffer.
+    let first =
+        unsafe { enqueue_fill_buffer(raw, memory, pattern, 4, 0, BYTES, 1, &raw const gate) };
+    let first = first.expect("a fill");
+    queue.barrier(&[&listed])?;
+    queue.fill(&mut numbers, 2)?;
+    std::thread::sleep(std::time::Duration::from_millis(100)); // enough to overtake
+    set_user_event_status(gate, 0).expect("it is pending");
+    assert_eq!(queue.download(&numbers)?, [2; LEN]);
+    for event in [first, gate] {
+        // SAFETY: both are owned.
+        unsafe { release_event(event) }.expect("it is owned");
+    }
+    Ok(())
+}
+
+#[test]
+fn array_outlives_a_buffer_over_it() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let Ok(array) = DeviceArray::upload(&queue, &[1i64, 2, 3]) else {
+        common::say_skipped("the device has no arrays");
+        return Ok(());
+    };
+    let part = array.slice(1..)?;
+    let (MemoryHandle::Address(start), MemoryHandle::Address(second)) =
+        (array.native(), part.native())
+    else {
+        panic!("{:?}", array.native());
+    };
+    assert_eq!(second, start + 8);
+    for _ in 0..3 {
+        // SAFETY: the memory is of this context and outlives the buffer, and nothing writes it.
+        let buffer = unsafe { queue.buffer_from_native::<i64, _>(array.native(), 3, ()) }?;
+        assert_eq!(queue.download(&buffer)?, [1, 2, 3]);
+        drop(buffer);
+        // The memory still belongs to the array.
+        let other = DeviceArray::upload(&queue, &[7i64, 8, 9])?;
+        assert_ne!(other.native(), array.native());
+        assert_eq!(queue.download(&array)?, [1, 2, 3]);
+    }
+    Ok(())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // Two kernels, of which only the second needs a function that no file defines.
 #include <syclbin/kernel.hpp>
 SYCL_EXTERNAL int undefined(int x);
+[[gnu::noinline]] static int middle(int x) { return undefined(x) + 1; }
 SYCLBIN_KERNEL(1)
 void negate(int *data) {
   size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
@@ -9,5 +10,5 @@ void negate(int *data) {
 SYCLBIN_KERNEL(1)
 void call(int *data) {
   size_t i = syclbin::get_nd_item<1>().get_global_linear_id();
-  data[i] = undefined(data[i]);
+  data[i] = middle(data[i]);
 }

@@ -390,6 +390,25 @@ mod tests {
     }
 
     #[test]
+    fn aspects_begin_with_their_compute_capability() {
+        for (aspect, first) in [
+            (Aspect::FP16, 53),
+            (Aspect::ATOMIC64, 60),
+            (Aspect::EXT_ONEAPI_CUDA_ASYNC_BARRIER, 80),
+            (Aspect::EXT_ONEAPI_CUDA_CLUSTER_GROUP, 90),
+        ] {
+            let holds = |sm| {
+                let abilities = Abilities {
+                    sm,
+                    ..Abilities::default()
+                };
+                abilities.facts(12_040).aspects.contains(&aspect)
+            };
+            assert!(!holds(first - 1) && holds(first) && holds(120), "{aspect}");
+        }
+    }
+
+    #[test]
     fn host_atomics_need_support_of_the_bus() {
         let holds = |sm, host_atomics| {
             let abilities = Abilities {

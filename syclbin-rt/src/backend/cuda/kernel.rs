@@ -361,6 +361,9 @@ mod blocks_tests {
             [512, 1 << 20, 1],
             [3, 131_070, 70_000],
             [1, 65_536 * 4, 65_536],
+            [256, 1, 131_070],
+            // With 256 work-items, there would be one group too many.
+            [1 << 39, 1, 1],
         ] {
             let blocks = blocks(global, None, &BOUNDS).unwrap();
             let all = blocks.groups.into_iter().zip(blocks.items).zip(global);
@@ -381,6 +384,8 @@ mod blocks_tests {
         };
         let taken = with(&[64, 48], &[8, 16]).unwrap();
         assert_eq!((taken.groups, taken.items), ([8, 3, 1], [8, 16, 1]));
+        let largest = with(&[1024, 65_535], &[1024, 1]).unwrap();
+        assert_eq!(largest.groups, [1, 65_535, 1]);
         assert_eq!(with(&[64], &[48]), None);
         assert_eq!(with(&[64], &[0]), None);
         assert_eq!(with(&[0], &[1]), None);

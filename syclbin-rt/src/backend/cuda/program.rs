@@ -56,7 +56,7 @@ impl Program {
         });
         let program = match <[Vec<u8>; 1]>::try_from(codes.collect::<Vec<_>>()) {
             Ok([code]) => Self::load(context, kind, code)?,
-            Err(codes) => Self::load(context, Kind::Native, link(context, kind, &codes)?)?,
+            Err(codes) => Self::load(context, Kind::Native, link(context, &codes)?)?,
         };
         for (name, bytes) in sources.iter().flat_map(|source| &source.constants) {
             program.set(name, bytes)?;
@@ -138,7 +138,7 @@ impl DriverProgram for Program {
         match self.kind {
             Kind::Native => Ok(self.code.clone()),
             Kind::Ptx => {
-                let linked = link(&self.context, Kind::Ptx, std::slice::from_ref(&self.code));
+                let linked = link(&self.context, std::slice::from_ref(&self.code));
                 linked.map_err(|error| error.failure)
             }
         }
@@ -171,13 +171,10 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
     words
 }
 
-/// The magic number at the start of a fat binary.
-const FAT: [u8; 4] = [0x50, 0xED, 0x55, 0xBA];
-
-/// Links `codes` into native code for the device of `context`.
-fn link(context: &Arc<Context>, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>, BuildError> {
+/// Links NUL-terminated PTX into native code for the device of `context`.
+fn link(context: &Arc<Context>, codes: &[Vec<u8>]) -> Result<Vec<u8>, BuildError> {
     let mut linker = Linker::new(context)?;
-    let linked = linker.link(kind, codes);
+    let linked = linker.link(codes);
     let binary = linked.map_err(|failure| linker.jit.failed(failure))?;
     log_warnings(&context.device.facts, || text(&linker.jit.remarks));
     Ok(binary)
@@ -204,13 +201,9 @@ impl<'j> Linker<'j> {
         })
     }
 
-    fn link(&mut self, kind: Kind, codes: &[Vec<u8>]) -> Result<Vec<u8>> {
+    fn link(&mut self, codes: &[Vec<u8>]) -> Result<Vec<u8>> {
+        let kind = CUjitInputType::CU_JIT_INPUT_PTX;
         for (number, code) in codes.iter().enumerate() {
-            let kind = match kind {
-                Kind::Ptx => CUjitInputType::CU_JIT_INPUT_PTX,
-                Kind::Native if code.starts_with(&FAT) => CUjitInputType::CU_JIT_INPUT_FATBINARY,
-                Kind::Native => CUjitInputType::CU_JIT_INPUT_CUBIN,
-            };
             // The driver's messages contain this name.
             let name = CString::new(format!("module {number}")).unwrap_or_default();
             let words = aligned(code);

@@ -83,9 +83,7 @@ macro_rules! for_each_enumeration {
                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
             }
             CUjitInputType {
-                CU_JIT_INPUT_CUBIN = 0;
                 CU_JIT_INPUT_PTX = 1;
-                CU_JIT_INPUT_FATBINARY = 2;
             }
             CUjit_option {
                 CU_JIT_INFO_LOG_BUFFER = 3;

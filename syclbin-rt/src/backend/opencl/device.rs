@@ -340,7 +340,205 @@ pub(crate) fn version_at_least(version: &str, wanted: (u32, u32)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::c_void;
+    use std::ptr::NonNull;
+
+    use opencl3::error_codes::{CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, CL_SUCCESS};
+
     use super::*;
+
+    impl DriverDevice {
+        /// Returns the same device, with changes that `change` makes.
+        pub(crate) fn changed(&'static self, change: impl FnOnce(&mut Self)) -> &'static Self {
+            let library = self.facts.library;
+            let again = Self::new(self.functions, library, self.platform, self.id, self.part);
+            let mut device = again.expect("the driver answers again");
+            change(&mut device);
+            Box::leak(Box::new(device))
+        }
+
+        /// Returns the same device with other functions: `replace` returns the address of a function by its name.
+        ///
+        /// # Safety
+        ///
+        /// The functions must have the types of those that they replace.
+        pub(crate) unsafe fn with_functions(
+            &'static self,
+            replace: impl Fn(&str) -> Option<NonNull<c_void>>,
+        ) -> &'static Self {
+            // SAFETY: the library is already loaded, so no initializers run.
+            let library = unsafe { load_library(OsStr::new(self.facts.library)) };
+            let library = library.expect("the library of the device");
+            let find = |name: &'static str| match replace(name.trim_end_matches('\0')) {
+                Some(address) => Ok(address),
+                None => find_function(library, name),
+            };
+            // SAFETY: these are the functions of the library, or have their types.
+            let functions = unsafe { Functions::load(find) }.expect("all functions");
+            self.changed(|device| device.functions = Box::leak(Box::new(functions)))
+        }
+    }
+
+    /// What a driver answers for a device, whose id is the address of this value.
+    #[derive(Clone, Copy, Default)]
+    struct Answers {
+        ty: cl_bitfield,
+        version: &'static str,
+        extensions: &'static str,
+        languages: &'static str,
+        collective: bool,
+    }
+
+    unsafe extern "C" fn device_info(
+        id: cl_device_id,
+        name: cl_uint,
+        size: usize,
+        value: *mut c_void,
+        returned: *mut usize,
+    ) -> i32 {
+        // SAFETY: `facts_of` passes this address.
+        let answers = unsafe { &*id.cast::<Answers>() };
+        let text = |text: &str| format!("{text}\0").into_bytes();
+        let bytes = match name {
+            cl::CL_DEVICE_TYPE => answers.ty.to_ne_bytes().to_vec(),
+            cl::CL_DEVICE_VERSION => text(answers.version),
+            cl::CL_DEVICE_EXTENSIONS => text(answers.extensions),
+            cl::CL_DEVICE_IL_VERSION => text(answers.languages),
+            cl::CL_DEVICE_NAME | cl::CL_DEVICE_VENDOR | cl::CL_DRIVER_VERSION => text("name"),
+            cl::CL_DEVICE_GLOBAL_MEM_SIZE
+            | cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE
+            | cl::CL_DEVICE_LOCAL_MEM_SIZE
+            | cl::CL_DEVICE_MAX_WORK_GROUP_SIZE => 64u64.to_ne_bytes().to_vec(),
+            cl::CL_DEVICE_MAX_WORK_ITEM_SIZES => [64u64; 3].map(u64::to_ne_bytes).concat(),
+            cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN
+            | cl::CL_DEVICE_IMAGE_SUPPORT
+            | cl::CL_DEVICE_MAX_COMPUTE_UNITS => 64u32.to_ne_bytes().to_vec(),
+            cl::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => {
+                u32::from(answers.collective).to_ne_bytes().to_vec()
+            }
+            cl::CL_DEVICE_UUID_KHR => vec![7; 16],
+            _ => return CL_INVALID_VALUE,
+        };
+        // SAFETY: the pointers are null or valid, as OpenCL requires.
+        unsafe {
+            if let Some(returned) = returned.as_mut() {
+                *returned = bytes.len();
+            }
+            if !value.is_null() {
+                let size = size.min(bytes.len());
+                value.copy_from_nonoverlapping(bytes.as_ptr().cast(), size);
+            }
+        }
+        CL_SUCCESS
+    }
+
+    unsafe extern "C" fn platform_info(
+        _platform: cl_platform_id,
+        _name: cl_uint,
+        _size: usize,
+        _value: *mut c_void,
+        returned: *mut usize,
+    ) -> i32 {
+        // SAFETY: as above.
+        if let Some(returned) = unsafe { returned.as_mut() } {
+            *returned = 0;
+        }
+        CL_SUCCESS
+    }
+
+    /// Returns the facts that are derived from `answers`. `with_il` is whether the library has a function for SPIR-V.
+    fn facts_of(answers: Answers, with_il: bool) -> Facts {
+        let find = |name: &'static str| {
+            let address = match name {
+                "clGetDeviceInfo\0" => device_info as *mut c_void,
+                "clGetPlatformInfo\0" => platform_info as *mut c_void,
+                "clCreateProgramWithIL\0" if !with_il => return Err(()),
+                // Never called.
+                _ => NonNull::dangling().as_ptr(),
+            };
+            NonNull::new(address).ok_or(())
+        };
+        // SAFETY: the functions that are called have the right types.
+        let functions = unsafe { Functions::load(find) }.unwrap();
+        let id = std::ptr::from_ref(&answers).cast_mut().cast();
+        facts(&functions, null_mut(), id).unwrap()
+    }
+
+    #[test]
+    fn spirv_needs_version_function_and_language() {
+        let able = Answers {
+            version: "OpenCL 3.0 test",
+            languages: "SPIR-V_1.0 SPIR-V_1.2",
+            ..Answers::default()
+        };
+        let old = Answers {
+            version: "OpenCL 2.0 test",
+            ..able
+        };
+        let other = Answers {
+            languages: "IL_1.0",
+            ..able
+        };
+        assert!(facts_of(able, true).takes_spirv);
+        assert!(!facts_of(able, false).takes_spirv);
+        assert!(!facts_of(old, true).takes_spirv);
+        assert!(!facts_of(other, true).takes_spirv);
+    }
+
+    #[test]
+    fn work_group_functions_are_optional_since_opencl_3() {
+        let has = |version, collective| {
+            let answers = Answers {
+                version,
+                collective,
+                ..Answers::default()
+            };
+            facts_of(answers, true).work_group_functions
+        };
+        assert!(has("OpenCL 2.0 test", false));
+        assert!(has("OpenCL 3.0 test", true));
+        assert!(!has("OpenCL 3.0 test", false));
+    }
+
+    #[test]
+    fn extensions_are_found_by_their_whole_names() {
+        let uuid = |extensions| {
+            let answers = Answers {
+                extensions,
+                ..Answers::default()
+            };
+            facts_of(answers, true).uuid
+        };
+        assert_eq!(uuid("cl_khr_device_uuid"), Some([7; 16]));
+        assert_eq!(uuid("cl_khr_fp64 cl_khr_device_uuid "), Some([7; 16]));
+        assert_eq!(uuid("cl_khr_fp64 cl_khr_device_uuid_2"), None);
+        assert_eq!(uuid(""), None);
+    }
+
+    #[test]
+    fn only_processors_run_code_of_a_system() {
+        let other_system = |ty| {
+            let answers = Answers {
+                ty,
+                ..Answers::default()
+            };
+            facts_of(answers, true).other_system
+        };
+        assert_eq!(other_system(CL_DEVICE_TYPE_GPU), None);
+        let usual = cfg!(all(target_arch = "x86_64", target_os = "linux"));
+        let other = (!usual).then(|| format!("{ARCH} {OS}"));
+        assert_eq!(other_system(CL_DEVICE_TYPE_CPU), other);
+    }
+
+    #[test]
+    fn platform_without_devices_is_no_failure() {
+        let call = "clGetDeviceIDs";
+        let after = |code| none_if::<u8>(CL_DEVICE_NOT_FOUND, Err(Failure::opencl(call, code)));
+        assert_eq!(after(CL_DEVICE_NOT_FOUND), Ok(Vec::new()));
+        let failure = Failure::opencl(call, CL_OUT_OF_HOST_MEMORY);
+        assert_eq!(after(CL_OUT_OF_HOST_MEMORY), Err(failure));
+        assert_eq!(none_if(CL_DEVICE_NOT_FOUND, Ok(vec![1])), Ok(vec![1]));
+    }
 
     #[test]
     fn versions_compare_by_number_and_garbage_is_old() {

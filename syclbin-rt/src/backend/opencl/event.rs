@@ -237,6 +237,7 @@ pub(crate) use tests::UserEvent;
 
 #[cfg(test)]
 mod tests {
+    use opencl_sys::CL_EVENT_REFERENCE_COUNT;
     use opencl_sys::cl_function_types::{clCreateUserEvent_fn, clSetUserEventStatus_fn};
 
     use super::*;
@@ -279,5 +280,28 @@ mod tests {
             };
             assert_eq!(code, 0);
         }
+    }
+
+    #[test]
+    fn dropped_event_releases_its_reference() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let context = &queue.raw().opencl().unwrap().context;
+        let (user, event) = UserEvent::new(context);
+        let functions = context.functions;
+        let references = || {
+            // SAFETY: the event is alive.
+            let count = unsafe {
+                query!(functions => clGetEventInfo(event.handle, CL_EVENT_REFERENCE_COUNT))
+            };
+            count.value::<cl_uint>().unwrap()
+        };
+        let before = references();
+        let another = event.another().unwrap();
+        assert_eq!(references(), before + 1);
+        drop(another);
+        assert_eq!(references(), before);
+        user.end(0);
     }
 }

@@ -307,3 +307,68 @@ impl Drop for Sampler {
         unsafe { (self.context.functions.clReleaseSampler.pass())(self.handle) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+    use std::ptr::NonNull;
+
+    use opencl3::types::{cl_context, cl_int, cl_uint};
+
+    use super::*;
+
+    /// Lists two formats: `R` of `f32`, and `Rgba` of `u8`.
+    unsafe extern "C" fn two_formats(
+        _context: cl_context,
+        _flags: cl::cl_mem_flags,
+        _kind: cl::cl_mem_object_type,
+        count: cl_uint,
+        formats: *mut cl_image_format,
+        found: *mut cl_uint,
+    ) -> cl_int {
+        let two = [
+            (cl::CL_R, cl::CL_FLOAT),
+            (cl::CL_RGBA, cl::CL_UNSIGNED_INT8),
+        ];
+        for (index, (order, ty)) in two.into_iter().enumerate().take(count as usize) {
+            let format = cl_image_format {
+                image_channel_order: order,
+                image_channel_data_type: ty,
+            };
+            // SAFETY: there is room for `count` formats.
+            unsafe { formats.add(index).write(format) };
+        }
+        // SAFETY: the caller passes a valid pointer.
+        unsafe { found.write(2) };
+        0
+    }
+
+    #[test]
+    fn only_listed_formats_are_supported() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let replace = |name: &str| {
+            let address = NonNull::new(two_formats as *mut c_void);
+            address.filter(|_| name == "clGetSupportedImageFormats")
+        };
+        // SAFETY: the function has the type of the one that it replaces.
+        let device = unsafe { device.with_functions(replace) };
+        let context: AnyContext = Arc::new(Context::new(device).unwrap());
+        let supports = |order, storage| {
+            let shape = Shape {
+                dimensions: 2,
+                size: [1; 3],
+                order,
+                storage,
+            };
+            Image::max_size(&context, &shape).unwrap().is_some()
+        };
+        assert!(supports(Order::R, Storage::F32));
+        assert!(supports(Order::Rgba, Storage::U8));
+        assert!(!supports(Order::R, Storage::U8));
+        assert!(!supports(Order::Rgba, Storage::F32));
+        assert!(!supports(Order::Rg, Storage::I16));
+    }
+}

@@ -459,3 +459,63 @@ pub(crate) fn bytes_of<T>(value: &T) -> (usize, *const c_void) {
 
 /// The bytes of a null pointer.
 static NULL: u64 = 0;
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::NonNull;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use opencl3::types::cl_int;
+
+    use super::*;
+    use crate::{common, device};
+
+    /// The number of arguments that the driver was given.
+    static GIVEN: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" fn count_argument(
+        _kernel: cl_kernel,
+        _index: cl_uint,
+        _size: usize,
+        _value: *const c_void,
+    ) -> cl_int {
+        GIVEN.fetch_add(1, Ordering::SeqCst);
+        CL_SUCCESS
+    }
+
+    #[test]
+    fn unchanged_arguments_are_given_once() -> crate::Result<()> {
+        let Some(queue) = common::opencl_queue() else {
+            return Ok(());
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let replace = |name: &str| {
+            let address = NonNull::new(count_argument as *mut c_void);
+            address.filter(|_| name == "clSetKernelArg")
+        };
+        // SAFETY: the function has the type of the one that it replaces.
+        let device = unsafe { device.with_functions(replace) };
+        let queue = device::Device::new(device).queue()?;
+        let kernel = common::kernel(&queue, "vector_ops.object.syclbin", "saxpy")?;
+        let AnyKernelObject::OpenCl(mut object) = kernel.raw().object().unwrap() else {
+            panic!("not a kernel of OpenCL");
+        };
+        let (ones, twos) = ([1u8; 8], [2u8; 8]);
+        let [x, y] = [queue.upload(&[1.0f32; 8])?, queue.upload(&[2.0f32; 8])?];
+        let mut given = |value| {
+            let before = GIVEN.load(Ordering::SeqCst);
+            let (object, guard) = (&mut object, &CallGuard::new());
+            // SAFETY: the replaced function takes every value, and the kernel is not enqueued.
+            unsafe { GuardedObject { object, guard }.set(1, value) }.unwrap();
+            GIVEN.load(Ordering::SeqCst) - before
+        };
+        for size in [1, 2, 4, 8] {
+            let [one, two] = [&ones, &twos].map(|bytes| Argument::Bytes(&bytes[..size]));
+            assert_eq!([one, one, two, two, one].map(&mut given), [1, 0, 1, 0, 1]);
+        }
+        // A whole buffer is passed as itself.
+        let [x, y] = [&x, &y].map(|buffer| Argument::Memory(buffer.region(), false));
+        assert_eq!([x, x, y, y, x].map(&mut given), [1, 0, 1, 0, 1]);
+        Ok(())
+    }
+}

@@ -287,3 +287,63 @@ impl Queue {
         Ok(memory.raw.opencl()?.handle)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opencl_sys::{CL_MEM_ALLOC_TYPE_INTEL, clGetMemAllocInfoINTEL_t};
+
+    use super::*;
+
+    type AllocInfo = <clGetMemAllocInfoINTEL_t as EntryPoint>::Function;
+
+    #[test]
+    fn dropped_memory_with_an_address_is_freed() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let context = &queue.raw().opencl().unwrap().context;
+        let Ok(memory) = Memory::addressed(context, UsmKind::Device, 1 << 20) else {
+            return crate::common::say_skipped("the device has no unified shared memory");
+        };
+        let Handle::Address { pointer, .. } = memory.handle else {
+            panic!("it has no address");
+        };
+        let find = context.functions.clGetExtensionFunctionAddressForPlatform;
+        let (platform, name) = (context.device.platform, c"clGetMemAllocInfoINTEL");
+        // SAFETY: the platform is valid, and the name is NUL-terminated.
+        let found = unsafe { (find.unwrap().pass())(platform, name.as_ptr()) };
+        let found = std::ptr::NonNull::new(found).expect("a function of the extension");
+        // SAFETY: the extension defines this type.
+        let info = unsafe { Gated::<AllocInfo>::at(found) };
+        let (context, kind) = (context.handle, CL_MEM_ALLOC_TYPE_INTEL);
+        // SAFETY: the context is alive, and the function takes any address.
+        let query = unsafe { query!(with info => clGetMemAllocInfoINTEL(context, pointer, kind)) };
+        let unknown = 0x4196; // CL_MEM_TYPE_UNKNOWN_INTEL
+        assert_ne!(query.value(), Ok::<u32, _>(unknown));
+        drop(memory);
+        assert_eq!(query.value(), Ok::<u32, _>(unknown));
+    }
+
+    #[test]
+    fn only_intel_gpus_exceed_the_buffer_limit() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let exceeds = |kind, vendor: &str| {
+            let device = device.changed(|device| {
+                device.facts.kind = kind;
+                device.facts.vendor = vendor.to_owned();
+                device.facts.max_buffer_bytes = 4000;
+                device.facts.memory_bytes = 16000;
+            });
+            let context = Context::new(device).unwrap();
+            [1, 4000, 4001, 16000, 16001].map(|size| context.unlimited(size) != 0)
+        };
+        let intel = "Intel(R) Corporation";
+        let beyond_the_limit = [false, false, true, true, false];
+        assert_eq!(exceeds(DeviceKind::Gpu, intel), beyond_the_limit);
+        assert_eq!(exceeds(DeviceKind::Gpu, "another"), [false; 5]);
+        assert_eq!(exceeds(DeviceKind::Cpu, intel), [false; 5]);
+    }
+}

@@ -108,6 +108,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn affinities_are_read_from_their_bits() {
+        assert_eq!(affinities(0), []);
+        // Bits of OpenCL 1.2: NUMA, the L1 cache, and next.
+        let some = [Affinity::Numa, Affinity::L1Cache, Affinity::Next];
+        assert_eq!(affinities(1 | 16 | 32), some);
+    }
+
+    #[test]
     fn lists_end_as_the_specifications_say() {
         assert_eq!(properties(Partition::Equally(3)), [0x1086, 3, 0]);
         let counts = properties(Partition::Counts(&[1, 2]));

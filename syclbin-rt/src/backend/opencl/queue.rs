@@ -383,7 +383,171 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::c_void;
+    use std::ptr::NonNull;
+
+    use opencl3::error_codes::CL_OUT_OF_RESOURCES;
+    use opencl3::types::{cl_context, cl_device_id, cl_event, cl_int, cl_uint};
+
     use super::*;
+
+    /// The number of barriers that the driver was given.
+    static BARRIERS: AtomicUsize = AtomicUsize::new(0);
+    /// The number of calls that fail.
+    static FAILING: AtomicUsize = AtomicUsize::new(0);
+
+    fn fails() -> bool {
+        let order = Ordering::SeqCst;
+        let less = FAILING.fetch_update(order, order, |failing| failing.checked_sub(1));
+        less.is_ok()
+    }
+
+    unsafe extern "C" fn finish(_queue: cl_command_queue) -> cl_int {
+        if fails() { CL_OUT_OF_RESOURCES } else { 0 }
+    }
+
+    unsafe extern "C" fn barrier(
+        queue: cl_command_queue,
+        count: cl_uint,
+        events: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int {
+        if fails() {
+            return CL_OUT_OF_RESOURCES;
+        }
+        BARRIERS.fetch_add(1, Ordering::SeqCst);
+        let device = DEVICE.get().expect("the test has set it");
+        let enqueue = device.functions.clEnqueueBarrierWithWaitList;
+        // SAFETY: the arguments are those of the caller.
+        unsafe { (enqueue.pass())(queue, count, events, event) }
+    }
+
+    static DEVICE: std::sync::OnceLock<&DriverDevice> = std::sync::OnceLock::new();
+
+    /// The number of calls of the next two functions.
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" fn flush(_queue: cl_command_queue) -> cl_int {
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        0
+    }
+
+    unsafe extern "C" fn no_queue(
+        _context: cl_context,
+        _device: cl_device_id,
+        _properties: *const cl_bitfield,
+        status: *mut cl_int,
+    ) -> cl_command_queue {
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: the caller passes a valid pointer.
+        unsafe { status.write(CL_OUT_OF_RESOURCES) };
+        std::ptr::null_mut()
+    }
+
+    // Which of them a device calls depends on its driver.
+    #[test]
+    fn flushes_and_hints_suit_the_driver() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let replace = |name: &str| match name {
+            "clFlush" => NonNull::new(flush as *mut c_void),
+            "clCreateCommandQueueWithProperties" => NonNull::new(no_queue as *mut c_void),
+            _ => None,
+        };
+        // SAFETY: the functions have the types of those that they replace.
+        let device = unsafe { device.with_functions(replace) };
+        let queue = |platform: &str, extensions: &str, takes_spirv| {
+            let device = device.changed(|device| {
+                device.facts.kind = DeviceKind::Cpu;
+                device.facts.platform = platform.to_owned();
+                device.facts.extensions = extensions.to_owned();
+                device.facts.takes_spirv = takes_spirv;
+            });
+            let context = Arc::new(Context::new(device).unwrap());
+            Queue::new(context, QueueOptions::new().priority(Priority::High)).unwrap()
+        };
+        let calls = || CALLS.swap(0, Ordering::SeqCst);
+        let (intel, hints) = ("Intel(R) OpenCL", "cl_khr_priority_hints");
+        // Intel's CPU driver starts commands by itself.
+        let by_itself = queue(intel, "", true);
+        assert_eq!(calls(), 0);
+        by_itself.flush().unwrap();
+        assert_eq!(calls(), 0);
+        by_itself.flushed().unwrap();
+        assert_eq!(calls(), 1);
+        // Others need a flush. The function with hints is called only where the driver has it.
+        let lazy = queue("another", hints, false);
+        assert_eq!(calls(), 0);
+        lazy.flush().unwrap();
+        assert_eq!(calls(), 1);
+        lazy.flushed().unwrap();
+        assert_eq!(calls(), 0);
+        // A driver that rejects hints still has queues.
+        drop(queue("another", hints, true));
+        assert_eq!(calls(), 1);
+    }
+
+    #[test]
+    fn barriers_and_drains_suit_the_queue() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let device = *DEVICE.get_or_init(|| device);
+        let replace = |name: &str| match name {
+            "clFinish" => NonNull::new(finish as *mut c_void),
+            "clEnqueueBarrierWithWaitList" => NonNull::new(barrier as *mut c_void),
+            _ => None,
+        };
+        // SAFETY: the functions have the types of those that they replace.
+        let device = unsafe { device.with_functions(replace) };
+        let context = Arc::new(Context::new(device).unwrap());
+        let in_order = Queue::new(Arc::clone(&context), QueueOptions::new()).unwrap();
+        let handle = in_order.handle;
+        // SAFETY: the queue is alive, and the new reference is owned.
+        unsafe { call!(context.functions => clRetainCommandQueue(handle)) }.unwrap();
+        let options = QueueOptions::new().out_of_order();
+        let out_of_order = Queue::with_handle(Arc::clone(&context), handle, true, options);
+        let event = in_order.barrier(WaitList::NOTHING).unwrap();
+        let barriers = |queue: &Queue, events: &[&AnyEvent]| {
+            BARRIERS.store(0, Ordering::SeqCst);
+            let list = WaitList::new(events.iter().copied());
+            queue.barrier(&list).unwrap().wait().unwrap();
+            BARRIERS.load(Ordering::SeqCst)
+        };
+        // A barrier with events waits for earlier commands only on an in-order queue. So others need two.
+        assert_eq!(barriers(&in_order, &[]), 1);
+        assert_eq!(barriers(&in_order, &[&event]), 1);
+        assert_eq!(barriers(&out_of_order, &[]), 1);
+        assert_eq!(barriers(&out_of_order, &[&event]), 2);
+        let drained = |failing, stays_failed, out_of_order| {
+            let queue = Queue::new(Arc::clone(&context), QueueOptions::new()).unwrap();
+            // The driver's queue is in order and empty, which is a special case of both.
+            let queue = OwnedQueue {
+                functions: queue.functions,
+                handle: queue.handle,
+                out_of_order,
+                stays_failed,
+                empties: false,
+            };
+            FAILING.store(failing, Ordering::SeqCst);
+            let drained = queue.drain();
+            FAILING.store(0, Ordering::SeqCst);
+            std::mem::forget(queue); // the handle is not owned
+            drained.is_ok()
+        };
+        assert!(drained(0, false, false));
+        // On rusticl, `clFinish` keeps failing, but a barrier does not.
+        assert!(drained(1, true, false));
+        assert!(!drained(2, true, false));
+        // On PoCL, only the first barrier of an out-of-order queue fails.
+        assert!(drained(1, false, true));
+        assert!(!drained(2, false, true));
+        // Otherwise, it is unknown whether commands have ended.
+        assert!(!drained(1, false, false));
+    }
 
     #[test]
     fn full_queue_waits_for_its_commands() {
@@ -397,5 +561,11 @@ mod tests {
         assert!(queue.is_busy());
         queue.flush_after(1).unwrap();
         assert_eq!(queue.is_busy(), !queue.owned.empties);
+        queue.flush_after(COMMANDS + 1).unwrap();
+        assert_eq!(queue.is_busy(), !queue.owned.empties);
+        queue.flush_after(1).unwrap();
+        assert!(queue.is_busy());
+        queue.finish().unwrap();
+        assert!(!queue.is_busy());
     }
 }

@@ -278,3 +278,25 @@ mod rusticl_tests {
         assert_eq!(on("Portable Computing Language", "6.0", &table), None);
     }
 }
+
+#[cfg(test)]
+mod driver_tests {
+    use super::*;
+
+    #[test]
+    fn drivers_are_told_apart_by_platform() {
+        let of = |kind, platform: &str| {
+            let facts = Facts {
+                kind,
+                platform: platform.to_owned(),
+                ..Facts::default()
+            };
+            [is_intel_cpu(&facts), is_intel_gpu_driver(&facts)]
+        };
+        let (cpu, gpu) = (DeviceKind::Cpu, DeviceKind::Gpu);
+        assert_eq!(of(cpu, "Intel(R) OpenCL"), [true, false]);
+        assert_eq!(of(gpu, "Intel(R) OpenCL Graphics"), [false, true]);
+        assert_eq!(of(cpu, "Portable Computing Language"), [false, false]);
+        assert_eq!(of(DeviceKind::Accelerator, "Intel(R) OpenCL"), [false; 2]);
+    }
+}

@@ -79,6 +79,29 @@ fn every_gpu_has_an_identifier_and_an_address() {
 }
 
 #[test]
+fn driver_without_gpus_is_named_in_simulation() {
+    if std::env::var_os(CHILD).is_some() {
+        let error = Device::select("cuda:gpu").unwrap_err().to_string();
+        let reason = "no device matches (NVIDIA's driver: no devices)";
+        assert!(error.contains(reason), "{error}");
+        return;
+    }
+    let Some(queue) = common::queue().filter(|_| common::on_cuda()) else {
+        return common::say_skipped("not a CUDA device");
+    };
+    if !queue.device().name().starts_with("Simulated") {
+        return common::say_skipped("only the simulated driver can lack devices");
+    }
+    let mut child = common::child(module_path!(), "driver_without_gpus_is_named_in_simulation");
+    child
+        .env(CHILD, "1")
+        .env("SYCLBIN_SIMULATED_CUDA", "devices=0");
+    let output = child.output().expect("the test program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
 fn new_queue_works_after_a_kernel_fault() {
     if !common::on_cuda() {
         return common::say_skipped("not a CUDA device");

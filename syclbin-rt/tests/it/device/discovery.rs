@@ -2,6 +2,7 @@
 //! Finding devices. The environment is one for the whole process, so each case runs in a child:
 //! this test program again, told to run one test.
 
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 use syclbin_rt::{Device, DeviceKind, Result};
 
 use crate::common;
@@ -70,6 +71,10 @@ fn devices_describe_themselves() {
         "{device:?}"
     );
     assert!(device.max_work_item_sizes().iter().all(|size| *size > 0));
+    // Every OpenCL device since version 1.1 has this extension, and no device the other.
+    let required = "cl_khr_byte_addressable_store";
+    assert_eq!(device.has_extension(required), !common::on_cuda());
+    assert!(!device.has_extension("cl_khr_byte"), "{device:?}");
     let display = format!(
         "{} ({}, {})",
         device.name(),
@@ -220,6 +225,53 @@ fn best_obeys_the_variable() {
     let name = queue.device().name();
     let printed = in_child("best_obeys_the_variable", &[("SYCLBIN_DEVICE", name)]);
     assert!(printed.contains(&format!("found {name}")), "{printed}");
+}
+
+#[cfg(unix)]
+#[test]
+fn variable_that_is_not_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt as _;
+    if is_child() {
+        return report(Device::best());
+    }
+    let output = common::child(module_path!(), "variable_that_is_not_text_is_refused")
+        .env(CHILD, "1")
+        .env("SYCLBIN_DEVICE", std::ffi::OsStr::from_bytes(b"cpu\xff"))
+        .output()
+        .expect("the test program runs");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        printed.contains("error invalid device selector \"cpu\u{fffd}\"")
+            && printed.contains("SYCLBIN_DEVICE is not UTF-8"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn unusable_file_has_a_reason_per_device() {
+    if is_child() {
+        let mut module = AbstractModule::default();
+        module.add_kernel_name("kernel");
+        let image = Image::ir(IrType::AmdGcn, "amdgcn-amd-amdhsa", &b"code"[..]);
+        module.images.push(image);
+        let mut file = Syclbin::new(State::Object);
+        file.modules.push(module);
+        return report(Device::best_for(common::written(&file)));
+    }
+    if common::queue().is_none() {
+        return;
+    }
+    let printed = in_child("unusable_file_has_a_reason_per_device", &[]);
+    let message = "error no device on this machine can run anything in this SYCLBIN file";
+    assert!(printed.contains(message), "{printed}");
+    for device in Device::all().expect("there is one") {
+        let reason = if device.takes_spirv() || device.takes_ptx() {
+            format!("{device}: module 0, image 0 ")
+        } else {
+            format!("{device}, without SPIR-V support")
+        };
+        assert!(printed.contains(&reason), "{reason}: {printed}");
+    }
 }
 
 #[test]

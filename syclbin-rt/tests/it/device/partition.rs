@@ -84,9 +84,13 @@ fn equal_parts_share_units_and_run_kernels() -> Result<()> {
 
 #[test]
 fn parts_have_the_requested_compute_units() -> Result<()> {
-    if let Some((_, parts)) = divided(Partition::Counts(&[1, 1])) {
+    if let Some((whole, parts)) = divided(Partition::Counts(&[1, 1])) {
         let units: Vec<u32> = parts.iter().map(Device::compute_units).collect();
         assert_eq!(units, [1, 1]);
+        // Other counts give other parts.
+        let single = whole.partition(Partition::Counts(&[1]))?;
+        assert_eq!(single.len(), 1);
+        assert!(!parts.contains(&single[0]));
         check_saxpy(&parts[1].queue()?)?;
     }
     Ok(())
@@ -148,6 +152,7 @@ fn impossible_partition_error_has_the_reason() {
             text.starts_with(&format!("{device} cannot be divided: ")),
             "{text}"
         );
+        assert!(!text.contains("nested"), "this is a whole device: {text}");
     }
     // By affinity, where the device has it.
     match device.partition(Partition::Affinity(Affinity::Next)) {

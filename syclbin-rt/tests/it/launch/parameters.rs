@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use bytemuck::{Pod, Zeroable};
+use syclbin::metadata::ModuleMetadata;
 use syclbin::{AbstractModule, Image, IrType, State, Syclbin};
 use syclbin_rt::{
     AccessorRange, Addressing, Arg, Aspect, Buffer, DeviceArray, DevicePointer, ErrorKind, Event,
@@ -413,6 +414,7 @@ fn a_sampler_is_made_where_there_are_images() -> Result<()> {
         Ok(sampler) => sampler,
         Err(error) => {
             assert!(error.kind() == ErrorKind::Unsupported, "{error}");
+            assert!(!queue.device().has(Aspect::IMAGE), "{error}");
             common::say_skipped(&error.to_string());
             return Ok(());
         }
@@ -569,4 +571,41 @@ fn a_half_goes_by_value() {
     assert_eq!(format!("{arg:?}"), "Arg([00, 3c])");
     let arg = Arg::value(half::bf16::from_f32(1.0));
     assert_eq!(format!("{arg:?}"), "Arg([80, 3f])");
+}
+
+#[test]
+fn scratch_memory_is_an_argument_if_declared() -> Result<()> {
+    const KERNEL: &str = "_ZTS6AddOne";
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let declared = |index: u32| {
+        let bytes = common::testfile("functor.object.syclbin");
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        for module in &mut file.modules {
+            let sets = &mut module.metadata;
+            let mut metadata = ModuleMetadata::read(sets).expect("good metadata");
+            metadata.implicit_local_arguments.insert(KERNEL, index);
+            metadata.write(sets);
+        }
+        common::load(&queue, &common::written(&file))?.kernel(KERNEL)
+    };
+    let launched = |kernel: &Result<Kernel>| -> Result<Vec<i32>> {
+        let mut data = queue.zeroed::<i32>(4)?;
+        let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+        // SAFETY: a work-item for each element.
+        unsafe { Launch::new(kernel, &["data", "amount"], args).launch(4)? };
+        queue.download(&data)
+    };
+    // -1 stands for none.
+    assert_eq!(launched(&declared(u32::MAX))?, [3; 4]);
+    if common::on_cuda() {
+        // PTX does not declare the memory, so the kernel is launched with an argument more.
+        let message = launched(&declared(2)).unwrap_err().to_string();
+        assert!(
+            message.contains("expected 3 arguments, found 2"),
+            "{message}"
+        );
+    }
+    Ok(())
 }

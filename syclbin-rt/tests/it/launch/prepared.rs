@@ -4,8 +4,8 @@
 
 use syclbin_rt::native::DeviceHandle;
 use syclbin_rt::{
-    Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, NdRange, Queue, QueueOptions, Result,
-    SafeLaunch, SharedArray,
+    Arg, DeviceKind, DeviceSlice, ErrorKind, Kernel, Launch, NdRange, Partition, Queue,
+    QueueOptions, Result, SafeLaunch, SharedArray,
 };
 
 use crate::common;
@@ -151,6 +151,33 @@ fn refused_argument_leaves_prepared_launch_as_before() -> Result<()> {
     // SAFETY: as above.
     unsafe { prepared.launch()? };
     assert_eq!(queue.download(&y)?, [3.0; 4]);
+    Ok(())
+}
+
+#[test]
+fn buffer_of_another_device_changes_no_prepared_launch() -> Result<()> {
+    let queue = queue!();
+    let part = match queue.device().partition(Partition::Equally(1)) {
+        Err(error) if error.kind() == ErrorKind::InvalidArgument => {
+            common::say_skipped(&error.to_string());
+            return Ok(());
+        }
+        parts => parts?[0].queue()?,
+    };
+    let kernel = kernel(&queue, "saxpy");
+    let (x, foreign) = (queue.upload(&[1.0f32; 4])?, part.upload(&[5.0f32; 4])?);
+    let mut y = queue.zeroed::<f32>(4)?;
+    let mut prepared = saxpy(&kernel, 1.0, &x, &mut y).prepare(4)?;
+    let error = prepared
+        .change(saxpy(&kernel, 2.0, &foreign, &mut y), 4)
+        .unwrap_err();
+    assert!(
+        problem(&error).contains("argument 1 (x) is on part 0 of "),
+        "{error}"
+    );
+    // SAFETY: all buffers have four elements.
+    unsafe { prepared.launch()? };
+    assert_eq!(queue.download(&y)?, [1.0; 4]);
     Ok(())
 }
 
@@ -445,6 +472,8 @@ fn a_recording_of_nothing_is_replayed_as_nothing() -> Result<()> {
     let mut buffer = queue.zeroed::<u32>(1)?;
     let mut recorder = queue.record();
     recorder.fill(&mut buffer.slice_mut(1..)?, 1)?;
+    let (from, mut to) = buffer.split_at_mut(1)?;
+    recorder.copy(&from.slice(1..)?, &mut to)?;
     let recording = recorder.finish()?;
     assert!(recording.is_empty());
     recording.replay()?.wait()

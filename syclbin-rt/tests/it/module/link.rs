@@ -190,10 +190,16 @@ fn an_undefined_function_leaves_other_kernels_usable() -> Result<()> {
     let error = module.build().expect_err("one kernel cannot be built");
     assert_eq!(error.reasons().len(), 1, "{error}");
     assert!(error.to_string().contains(reason), "{error}");
-    assert_eq!(
-        module.images().next().and_then(|choice| choice.image()),
-        Some(0)
+    let choice = module.images().next().expect("one module");
+    assert_eq!(choice.image(), Some(0));
+    assert!(
+        choice
+            .to_string()
+            .starts_with("module 0 (__sycl_kernel_negate)"),
+        "{choice}"
     );
+    let error = module.to_syclbin().expect_err("not all of it can be saved");
+    assert!(error.to_string().contains(reason), "{error}");
     Ok(())
 }
 

@@ -197,7 +197,15 @@ fn unsuitable_module_leaves_the_others_usable() -> Result<()> {
         return Ok(());
     };
     let module = common::load(&queue, &mixed())?;
+    let numbers: Vec<usize> = module.images().map(|choice| choice.module()).collect();
+    assert!(numbers.len() > 1 && numbers.iter().copied().eq(0..numbers.len()));
     assert!(module.kernel("saxpy").is_ok());
+    module.build_kernels(["saxpy"])?;
+    let error = module.build_kernels(["saxpy", "apply"]).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::Unavailable && error.reasons().len() == 1,
+        "{error}"
+    );
     let apply = module.kernel("apply");
     let input = queue.upload(&[1.0f32])?;
     let mut out = queue.upload(&[0.0f32])?;
@@ -243,7 +251,8 @@ fn failed_build_comes_with_the_drivers_log() -> Result<()> {
         bytes[24..28].copy_from_slice(&60_000u32.to_le_bytes());
         "clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11)"
     };
-    let error = match common::load(&queue, &common::written(&file))?.build() {
+    let module = common::load(&queue, &common::written(&file))?;
+    let error = match module.build() {
         Ok(_) => {
             common::say_skipped("the driver builds code with unknown capabilities");
             return Ok(());
@@ -256,6 +265,11 @@ fn failed_build_comes_with_the_drivers_log() -> Result<()> {
     if queue.device().platform() == "Intel(R) OpenCL" {
         assert!(message.contains("capability 60000"), "{message}");
     }
+    let error = module.to_syclbin().unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::Unavailable && error.to_string().contains(failed),
+        "{error}"
+    );
     assert_usable(&queue)
 }
 

@@ -2,7 +2,9 @@
 //! Saving: a loaded module becomes a file of native code, which means the same.
 #![allow(unsafe_code, reason = "loading code and launching kernels are unsafe")]
 
-use syclbin::metadata::{IdRange, MiscProperties, ModuleMetadata, SpecConstantDescriptor};
+use syclbin::metadata::{
+    IdRange, KernelSizes, MiscProperties, ModuleMetadata, SpecConstantDescriptor,
+};
 use syclbin::property::set;
 use syclbin::{AbstractModule, Aspect, Image, IrType, State, Syclbin};
 use syclbin_rt::{Arg, ErrorKind, Launch, Module, Queue, Result};
@@ -251,5 +253,47 @@ fn modules_that_do_not_fit_are_left_out() -> Result<()> {
     let bytes = saved(&module)?;
     let again = syclbin::read::parse(&bytes).expect("a good file");
     assert_eq!(again.modules.len(), modules);
+    Ok(())
+}
+
+#[test]
+fn saved_file_names_variables_of_linked_modules() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let with = |name: &str, names: &[(&str, &str)]| {
+        let bytes = common::testfile(name);
+        let mut file = syclbin::read::parse(&bytes).expect("a good file");
+        let sets = &mut file.modules[0].metadata;
+        let mut program = ModuleMetadata::read(sets).expect("good metadata").program;
+        for (id, in_code) in names {
+            program.global_names.insert(*id, (*in_code).to_owned());
+        }
+        let sizes = KernelSizes {
+            maximum_linear: Some(64),
+            ..KernelSizes::default()
+        };
+        program.kernels.insert(format!("kernel of {name}"), sizes);
+        program.write(sets);
+        common::written(&file)
+    };
+    let names = [("_Z4both", "from_linked"), ("_Z4away", "away")];
+    let exporting = with("export_side.object.syclbin", &names);
+    let importing = with("import_side.object.syclbin", &[("_Z4both", "own")]);
+    let builder = Module::builder(&queue).link(&exporting);
+    // SAFETY: a compiler made the code of both.
+    let bytes = saved(&unsafe { builder.load(&importing)? })?;
+    let file = syclbin::read::parse(&bytes).expect("a good file");
+    let metadata = ModuleMetadata::read(&file.modules[0].metadata);
+    let program = metadata.expect("good metadata").program;
+    let in_code = |id| program.global_names.get(id).map(String::as_str);
+    assert_eq!(
+        (in_code("_Z4both"), in_code("_Z4away")),
+        (Some("own"), Some("away"))
+    );
+    // The linked module's kernels are not in the program.
+    let kernel = |name: &str| program.kernels.get(&format!("kernel of {name}"));
+    assert!(kernel("import_side.object.syclbin").is_some());
+    assert!(kernel("export_side.object.syclbin").is_none());
     Ok(())
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Copies between devices of different drivers, parts of devices, and queues of one device.
 
-use syclbin_rt::{Device, Partition, Queue, Result};
+use syclbin_rt::{Device, Partition, Queue, Result, trace};
 
 use crate::common;
 
@@ -121,5 +121,51 @@ fn lengths_and_devices_of_copies_are_checked() -> Result<()> {
             && error.to_string().contains("the buffer is on"),
         "{error}"
     );
+    Ok(())
+}
+
+/// Set for the child.
+const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+
+#[test]
+fn two_gpus_copy_without_the_host() {
+    let Some(queue) = common::queue().filter(|_| common::on_cuda()) else {
+        return common::say_skipped("not a CUDA device");
+    };
+    let mut child = common::child(module_path!(), "a_child_copies_between_gpus");
+    if queue.device().name().starts_with("Simulated") {
+        child.env("SYCLBIN_SIMULATED_CUDA", "devices=2");
+    }
+    let output = child.env(CHILD, "1").output();
+    let output = output.expect("the test program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn a_child_copies_between_gpus() -> Result<()> {
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let mut gpus = Device::all()?;
+    gpus.retain(Device::takes_ptx);
+    let [first, second, ..] = &gpus[..] else {
+        common::say_skipped("a second GPU");
+        return Ok(());
+    };
+    let (first, second) = (first.queue()?, second.queue()?);
+    let path = std::env::temp_dir().join(format!("syclbin-rt-peers-{}", std::process::id()));
+    let recorded = trace::start(&path);
+    let from = first.upload(&[1, 2, 3])?;
+    let mut to = second.zeroed::<i32>(3)?;
+    first.copy_to(&from, &second, &mut to)?;
+    assert_eq!(second.download(&to)?, [1, 2, 3]);
+    // There is nothing to copy.
+    first.copy_to(&first.zeroed::<i32>(0)?, &second, &mut second.zeroed(0)?)?;
+    recorded.finish()?;
+    let text = std::fs::read_to_string(&path).expect("the trace");
+    std::fs::remove_file(&path).expect("it was there");
+    let copies = text.matches("\"copying between devices\"").count();
+    assert_eq!(copies, 1, "{text}");
     Ok(())
 }

@@ -63,6 +63,11 @@ fn check(trace: &Value) {
     let in_order = begun.windows(2).filter(|pair| pair[0] <= pair[1]);
     assert!(in_order.count() >= LAUNCHES - LAUNCHES / 20, "{begun:?}");
     assert!(begun[0] < begun[LAUNCHES - 1], "{begun:?}");
+    // Times of the device are on the clock of the host, which uploaded first and waited last.
+    let call = |name: &str| named(trace, name)[0]["ts"].as_f64().expect("a number");
+    let minute = 60e6;
+    let possible = call("uploading") - minute..call("waiting for a queue") + minute;
+    assert!(possible.contains(&begun[0]), "{possible:?}: {begun:?}");
     let copy = named(trace, "copying a buffer");
     assert_eq!(copy.len(), 1);
     assert_eq!(copy[0]["args"]["bytes"], LEN * 4);

@@ -4,7 +4,7 @@
 use super::*;
 
 /// The environment variable that is set in the child process.
-const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+pub(super) const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
 // Runs in a child process, because other tests use the device's context too.
 #[test]
@@ -83,30 +83,118 @@ fn refused_code_comes_with_the_drivers_log() -> Tested {
 }
 
 /// Makes the simulated driver fail: `fail=FUNCTION:CALL:CODE`.
-const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
+pub(super) const SIMULATION: &str = "SYCLBIN_SIMULATED_CUDA";
 
 /// Returns whether the simulated driver has these settings.
 pub(super) fn is_simulation(settings: &str) -> bool {
     std::env::var(SIMULATION).is_ok_and(|own| own == settings)
 }
 
-/// Runs a test of queues in a child process, in which the simulated driver has these settings.
-pub(super) fn in_simulation(test: &str, settings: &str) {
+/// Runs a test of the module in a child process, in which the simulated driver has these settings.
+pub(super) fn in_simulation(module: &str, test: &str, settings: &str) {
     let Some(device) = device().filter(|_| std::env::var_os(SIMULATION).is_none()) else {
         return say_skipped("no CUDA device, or a simulation with other settings");
     };
     if !device.facts().name.starts_with("Simulated") {
         return say_skipped("only the simulated driver has settings");
     }
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    let name = format!("backend::cuda::tests::queues::{test}");
-    child.args([&name, "--exact"]).env(SIMULATION, settings);
-    let output = child.output().unwrap();
+    let mut child = crate::common::child(module, test);
+    let output = child.env(SIMULATION, settings).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("1 passed"),
         "{said}"
     );
+}
+
+#[test]
+fn unavailable_context_is_an_error_in_simulation() {
+    in_simulation(module_path!(), "a_child_retries_the_context", NO_CONTEXT);
+}
+
+const NO_CONTEXT: &str = "fail=cuDevicePrimaryCtxRetain:1:2";
+
+#[test]
+fn a_child_retries_the_context() -> Tested {
+    if !is_simulation(NO_CONTEXT) {
+        return Ok(()); // only the child process runs the test
+    }
+    let device = device().expect("the simulated device");
+    let refused = device.shared_context().err();
+    assert_eq!(
+        refused,
+        Some(Failure::cuda("cuDevicePrimaryCtxRetain", OUT_OF_MEMORY))
+    );
+    device.shared_context().map(drop)
+}
+
+#[test]
+fn polled_failure_names_the_command_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_polls_a_failing_wait",
+        FAILING_EVENT,
+    );
+}
+
+const FAILING_EVENT: &str = "fail=cuEventSynchronize:1:999";
+
+#[test]
+fn a_child_polls_a_failing_wait() -> Tested {
+    if !is_simulation(FAILING_EVENT) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let queue = &bench.queue;
+    let flag = Flag::new(queue)?;
+    let held = flag.hold(&bench, queue)?;
+    let (send, woken) = mpsc::channel();
+    let (waker, mut end) = (Waker::from(Arc::new(Bell(send))), None);
+    let ended = loop {
+        match held.poll(queue, &mut end, &waker) {
+            Poll::Pending => assert!(woken.recv().is_ok(), "the waker is gone"),
+            Poll::Ready(ended) => break ended,
+        }
+    };
+    assert_eq!(ended, Err(Failure::cuda("cuLaunchKernel", 999)));
+    Ok(())
+}
+
+#[test]
+fn failed_wait_leaves_no_copy_running_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_reads_despite_a_failed_wait",
+        FAILING_FINISH,
+    );
+}
+
+/// The first two waits are for allocations.
+pub(super) const FAILING_FINISH: &str = "fail=cuStreamSynchronize:3:999";
+
+// A copy that is still running would write to memory that the caller may free.
+#[test]
+fn a_child_reads_despite_a_failed_wait() -> Tested {
+    if !is_simulation(FAILING_FINISH) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let flag = Flag::new(queue)?;
+    flag.hold(&bench, queue)?;
+    bench.iota(queue, &out, 5, WaitList::NOTHING)?;
+    let mut numbers = vec![0; LEN];
+    let read = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            flag.set();
+        });
+        queue.read(&out.0.memory, 0, bytemuck::cast_slice_mut(&mut numbers))
+    });
+    assert_eq!(read.map_err(name), Err("CUDA_ERROR_UNKNOWN"));
+    assert_eq!(numbers, counted(5));
+    Ok(())
 }
 
 #[test]

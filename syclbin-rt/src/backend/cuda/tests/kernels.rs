@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels, and their programs' variables.
 
+use super::failures::{in_simulation, is_simulation};
 use super::*;
 
 #[test]
@@ -53,6 +54,50 @@ fn a_twin_takes_an_offset() -> Tested {
     Ok(())
 }
 
+const FAILING_SEARCH: &str = "fail=cuModuleGetFunction:2:999";
+
+#[test]
+fn failed_search_for_a_twin_is_an_error() {
+    in_simulation(
+        module_path!(),
+        "a_child_cannot_look_for_twins",
+        FAILING_SEARCH,
+    );
+}
+
+// Without the twin, the kernel would run without its offset.
+#[test]
+fn a_child_cannot_look_for_twins() -> Tested {
+    if !is_simulation(FAILING_SEARCH) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let failed = bench.kernel("iota", &[8, 4]).err();
+    assert_eq!(failed.map(name), Some("CUDA_ERROR_UNKNOWN"));
+    Ok(())
+}
+
+const UNKNOWN_PARAMETERS: &str = "fail=cuFuncGetParamInfo:1:801";
+
+#[test]
+fn twin_is_known_without_reported_parameters() {
+    in_simulation(
+        module_path!(),
+        "a_child_reports_no_parameters",
+        UNKNOWN_PARAMETERS,
+    );
+}
+
+#[test]
+fn a_child_reports_no_parameters() -> Tested {
+    if !is_simulation(UNKNOWN_PARAMETERS) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    assert_eq!(iota_at_an_offset(&bench)?, counted(75));
+    Ok(())
+}
+
 #[test]
 fn queues_wait_for_each_other() -> Tested {
     let Some(bench) = bench()? else {
@@ -78,24 +123,85 @@ fn local_memory_is_separate_from_other_memory() -> Tested {
     let Some(bench) = bench()? else {
         return Ok(());
     };
+    // The second size exceeds what a kernel may use without opting in.
+    assert_reverses(&bench, &[[12, 400], [60 << 10, 400]])
+}
+
+const FAILING_OPT_IN: &str = "fail=cuFuncSetAttribute:1:999";
+
+#[test]
+fn default_local_memory_needs_no_opt_in() {
+    in_simulation(module_path!(), "a_child_cannot_opt_in", FAILING_OPT_IN);
+}
+
+#[test]
+fn a_child_cannot_opt_in() -> Tested {
+    if !is_simulation(FAILING_OPT_IN) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    // With 512 bytes more, these are exactly 48 KiB.
+    let before = (48 << 10) - 512;
+    assert_reverses(&bench, &[[before, 512]])?;
+    let failed = assert_reverses(&bench, &[[before + 1, 512]]).err();
+    assert_eq!(failed.map(name), Some("CUDA_ERROR_UNKNOWN"));
+    Ok(())
+}
+
+/// Runs `reverse` with pairs of sizes of work-group memory: what it does not use, and what it uses.
+fn assert_reverses(bench: &Bench, sizes: &[[usize; 2]]) -> Tested {
     let queue = &bench.queue;
     let out = Numbers::new(queue)?;
     let mut object = bench.kernel("reverse", &[8, 4, 4])?.object()?;
     let range = grid(NdRange::new(LEN).local(100));
     let backwards = |group: u32| (0..100).rev().map(move |number| group * 100 + number);
     let expected: Vec<u32> = (0..10).flat_map(backwards).collect();
-    // The second size exceeds what a kernel may use without opting in.
-    for before in [12, 60 << 10] {
+    for [before, own] in sizes {
         queue.start_fill(&out.0, &[0], WaitList::NOTHING)?;
         // SAFETY: the kernel takes a pointer to as many numbers, and work-group memory.
         unsafe {
             object.set(0, Argument::Memory(&out.0, true))?;
-            object.set(1, Argument::Local(before))?;
-            object.set(2, Argument::Local(400))?;
+            object.set(1, Argument::Local(*before))?;
+            object.set(2, Argument::Local(*own))?;
             object.enqueue(queue, &range, WaitList::NOTHING)?;
         }
         assert_eq!(out.read(queue)?, expected);
     }
+    Ok(())
+}
+
+#[test]
+fn kernel_receives_all_of_sixty_arguments() -> Tested {
+    let Some(mut bench) = bench()? else {
+        return Ok(());
+    };
+    let numbers: Vec<u32> = (1..60).collect();
+    let parameters = (numbers.iter()).map(|number| format!(",\n.param .u32 many_param_{number}"));
+    let copies = numbers.iter().enumerate().map(|(index, number)| {
+        let offset = index * 4;
+        format!("ld.param.b32 %r1, [many_param_{number}];\nst.global.b32 [%rd2+{offset}], %r1;\n")
+    });
+    let text = format!(
+        ".version 6.3\n.target sm_75\n.address_size 64\n.visible .entry many(\n\
+         .param .u64 .ptr .global .align 4 many_param_0{}\n)\n{{\n.reg .b32 %r<2>;\n.reg .b64 %rd<3>;\n\
+         ld.param.b64 %rd1, [many_param_0];\ncvta.to.global.u64 %rd2, %rd1;\n{}ret;\n}}\n",
+        parameters.collect::<String>(),
+        copies.collect::<String>()
+    );
+    bench.program = build(&bench.queue.context(), &[module(text.as_bytes())])?;
+    let out = Numbers::new(&bench.queue)?;
+    let sizes = [&[8][..], &[4; 59]].concat();
+    let mut object = bench.kernel("many", &sizes)?.object()?;
+    // SAFETY: the kernel takes a pointer and 59 numbers, which it writes.
+    unsafe {
+        object.set(0, Argument::Memory(&out.0, true))?;
+        for (index, number) in numbers.iter().enumerate() {
+            object.set(index + 1, Argument::Bytes(&(number * 3).to_le_bytes()))?;
+        }
+        object.enqueue(&bench.queue, &grid(NdRange::new(1)), WaitList::NOTHING)?;
+    }
+    let expected: Vec<u32> = numbers.iter().map(|number| number * 3).collect();
+    assert_eq!(out.read(&bench.queue)?[..59], expected);
     Ok(())
 }
 
@@ -175,6 +281,29 @@ fn variables_are_read_and_written_by_name() -> Tested {
     ];
     let names = names.map(|written| written.err().map_or("", name));
     assert_eq!(names, ["CUDA_ERROR_NOT_FOUND", "CUDA_ERROR_INVALID_VALUE"]);
+    Ok(())
+}
+
+const FAULT_IN_LINKER: &str = "fail=cuLinkDestroy:1:719";
+
+#[test]
+fn linker_is_destroyed_after_linking() {
+    in_simulation(
+        module_path!(),
+        "a_child_destroys_its_linker",
+        FAULT_IN_LINKER,
+    );
+}
+
+// The call that destroys the linker reports an error, which destroys the context.
+#[test]
+fn a_child_destroys_its_linker() -> Tested {
+    if !is_simulation(FAULT_IN_LINKER) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    assert!(!bench.program.binary()?.is_empty());
+    assert!(bench.queue.cuda()?.stream.context.is_lost());
     Ok(())
 }
 

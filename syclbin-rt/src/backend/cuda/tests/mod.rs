@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests the backend on a CUDA device, or on a simulated driver.
 
+mod devices;
+mod drops;
 mod failures;
 mod kernels;
+mod peers;
 mod queues;
 
 use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Poll, Wake, Waker};
+use std::time::Duration;
+
+use syclbin::Aspect;
 
 use super::*;
 use crate::backend::AnyRange;
@@ -17,9 +24,9 @@ use crate::backend::cuda::{context::Context as CudaContext, memory::Memory as Cu
 use crate::backend::failure::{BuildError, Code, Failure, Rejection};
 use crate::backend::kernel::{Argument, Slot};
 use crate::backend::{
-    BuildOptions, Context, Device, Event, HostBytes, HostSlice, Kernel, KernelObject, Library,
-    Memory, Priority, Program, Queue, QueueHandle, QueueOptions, Result, Source, UsmKind, WaitList,
-    device::downcast, slice::OwnedRegion,
+    BuildOptions, Context, Device, Event, EventHandle, HostBytes, HostSlice, Kernel, KernelObject,
+    Library, Memory, MemoryHandle, Priority, Program, Queue, QueueHandle, QueueOptions, Result,
+    Source, UsmKind, WaitList, device::downcast, slice::OwnedRegion,
 };
 use crate::common::{on_cuda, say_skipped};
 
@@ -181,5 +188,43 @@ struct Bell(mpsc::Sender<()>);
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
         let _ = self.0.send(());
+    }
+}
+
+/// A number for which kernels wait. Its memory is never freed, because that would wait for kernels.
+struct Flag(&'static OwnedRegion);
+
+impl Flag {
+    fn new(queue: &Queue) -> Result<Self> {
+        let number = region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
+        Ok(Self(Box::leak(Box::new(number))))
+    }
+
+    /// Returns a kernel that waits until the flag is set.
+    fn object(&self, bench: &Bench) -> Result<KernelObject> {
+        let mut object = bench.kernel("until_set", &[8])?.object()?;
+        // SAFETY: the kernel takes a pointer to a number.
+        unsafe { object.set(0, Argument::Memory(self.0, false)) }?;
+        Ok(object)
+    }
+
+    /// Holds up the queue until the flag is set.
+    fn hold(&self, bench: &Bench, queue: &Queue) -> Result<Event> {
+        let one = grid(NdRange::new(1));
+        // SAFETY: the kernel takes a pointer to a number.
+        unsafe { (self.object(bench)?).enqueue(queue, &one, WaitList::NOTHING) }
+    }
+
+    fn set(&self) {
+        let pointer = self.0.memory.host_pointer().expect("host memory");
+        // SAFETY: the memory is alive, and is otherwise read only by kernels.
+        unsafe { AtomicU32::from_ptr(pointer.cast()) }.store(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        // After a failed test, dropping the queue must not wait forever.
+        self.set();
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands on queues.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::failures::{in_simulation, is_simulation};
@@ -23,6 +22,12 @@ fn memory_is_copied_and_filled_at_any_place() -> Tested {
     for kind in kinds {
         let memory = queue.zeroed(kind, 512)?;
         assert_eq!(memory.address().is_some(), kind.is_some());
+        for offset in [0, 4, 6] {
+            let MemoryHandle::Address(address) = memory.native(offset) else {
+                panic!("{:?}", memory.native(offset));
+            };
+            assert_eq!(memory.alignment(offset), 1 << address.trailing_zeros());
+        }
         queue.write(&memory, 3, &bytes)?;
         let memory = region(memory, 3, 256);
         let copy = region(queue.upload(&[9; 512])?, 5, 256);
@@ -178,9 +183,11 @@ fn streams_have_the_priority_of_their_queue() -> Tested {
     let mut numbers = [0; 3];
     let priorities = [Priority::Low, Priority::Normal, Priority::High];
     for (number, priority) in numbers.iter_mut().zip(priorities) {
-        let Some(bench) = bench_with(QueueOptions::new().priority(priority))? else {
+        let options = QueueOptions::new().priority(priority);
+        let Some(bench) = bench_with(options)? else {
             return Ok(());
         };
+        assert_eq!(bench.queue.options(), options);
         let stream = bench.queue.cuda()?.stream.handle.cast();
         // SAFETY: the stream is alive; the call writes one value through a valid pointer.
         let status = unsafe { cudarc::driver::sys::cuStreamGetPriority(stream, number) };
@@ -232,44 +239,6 @@ fn polling_task_is_woken_at_the_end() -> Tested {
     Ok(())
 }
 
-/// A number for which kernels wait. Its memory is never freed, because that would wait for kernels.
-struct Flag(&'static OwnedRegion);
-
-impl Flag {
-    fn new(queue: &Queue) -> Result<Self> {
-        let number = region(queue.zeroed(Some(UsmKind::Host), 4)?, 0, 4);
-        Ok(Self(Box::leak(Box::new(number))))
-    }
-
-    /// Returns a kernel that waits until the flag is set.
-    fn object(&self, bench: &Bench) -> Result<KernelObject> {
-        let mut object = bench.kernel("until_set", &[8])?.object()?;
-        // SAFETY: the kernel takes a pointer to a number.
-        unsafe { object.set(0, Argument::Memory(self.0, false)) }?;
-        Ok(object)
-    }
-
-    /// Holds up the queue until the flag is set.
-    fn hold(&self, bench: &Bench, queue: &Queue) -> Result<Event> {
-        let one = grid(NdRange::new(1));
-        // SAFETY: the kernel takes a pointer to a number.
-        unsafe { (self.object(bench)?).enqueue(queue, &one, WaitList::NOTHING) }
-    }
-
-    fn set(&self) {
-        let pointer = self.0.memory.host_pointer().expect("host memory");
-        // SAFETY: the memory is alive, and is otherwise read only by kernels.
-        unsafe { AtomicU32::from_ptr(pointer.cast()) }.store(1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Flag {
-    fn drop(&mut self) {
-        // After a failed test, dropping the queue must not wait forever.
-        self.set();
-    }
-}
-
 #[test]
 fn first_command_ends_while_others_are_polled() -> Tested {
     let Some(bench) = bench()? else {
@@ -299,8 +268,121 @@ fn first_command_ends_while_others_are_polled() -> Tested {
 }
 
 #[test]
+fn waiting_ends_at_the_queried_command() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let (first, second) = (Flag::new(queue)?, Flag::new(queue)?);
+    let held = first.hold(&bench, queue)?;
+    // The query records where the wait ends.
+    assert!(!held.is_complete()?);
+    let behind = second.hold(&bench, queue)?;
+    let seen = std::thread::scope(|scope| {
+        let (ended, waiting) = mpsc::channel::<()>();
+        // If the wait includes the second kernel, the test fails instead of hanging.
+        let second = &second;
+        scope.spawn(move || {
+            let _ = waiting.recv_timeout(Duration::from_secs(20));
+            second.set();
+        });
+        first.set();
+        held.wait()?;
+        let seen = behind.is_complete();
+        drop(ended);
+        seen
+    })?;
+    assert!(!seen, "it waited for a later command");
+    queue.finish()
+}
+
+#[test]
+fn running_command_has_a_native_event() -> Tested {
+    use cudarc::driver::sys::{CUresult, cuEventQuery};
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let flag = Flag::new(&bench.queue)?;
+    let held = flag.hold(&bench, &bench.queue)?;
+    let native = held.native()?.expect("the kernel is running");
+    let EventHandle::Cuda(event) = native.handle() else {
+        panic!("{native:?}");
+    };
+    // SAFETY: the event is alive.
+    let status = || unsafe { cuEventQuery(event.cast()) };
+    assert_eq!(status(), CUresult::CUDA_ERROR_NOT_READY);
+    flag.set();
+    held.wait()?;
+    bench.queue.finish()?;
+    assert_eq!(status(), CUresult::CUDA_SUCCESS);
+    assert!(held.native()?.is_none());
+    Ok(())
+}
+
+#[test]
+fn driver_events_are_reused_without_times() -> Tested {
+    let Some(device) = device() else {
+        return Ok(());
+    };
+    // Other tests use the events of the shared context.
+    let context: Arc<CudaContext> = downcast(device.separate_context()?)?;
+    // SAFETY: the stream lives as long as the context.
+    let record = || unsafe { Mark::record(&context, context.allocating, false) };
+    let (first, second) = (record()?, record()?);
+    let handle = first.handle;
+    assert_ne!(second.handle, handle);
+    drop(first);
+    let reused = record()?;
+    assert_eq!(reused.handle, handle);
+    // Recording the time would slow commands down.
+    for mark in [&reused, &second] {
+        mark.sleep()?;
+        let time = mark.since(mark).map_err(name);
+        assert_eq!(time, Err("CUDA_ERROR_INVALID_HANDLE"));
+    }
+    Ok(())
+}
+
+#[test]
+fn long_wait_sleeps_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_waits_without_polling",
+        FAILING_QUERY,
+    );
+}
+
+/// Far more queries than a short wait makes, and fewer than a long wait makes if it only polls.
+const FAILING_QUERY: &str = "fail=cuEventQuery:4000:999";
+
+#[test]
+fn a_child_waits_without_polling() -> Tested {
+    if !is_simulation(FAILING_QUERY) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let flag = Flag::new(queue)?;
+    let held = flag.hold(&bench, queue)?;
+    // The wait is for an event, because another command follows.
+    queue.start_fill(&out.0, &[7], WaitList::NOTHING)?;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            flag.set();
+        });
+        held.wait()
+    })
+}
+
+#[test]
 fn reached_mark_is_synchronized_in_simulation() {
-    in_simulation("a_child_waits_for_a_reached_mark", FAILING_WAIT);
+    in_simulation(
+        module_path!(),
+        "a_child_waits_for_a_reached_mark",
+        FAILING_WAIT,
+    );
 }
 
 const FAILING_WAIT: &str = "fail=cuEventSynchronize:1:999";
@@ -324,7 +406,11 @@ fn a_child_waits_for_a_reached_mark() -> Tested {
 
 #[test]
 fn allocations_wait_for_dropped_buffers_in_simulation() {
-    in_simulation("a_child_allocates_what_it_dropped", LITTLE_MEMORY);
+    in_simulation(
+        module_path!(),
+        "a_child_allocates_what_it_dropped",
+        LITTLE_MEMORY,
+    );
 }
 
 const LITTLE_MEMORY: &str = "memory=64M";
@@ -357,7 +443,11 @@ fn a_child_allocates_what_it_dropped() -> Tested {
 
 #[test]
 fn failed_step_ends_recording_in_simulation() {
-    in_simulation("a_child_cannot_finish_its_recording", FAILING_STEP);
+    in_simulation(
+        module_path!(),
+        "a_child_cannot_finish_its_recording",
+        FAILING_STEP,
+    );
 }
 
 const FAILING_STEP: &str = "fail=cuGraphAddMemsetNode:1:999";
@@ -484,4 +574,26 @@ fn dropped_buffer_outlives_foreign_commands() -> Tested {
     std::thread::sleep(Duration::from_millis(50)); // enough to free the memory too early
     flag.set();
     bench.queue.finish()
+}
+
+#[test]
+fn failed_unmap_is_an_error_in_simulation() {
+    in_simulation(module_path!(), "a_child_cannot_write_back", FAILING_WRITE);
+}
+
+const FAILING_WRITE: &str = "fail=cuMemcpyAsync:2:999";
+
+#[test]
+fn a_child_cannot_write_back() -> crate::Result<()> {
+    if !is_simulation(FAILING_WRITE) {
+        return Ok(());
+    }
+    let queue = crate::common::queue().expect("the simulated device");
+    let mut buffer = queue.zeroed::<u8>(4)?;
+    let mut view = queue.map_mut(&mut buffer)?;
+    view[0] = 1;
+    let error = view.unmap().expect_err("the write fails").to_string();
+    assert!(error.contains("while unmapping a buffer"), "{error}");
+    assert_eq!(queue.download(&buffer)?, [0; 4]);
+    Ok(())
 }
