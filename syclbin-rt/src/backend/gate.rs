@@ -470,6 +470,7 @@ mod tests {
         entered.recv().unwrap();
         close();
         assert!(ENDED.load(Ordering::SeqCst));
+        assert!(is_closed());
     }
 
     /// `cargo xtask miri` runs this in many schedules. Miri reports a call that races with the exit.

@@ -495,4 +495,71 @@ mod tests {
         let status = child.env(CHILD, "1").status().unwrap();
         assert_eq!(status.code(), Some(1));
     }
+
+    /// Returns whether this is the child process of the test.
+    #[cfg(target_os = "linux")]
+    fn is_child() -> bool {
+        std::env::var_os(crate::backend::gate::CHILD).is_some()
+    }
+
+    /// Runs a test in a child process, and returns the signal that ended it.
+    #[cfg(target_os = "linux")]
+    fn signal_of_child(test: &str) -> Option<i32> {
+        use std::os::unix::process::ExitStatusExt;
+
+        let mut child = crate::common::child(module_path!(), test);
+        let child = child.env(crate::backend::gate::CHILD, "1");
+        child.status().unwrap().signal()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn zones_are_closed_to_the_host() {
+        if is_child() {
+            let pages = Pages::new(12, Mode::End).unwrap();
+            let end = pages.buffer().wrapping_byte_add(12).cast::<u8>();
+            assert_eq!(watch(|| Ok(None)), Ok(()));
+            // SAFETY: the write ends the process.
+            unsafe { end.write_volatile(7) };
+            return;
+        }
+        let signal = signal_of_child("zones_are_closed_to_the_host");
+        assert_eq!(signal, Some(libc::SIGSEGV));
+    }
+
+    // Elsewhere, the handler does not know what the processor wanted.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+    #[test]
+    fn call_into_a_zone_ends_the_process() {
+        if is_child() {
+            let pages = Pages::new(12, Mode::End).unwrap();
+            let end = pages.buffer().wrapping_byte_add(12);
+            let _ = watch(|| {
+                // SAFETY: the call ends the process, at the latest by the alarm.
+                unsafe {
+                    libc::alarm(20);
+                    std::mem::transmute::<*mut std::ffi::c_void, extern "C" fn()>(end)();
+                }
+                Ok(None)
+            });
+            return;
+        }
+        let signal = signal_of_child("call_into_a_zone_ends_the_process");
+        assert_eq!(signal, Some(libc::SIGSEGV));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ignored_signal_stays_ignored() {
+        if is_child() {
+            // SAFETY: the signal is ignored, and no instruction causes it.
+            unsafe {
+                libc::signal(libc::SIGSEGV, libc::SIG_IGN);
+                let _pages = Pages::new(12, Mode::End).unwrap();
+                libc::raise(libc::SIGSEGV);
+            }
+            return;
+        }
+        assert_eq!(signal_of_child("ignored_signal_stays_ignored"), None);
+    }
 }

@@ -309,4 +309,35 @@ mod tests {
         });
         assert_eq!(Arc::strong_count(&element), 1);
     }
+
+    #[test]
+    fn view_for_reading_writes_nothing_back() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let queue = queue.raw();
+        let memory = queue.upload(&[1, 2]).unwrap();
+        let region = Region::new(Arc::clone(&memory), 0, 2, 1);
+        let view = View::new::<u8>(queue, &region, false).ok().expect("a view");
+        if !matches!(view.host, Some(HostView::Copy(_))) {
+            return crate::common::say_skipped("the driver maps memory");
+        }
+        queue.write(&memory, 0, &[3, 4]).unwrap();
+        drop(view);
+        let mut bytes = [0; 2];
+        queue.read(&memory, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, [3, 4]);
+    }
+
+    #[test]
+    fn copy_of_another_length_changes_nothing() {
+        let Some(queue) = crate::common::queue() else {
+            return;
+        };
+        let queue = queue.raw();
+        let region = Region::new(queue.upload(&[1, 2]).unwrap(), 0, 2, 1);
+        let none = WaitList::NOTHING;
+        let copied = queue.transfer_later(&region, vec![7u8; 4], Direction::ToHost, none);
+        assert_eq!(copied.and_then(PendingCopy::wait), Ok(vec![7; 4]));
+    }
 }

@@ -334,6 +334,13 @@ mod tests {
     }
 
     #[test]
+    fn empty_memory_is_filled_without_a_call() {
+        for pattern in [&[7][..], &[1, 2, 3], &[1, 2, 3, 4]] {
+            assert_eq!(steps(4096, 0, pattern).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
     fn invalid_fill_patterns_are_refused() {
         assert!(steps(4096, 8, &[]).is_none());
         assert!(steps(4096, 129, &[1; 129]).is_none());

@@ -409,6 +409,22 @@ mod tests {
     }
 
     #[test]
+    fn shared_atomics_need_managed_memory() {
+        let holds = |sm, managed| {
+            let abilities = Abilities {
+                sm,
+                managed,
+                ..Abilities::default()
+            };
+            let aspects = abilities.facts(12_040).aspects;
+            assert_eq!(aspects.contains(&Aspect::USM_SHARED_ALLOCATIONS), managed);
+            aspects.contains(&Aspect::USM_ATOMIC_SHARED_ALLOCATIONS)
+        };
+        assert!(holds(90, true));
+        assert!(!holds(90, false) && !holds(50, true));
+    }
+
+    #[test]
     fn host_atomics_need_support_of_the_bus() {
         let holds = |sm, host_atomics| {
             let abilities = Abilities {

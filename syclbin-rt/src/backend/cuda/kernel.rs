@@ -375,6 +375,19 @@ mod blocks_tests {
         }
         // A prime has no usable divisor.
         assert_eq!(items(&[1, 65_537]), None);
+        // Even the largest work-groups would be too many.
+        assert_eq!(items(&[1 << 60]), None);
+    }
+
+    #[test]
+    fn fewest_groups_still_hold_whole_warps() {
+        let bounds = Bounds {
+            groups: [11, 1, 1],
+            ..BOUNDS
+        };
+        let blocks = blocks([352, 1, 1], None, &bounds).unwrap();
+        // Work-groups of 176 work-items would end with half a warp.
+        assert_eq!((blocks.groups, blocks.items), ([11, 1, 1], [32, 1, 1]));
     }
 
     #[test]

@@ -158,3 +158,37 @@ impl Drop for Context {
         unsafe { (self.functions.clReleaseContext.pass())(self.handle) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+
+    #[test]
+    fn dropped_contexts_are_forgotten() {
+        let Some(queue) = common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        for _ in 0..30 {
+            drop(Context::in_use(device, |_| false, || Context::new(device)).unwrap());
+        }
+        let known = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).len();
+        assert!(known < 30, "{known} contexts");
+    }
+
+    #[test]
+    fn kernels_refuse_queues_of_other_contexts() -> crate::Result<()> {
+        let Some(queue) = common::opencl_queue() else {
+            return Ok(());
+        };
+        let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne")?;
+        let object = kernel.raw().object().unwrap();
+        let device = queue.raw().opencl().unwrap().context.device;
+        let other = Arc::new(Context::new(device).unwrap());
+        let other = other.new_queue(QueueOptions::new()).unwrap();
+        let refused = object.suggested_local(&other, &[8]);
+        assert_eq!(refused, Err(Failure::FOREIGN));
+        Ok(())
+    }
+}

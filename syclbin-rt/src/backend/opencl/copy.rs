@@ -211,3 +211,57 @@ impl Queue {
         Ok(event.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::NonNull;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use opencl3::error_codes::CL_OUT_OF_RESOURCES;
+    use opencl3::types::{cl_bitfield, cl_command_queue, cl_event, cl_int, cl_mem, cl_uint};
+
+    use super::*;
+
+    /// The flags of the last view that the driver was asked for.
+    static FLAGS: AtomicU64 = AtomicU64::new(0);
+
+    unsafe extern "C" fn refuse_view(
+        _queue: cl_command_queue,
+        _memory: cl_mem,
+        _blocking: cl_bool,
+        flags: cl_bitfield,
+        _offset: usize,
+        _size: usize,
+        _count: cl_uint,
+        _events: *const cl_event,
+        _event: *mut cl_event,
+        status: *mut cl_int,
+    ) -> *mut c_void {
+        FLAGS.store(flags, Ordering::SeqCst);
+        // SAFETY: the caller passes a valid pointer.
+        unsafe { status.write(CL_OUT_OF_RESOURCES) };
+        std::ptr::null_mut()
+    }
+
+    #[test]
+    fn views_are_mapped_for_the_access_they_allow() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let replace = |name: &str| {
+            let address = NonNull::new(refuse_view as *mut c_void);
+            address.filter(|_| name == "clEnqueueMapBuffer")
+        };
+        // SAFETY: the function has the type of the one that it replaces.
+        let device = unsafe { device.with_functions(replace) };
+        let context = Arc::new(Context::new(device).unwrap());
+        let queue = Queue::new(context, QueueOptions::new()).unwrap();
+        let memory = queue.allocate(None, Contents::Zeros(4)).unwrap();
+        let refused = Failure::opencl("clEnqueueMapBuffer", CL_OUT_OF_RESOURCES);
+        for (writing, flags) in [(false, CL_MAP_READ), (true, CL_MAP_READ | CL_MAP_WRITE)] {
+            assert_eq!(queue.map(&memory, 0, 4, writing), Err(refused));
+            assert_eq!(FLAGS.load(Ordering::SeqCst), flags);
+        }
+    }
+}

@@ -344,6 +344,7 @@ mod tests {
     use std::ptr::NonNull;
 
     use opencl3::error_codes::{CL_INVALID_VALUE, CL_OUT_OF_HOST_MEMORY, CL_SUCCESS};
+    use syclbin::Aspect;
 
     use super::*;
 
@@ -528,6 +529,28 @@ mod tests {
         let usual = cfg!(all(target_arch = "x86_64", target_os = "linux"));
         let other = (!usual).then(|| format!("{ARCH} {OS}"));
         assert_eq!(other_system(CL_DEVICE_TYPE_CPU), other);
+    }
+
+    #[test]
+    fn rejected_query_means_a_lacking_feature() {
+        let facts = facts_of(Answers::default(), true);
+        assert!(!facts.queues.out_of_order);
+        assert!(!facts.queues.profiling);
+        assert!(!facts.aspects.contains(&Aspect::FP64));
+    }
+
+    #[test]
+    fn only_processors_have_the_matrix_units_of_the_host() {
+        let has_matrices = |ty| {
+            let answers = Answers {
+                ty,
+                ..Answers::default()
+            };
+            let aspects = facts_of(answers, true).aspects;
+            aspects.contains(&Aspect::EXT_INTEL_MATRIX)
+        };
+        assert_eq!(has_matrices(CL_DEVICE_TYPE_CPU), host_has("amx_tile"));
+        assert!(!has_matrices(CL_DEVICE_TYPE_GPU));
     }
 
     #[test]

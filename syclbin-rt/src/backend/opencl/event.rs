@@ -304,4 +304,31 @@ mod tests {
         assert_eq!(references(), before);
         user.end(0);
     }
+
+    unsafe extern "C" fn refuse_to_wait(_count: cl_uint, _events: *const cl_event) -> cl_int {
+        opencl3::error_codes::CL_OUT_OF_RESOURCES
+    }
+
+    #[test]
+    fn refused_wait_does_not_end_a_command() {
+        use std::ptr::NonNull;
+
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let context = &queue.raw().opencl().unwrap().context;
+        let replace = |name: &str| {
+            let address = NonNull::new(refuse_to_wait as *mut c_void);
+            address.filter(|_| name == "clWaitForEvents")
+        };
+        // SAFETY: the function has the type of the one that it replaces.
+        let device = unsafe { context.device.with_functions(replace) };
+        let (user, event) = UserEvent::new(context);
+        // SAFETY: the event is alive.
+        let event = unsafe { Event::retain(device.functions, "", event.handle) }.unwrap();
+        let refused = Failure::opencl("clWaitForEvents", -5);
+        assert_eq!(event.end(), Err(refused));
+        user.end(0);
+        assert_eq!(event.end(), Ok(0));
+    }
 }

@@ -312,6 +312,8 @@ impl Drop for Sampler {
 mod tests {
     use std::ffi::c_void;
     use std::ptr::NonNull;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use opencl3::types::{cl_context, cl_int, cl_uint};
 
@@ -370,5 +372,89 @@ mod tests {
         assert!(!supports(Order::R, Storage::U8));
         assert!(!supports(Order::Rgba, Storage::F32));
         assert!(!supports(Order::Rg, Storage::I16));
+    }
+
+    const SHAPE: Shape = Shape {
+        dimensions: 2,
+        size: [2, 3, 1],
+        order: Order::Rgba,
+        storage: Storage::U8,
+    };
+
+    /// Returns a device that supports images of this shape.
+    fn device() -> Option<&'static DriverDevice> {
+        let queue = crate::common::opencl_queue()?;
+        let device = queue.raw().opencl().unwrap().context.device;
+        let context: AnyContext = Arc::new(Context::new(device).unwrap());
+        let is_supported = || Image::max_size(&context, &SHAPE).unwrap().is_some();
+        if device.facts.images && is_supported() {
+            return Some(device);
+        }
+        crate::common::say_skipped("the device does not support these images");
+        None
+    }
+
+    #[test]
+    fn other_numbers_of_bytes_never_reach_the_driver() {
+        let Some(device) = device() else {
+            return;
+        };
+        let context: AnyContext = Arc::new(Context::new(device).unwrap());
+        let out_of_bounds = Failure::Rejected(Rejection::OutOfBounds);
+        let mut pixels = [7; 25];
+        let image = Image::new(&context, &SHAPE, &pixels[..24]).unwrap();
+        let queue = context.clone().new_queue(QueueOptions::new()).unwrap();
+        for bytes in [25, 23, 0] {
+            let pixels = &mut pixels[..bytes];
+            let created = Image::new(&context, &SHAPE, pixels).map(drop);
+            assert_eq!(created, Err(out_of_bounds), "{bytes}");
+            let written = queue.transfer_image(&image, HostSlice::From(pixels));
+            assert_eq!(written, Err(out_of_bounds), "{bytes}");
+            let read = queue.transfer_image(&image, HostSlice::To(pixels));
+            assert_eq!(read, Err(out_of_bounds), "{bytes}");
+        }
+    }
+
+    static DEVICE: OnceLock<&DriverDevice> = OnceLock::new();
+    /// The numbers of images and samplers that the driver was told to release.
+    static RELEASED: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+    unsafe extern "C" fn release_image(image: cl_mem) -> cl_int {
+        RELEASED[0].fetch_add(1, Ordering::SeqCst);
+        let device = DEVICE.get().expect("the test has set it");
+        // SAFETY: the argument is that of the caller.
+        unsafe { (device.functions.clReleaseMemObject.pass())(image) }
+    }
+
+    unsafe extern "C" fn release_sampler(sampler: cl_sampler) -> cl_int {
+        RELEASED[1].fetch_add(1, Ordering::SeqCst);
+        let device = DEVICE.get().expect("the test has set it");
+        // SAFETY: the argument is that of the caller.
+        unsafe { (device.functions.clReleaseSampler.pass())(sampler) }
+    }
+
+    #[test]
+    fn dropped_images_and_samplers_are_released() {
+        let Some(device) = device() else {
+            return;
+        };
+        let device = *DEVICE.get_or_init(|| device);
+        let replace = |name: &str| match name {
+            "clReleaseMemObject" => NonNull::new(release_image as *mut c_void),
+            "clReleaseSampler" => NonNull::new(release_sampler as *mut c_void),
+            _ => None,
+        };
+        // SAFETY: the functions have the types of those that they replace.
+        let device = unsafe { device.with_functions(replace) };
+        let context: AnyContext = Arc::new(Context::new(device).unwrap());
+        let released = || [0, 1].map(|at: usize| RELEASED[at].load(Ordering::SeqCst));
+        let image = Image::new(&context, &SHAPE, &[7; 24]).unwrap();
+        let (addressing, filtering) = (Addressing::ClampToEdge, Filtering::Nearest);
+        let sampler = Sampler::new(&context, addressing, filtering, false).unwrap();
+        assert_eq!(released(), [0, 0]);
+        drop(image);
+        assert_eq!(released(), [1, 0]);
+        drop(sampler);
+        assert_eq!(released(), [1, 1]);
     }
 }

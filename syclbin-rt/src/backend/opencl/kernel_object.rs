@@ -463,12 +463,13 @@ static NULL: u64 = 0;
 #[cfg(test)]
 mod tests {
     use std::ptr::NonNull;
+    use std::sync::OnceLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use opencl3::types::cl_int;
+    use opencl3::types::{cl_command_queue, cl_int};
 
     use super::*;
-    use crate::{common, device};
+    use crate::{Arg, Launch, common, device};
 
     /// The number of arguments that the driver was given.
     static GIVEN: AtomicUsize = AtomicUsize::new(0);
@@ -516,6 +517,112 @@ mod tests {
         // A whole buffer is passed as itself.
         let [x, y] = [&x, &y].map(|buffer| Argument::Memory(buffer.region(), false));
         assert_eq!([x, x, y, y, x].map(&mut given), [1, 0, 1, 0, 1]);
+        Ok(())
+    }
+
+    static DEVICE: OnceLock<&DriverDevice> = OnceLock::new();
+    /// The number of memory objects that the driver was told to release.
+    static RELEASED: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" fn release_memory(object: cl_mem) -> cl_int {
+        RELEASED.fetch_add(1, Ordering::SeqCst);
+        let device = DEVICE.get().expect("the test has set it");
+        // SAFETY: the argument is that of the caller.
+        unsafe { (device.functions.clReleaseMemObject.pass())(object) }
+    }
+
+    unsafe extern "C" fn ignore_argument(
+        _kernel: cl_kernel,
+        _index: cl_uint,
+        _size: usize,
+        _value: *const c_void,
+    ) -> cl_int {
+        CL_SUCCESS
+    }
+
+    #[test]
+    fn unused_parts_of_buffers_are_released() -> crate::Result<()> {
+        let Some(queue) = common::opencl_queue() else {
+            return Ok(());
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let device = *DEVICE.get_or_init(|| device);
+        let replace = |name: &str| match name {
+            "clSetKernelArg" => NonNull::new(ignore_argument as *mut c_void),
+            "clReleaseMemObject" => NonNull::new(release_memory as *mut c_void),
+            _ => None,
+        };
+        // SAFETY: the functions have the types of those that they replace.
+        let device = unsafe { device.with_functions(replace) };
+        let queue = device::Device::new(device).queue()?;
+        let kernel = common::kernel(&queue, "vector_ops.object.syclbin", "saxpy")?;
+        let AnyKernelObject::OpenCl(mut object) = kernel.raw().object().unwrap() else {
+            panic!("not a kernel of OpenCL");
+        };
+        let buffer = queue.upload(&[1.0f32; 8])?;
+        let part = buffer.slice(..4)?;
+        let released = || RELEASED.swap(0, Ordering::SeqCst);
+        let set = |object: &mut KernelObject, index, region| {
+            let (value, guard) = (Argument::Memory(region, false), &CallGuard::new());
+            // SAFETY: the replaced function takes every value, and the kernel is not enqueued.
+            unsafe { GuardedObject { object, guard }.set(index, value) }.unwrap();
+            released()
+        };
+        released();
+        // Another value of the same argument replaces a part.
+        assert_eq!(set(&mut object, 1, part.region()), 0);
+        assert_eq!(set(&mut object, 2, part.region()), 0);
+        assert_eq!(set(&mut object, 1, part.region()), 1);
+        assert_eq!(set(&mut object, 1, buffer.region()), 1);
+        // After a launch, none is used.
+        assert_eq!(set(&mut object, 1, part.region()), 0);
+        object.drop_parts();
+        assert_eq!(released(), 2);
+        object.drop_parts();
+        assert_eq!(released(), 0);
+        Ok(())
+    }
+
+    /// The work-group size that the driver suggests.
+    static SUGGESTED: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" fn suggest(
+        _queue: cl_command_queue,
+        _kernel: cl_kernel,
+        _dimensions: cl_uint,
+        _offset: *const usize,
+        _global: *const usize,
+        local: *mut usize,
+    ) -> cl_int {
+        // SAFETY: there is at least one dimension.
+        unsafe { local.write(SUGGESTED.load(Ordering::SeqCst)) };
+        CL_SUCCESS
+    }
+
+    #[test]
+    fn launches_get_suggestions_of_the_driver() -> crate::Result<()> {
+        let Some(queue) = common::opencl_queue() else {
+            return Ok(());
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let device = device.changed(|device| {
+            device.extensions.suggestions = Some(Suggestions {
+                clGetKernelSuggestedLocalWorkSizeKHR: Gated::new(suggest),
+            });
+        });
+        let queue = device::Device::new(device).queue()?;
+        let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne");
+        let mut data = queue.zeroed::<i32>(12)?;
+        let args = [Arg::write(&mut data), Arg::scalar(3i32)];
+        let launch = Launch::new(&kernel, &["data", "amount"], args);
+        let suggested = |size| {
+            SUGGESTED.store(size, Ordering::SeqCst);
+            launch.suggested_local_size(12)
+        };
+        assert_eq!(suggested(3)?, [3]);
+        assert_eq!(suggested(2)?, [2]);
+        // No launch takes a size that does not divide the range.
+        assert_ne!(suggested(5)?, [5]);
         Ok(())
     }
 }

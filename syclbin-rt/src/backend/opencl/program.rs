@@ -314,3 +314,83 @@ impl Drop for Program {
         unsafe { (self.context.functions.clReleaseProgram.pass())(self.handle) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+    use std::ptr::NonNull;
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    use opencl3::error_codes::CL_OUT_OF_HOST_MEMORY;
+    use opencl3::types::{cl_context, cl_device_id, cl_int};
+
+    use super::*;
+
+    /// The status of every call.
+    static STATUS: AtomicI32 = AtomicI32::new(0);
+
+    unsafe extern "C" fn no_program(
+        _context: cl_context,
+        _devices: cl_uint,
+        _list: *const cl_device_id,
+        _sizes: *const usize,
+        _binaries: *mut *const u8,
+        _statuses: *mut cl_int,
+        status: *mut cl_int,
+    ) -> cl_program {
+        // SAFETY: the caller passes a valid pointer.
+        unsafe { status.write(STATUS.load(Ordering::SeqCst)) };
+        null_mut()
+    }
+
+    /// Returns the header of native code for Intel's CPU device.
+    fn code(target: u8) -> Vec<u8> {
+        let mut code = b"\x7fELF\x02\x01\x01".to_vec();
+        code.resize(64, 0);
+        code[16..20].copy_from_slice(&[4, 0xff, 62, 0]);
+        code[48] = target;
+        code
+    }
+
+    #[test]
+    fn only_files_for_other_processors_get_advice() {
+        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        // Other tests of this process load native code.
+        if std::env::var_os(CHILD).is_none() {
+            let this = "only_files_for_other_processors_get_advice";
+            let mut child = crate::common::child(module_path!(), this);
+            assert!(child.env(CHILD, "1").status().unwrap().success());
+            return;
+        }
+        let device = queue.raw().opencl().unwrap().context.device;
+        let replace = |name: &str| {
+            let address = NonNull::new(no_program as *mut c_void);
+            address.filter(|_| name == "clCreateProgramWithBinary")
+        };
+        // SAFETY: the function has the type of the one that it replaces.
+        let device = unsafe { device.with_functions(replace) };
+        let context = Arc::new(Context::new(device).unwrap());
+        let advice = |target, status| {
+            STATUS.store(status, Ordering::SeqCst);
+            let source = Source {
+                code: code(target).into(),
+                constants: Vec::new(),
+                options: BuildOptions::default(),
+            };
+            let built = Arc::clone(&context).build_native(&source);
+            built.err().expect("the driver creates no program").advice
+        };
+        assert_eq!(advice(5, CL_INVALID_BINARY), None);
+        // This process compiled code for target 6.
+        NATIVE.write().unwrap().own(&code(6));
+        assert_eq!(advice(5, CL_INVALID_BINARY), None);
+        // It loaded such code from a file.
+        NATIVE.write().unwrap().file(&code(6));
+        assert_eq!(advice(5, CL_INVALID_BINARY), Some(BEST_FIRST));
+        assert_eq!(advice(6, CL_INVALID_BINARY), None);
+        assert_eq!(advice(5, CL_OUT_OF_HOST_MEMORY), None);
+    }
+}

@@ -484,6 +484,11 @@ mod tests {
         assert_eq!(calls(), 1);
         lazy.flushed().unwrap();
         assert_eq!(calls(), 0);
+        // Only Intel's GPU driver needs a flush between the commands of a batch.
+        lazy.flush_between();
+        assert_eq!(calls(), 0);
+        queue("Intel(R) OpenCL Graphics", "", true).flush_between();
+        assert_eq!(calls(), 1);
         // A driver that rejects hints still has queues.
         drop(queue("another", hints, true));
         assert_eq!(calls(), 1);
@@ -522,6 +527,14 @@ mod tests {
         assert_eq!(barriers(&in_order, &[&event]), 1);
         assert_eq!(barriers(&out_of_order, &[]), 1);
         assert_eq!(barriers(&out_of_order, &[&event]), 2);
+        // Blocking copies wait for earlier commands only on an in-order queue. So others need a barrier.
+        let before_copies = |queue: &Queue| {
+            BARRIERS.store(0, Ordering::SeqCst);
+            queue.in_order().unwrap();
+            BARRIERS.load(Ordering::SeqCst)
+        };
+        assert_eq!(before_copies(&in_order), 0);
+        assert_eq!(before_copies(&out_of_order), 1);
         let drained = |failing, stays_failed, out_of_order| {
             let queue = Queue::new(Arc::clone(&context), QueueOptions::new()).unwrap();
             // The driver's queue is in order and empty, which is a special case of both.
@@ -547,6 +560,26 @@ mod tests {
         assert!(!drained(2, false, true));
         // Otherwise, it is unknown whether commands have ended.
         assert!(!drained(1, false, false));
+    }
+
+    #[test]
+    fn intel_cpu_queues_are_in_order() {
+        let Some(queue) = crate::common::opencl_queue() else {
+            return;
+        };
+        let device = queue.raw().opencl().unwrap().context.device;
+        let is_out_of_order = |platform: &str, options| {
+            let device = device.changed(|device| {
+                device.facts.kind = DeviceKind::Cpu;
+                device.facts.platform = platform.to_owned();
+            });
+            let context = Arc::new(Context::new(device).unwrap());
+            Queue::new(context, options).unwrap().is_out_of_order()
+        };
+        let intel = "Intel(R) OpenCL";
+        assert!(!is_out_of_order(intel, QueueOptions::new()));
+        assert!(!is_out_of_order(intel, QueueOptions::new().out_of_order()));
+        assert!(!is_out_of_order("another", QueueOptions::new()));
     }
 
     #[test]

@@ -10,13 +10,13 @@ const VECTOR_OPS: &str = "vector_ops.object.syclbin";
 const IOTA: &str = "_ZN18__sycl_kernel_fill4iotaEfPfi";
 /// Set only in the child process.
 const CHILD: &str = "SYCLBIN_RT_TEST_GUARD";
+/// The warning about kernels that are not checked for races.
+const UNCHECKED: &str = "warning: SYCLBIN_GUARD=races skips some kernels";
 
-/// Runs a test in a child process that guards all buffers.
+/// Runs a test in a child process that guards all buffers, and returns what it writes to stderr.
 #[allow(clippy::print_stdout, reason = "the output of the child")]
-fn in_guarded_child(test: &str, mode: &str) {
-    if common::queue().is_none() {
-        return;
-    }
+fn in_guarded_child(test: &str, mode: &str) -> Option<String> {
+    common::queue()?;
     let mut child = common::child(module_path!(), test);
     let output = child.env(CHILD, "1").env("SYCLBIN_GUARD", mode).output();
     let output = output.expect("this program starts");
@@ -25,16 +25,30 @@ fn in_guarded_child(test: &str, mode: &str) {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}{errors}");
     assert!(text.contains("1 passed"), "{text}");
+    Some(errors.into_owned())
 }
 
 #[test]
 fn out_of_bounds_access_is_an_error() {
-    in_guarded_child("guarded_child_reports_each_access", "end");
+    if let Some(errors) = in_guarded_child("guarded_child_reports_each_access", "end") {
+        assert!(!errors.contains(UNCHECKED), "{errors}");
+    }
 }
 
 #[test]
 fn order_dependent_results_are_an_error() {
-    in_guarded_child("racing_child_reports_each_dependence", "races");
+    if let Some(errors) = in_guarded_child("racing_child_reports_each_dependence", "races") {
+        assert!(!errors.contains(UNCHECKED), "{errors}");
+    }
+}
+
+#[test]
+fn kernels_without_race_checks_are_a_warning() {
+    if let Some(errors) = in_guarded_child("racing_child_loads_native_code", "races") {
+        let warnings = errors.matches(UNCHECKED).count();
+        let is_unable = errors.contains("the device cannot guard buffers");
+        assert_eq!(warnings, usize::from(!is_unable), "{errors}");
+    }
 }
 
 #[test]
@@ -184,6 +198,21 @@ fn guarded_child_reports_each_access() -> Result<()> {
     unsafe { Launch::new(&iota, names, args).record(&mut recorder, 128)? };
     let problem = recorder.finish()?.replay().unwrap_err().to_string();
     assert!(problem.contains("replaying kernel fill::iota"), "{problem}");
+    Ok(())
+}
+
+#[test]
+fn racing_child_loads_native_code() -> Result<()> {
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // the test above starts it in a child process
+    }
+    let Some(queue) = guarding_queue()? else {
+        return Ok(());
+    };
+    let module = common::load(&queue, &common::testfile(VECTOR_OPS))?;
+    let native = common::load(&queue, &module.to_syclbin()?)?;
+    native.kernel("saxpy")?;
+    native.kernel(IOTA)?;
     Ok(())
 }
 

@@ -197,3 +197,30 @@ fn a_child_cannot_destroy_a_graph() -> Tested {
     assert!(bench.queue.cuda()?.stream.context.is_lost());
     Ok(())
 }
+
+#[test]
+fn dropped_program_is_unloaded_in_simulation() {
+    in_simulation(module_path!(), "a_child_drops_a_program", ONE_DEVICE);
+}
+
+#[test]
+fn a_child_drops_a_program() -> Tested {
+    if !is_simulation(ONE_DEVICE) {
+        return Ok(()); // only the child process runs the test
+    }
+    let Bench { queue, program } = bench()?.expect("the simulated device");
+    let (address, size) = downcast::<CudaProgram>(program.clone())?.variable(c"table")?;
+    assert_eq!(size, 16);
+    let is_known = || {
+        let (mut start, mut size) = (0, 0);
+        // SAFETY: the call writes two values through valid pointers.
+        let status = unsafe { cuMemGetAddressRange_v2(&raw mut start, &raw mut size, address) };
+        status == CUresult::CUDA_SUCCESS
+    };
+    let kernel = find(&program, c"double", None)?;
+    drop(program);
+    assert!(is_known(), "a kernel uses the program");
+    drop(kernel);
+    assert!(!is_known());
+    queue.finish()
+}

@@ -354,3 +354,73 @@ fn constants_are_set_while_another_library_captures() -> Tested {
     assert_eq!([begun, ended], [CUresult::CUDA_SUCCESS; 2]);
     built.map(drop)
 }
+
+#[test]
+fn unset_constant_fails_the_build_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_cannot_set_a_constant",
+        FAILING_VARIABLE,
+    );
+}
+
+const FAILING_VARIABLE: &str = "fail=cuModuleGetGlobal_v2:1:999";
+
+// Kernels would otherwise compute with the default value.
+#[test]
+fn a_child_cannot_set_a_constant() -> Tested {
+    if !is_simulation(FAILING_VARIABLE) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let mut set = module(PTX);
+    set.constants = vec![("__syclbin_constant_by".to_owned(), vec![11, 0, 0, 0])];
+    let built = build(&bench.queue.context(), &[set]).map(drop);
+    assert_eq!(built.map_err(name), Err("CUDA_ERROR_UNKNOWN"));
+    Ok(())
+}
+
+#[test]
+fn unreported_parameters_are_not_missing_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_asks_for_parameters",
+        FAILING_PARAMETERS,
+    );
+}
+
+const FAILING_PARAMETERS: &str = "fail=cuFuncGetParamInfo:1:801,fail=cuFuncGetParamInfo:2:999";
+
+#[test]
+fn a_child_asks_for_parameters() -> Tested {
+    if !is_simulation(FAILING_PARAMETERS) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    // The driver does not report parameters, so those in the PTX count.
+    let kernel = bench.kernel("double", &[8])?;
+    assert_eq!(kernel.bounds().arguments, 1);
+    let refused = find(&bench.program, c"double", None).map(drop);
+    assert_eq!(refused.map_err(name), Err("CUDA_ERROR_UNKNOWN"));
+    Ok(())
+}
+
+#[test]
+fn compute_capability_has_two_digits_in_simulation() {
+    in_simulation(module_path!(), "a_child_has_an_older_device", OLDER);
+}
+
+const OLDER: &str = "sm=75";
+
+#[test]
+fn a_child_has_an_older_device() -> Tested {
+    use syclbin::architecture::Architecture;
+    if !is_simulation(OLDER) {
+        return Ok(()); // only the child process runs the test
+    }
+    let facts = device().expect("the simulated device").facts();
+    let architecture = facts.architecture.and_then(Architecture::name);
+    assert_eq!(architecture, Some("nvidia_gpu_sm_75"));
+    assert_eq!(facts.ptx.map(|ptx| ptx.sm), Some(75));
+    Ok(())
+}

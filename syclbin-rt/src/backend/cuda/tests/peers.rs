@@ -92,3 +92,27 @@ fn a_child_copies_without_access() -> Tested {
     assert_eq!(copy, [0, 0, 2, 3, 4]);
     Ok(())
 }
+
+#[test]
+fn buffers_of_two_devices_need_no_pool_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_has_buffers_on_two_devices",
+        FAILING_POOL,
+    );
+}
+
+const FAILING_POOL: &str = "devices=2,fail=cuMemAllocAsync:1:999";
+
+// Another device cannot access the memory of a pool.
+#[test]
+fn a_child_has_buffers_on_two_devices() -> crate::Result<()> {
+    if !is_simulation(FAILING_POOL) {
+        return Ok(()); // only the child process runs the test
+    }
+    for queue in two_queues()? {
+        let buffer = queue.upload(&counted(1))?;
+        assert_eq!(queue.download(&buffer)?, counted(1));
+    }
+    Ok(())
+}

@@ -48,6 +48,10 @@ fn memory_is_copied_and_filled_at_any_place() -> Tested {
     }
     let memory = queue.upload(&[])?;
     queue.read(&memory, 0, &mut [])?;
+    // Even empty memory has a byte, which no earlier contents show through.
+    let mut byte = [9];
+    queue.read(&memory, 0, &mut byte)?;
+    assert_eq!(byte, [0]);
     assert_eq!(
         queue.write(&memory, 0, &[1, 2]).err(),
         Some(Failure::Rejected(Rejection::OutOfBounds))
@@ -116,6 +120,59 @@ fn recorded_commands_replay_in_order() -> Tested {
 }
 
 #[test]
+fn recorded_copies_take_memory_of_every_kind() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let kinds = [
+        None,
+        Some(UsmKind::Device),
+        Some(UsmKind::Host),
+        Some(UsmKind::Shared),
+    ];
+    for (from, to) in kinds
+        .into_iter()
+        .flat_map(|from| kinds.map(|to| (from, to)))
+    {
+        let Some(mut graph) = queue.graph()? else {
+            say_skipped("the driver does not support these graphs");
+            return Ok(());
+        };
+        let (memory, copy) = (queue.zeroed(from, 8)?, queue.zeroed(to, 8)?);
+        queue.write(&memory, 0, &[1, 2, 3, 4, 5, 6, 7, 8])?;
+        graph.add_copy(&region(memory.clone(), 1, 4), &region(copy.clone(), 3, 4))?;
+        graph.finish()?;
+        // SAFETY: the memory lives as long as the graph.
+        unsafe { graph.enqueue(WaitList::NOTHING) }?.wait()?;
+        let mut read = [9; 8];
+        queue.read(&copy, 0, &mut read)?;
+        assert_eq!(read, [0, 0, 0, 2, 3, 4, 5, 0], "{from:?} to {to:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn empty_captures_add_nothing_in_simulation() {
+    in_simulation(module_path!(), "a_child_captures_nothing", FAILING_CHILD);
+}
+
+const FAILING_CHILD: &str = "fail=cuGraphAddChildGraphNode:1:999";
+
+#[test]
+fn a_child_captures_nothing() -> Tested {
+    if !is_simulation(FAILING_CHILD) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let mut graph = bench.queue.graph()?.expect("the driver supports graphs");
+    // SAFETY: nothing is captured.
+    let captured = unsafe { graph.capture(Box::new(|_| true)) }?;
+    assert!(!captured);
+    graph.finish()
+}
+
+#[test]
 fn captured_commands_replay_in_order() -> Tested {
     use cudarc::driver::sys::cuMemsetD32Async;
     let Some(bench) = bench()? else {
@@ -176,6 +233,41 @@ fn profiles_order_commands_across_queues() -> Tested {
         ended = times.ended;
     }
     Ok(())
+}
+
+#[test]
+fn waiting_command_is_queued_before_it_starts() -> Tested {
+    let Some(bench) = bench_with(QueueOptions::new().profiling())? else {
+        return Ok(());
+    };
+    let queue = &bench.queue;
+    let out = Numbers::new(queue)?;
+    let flag = Flag::new(queue)?;
+    flag.hold(&bench, queue)?;
+    let event = queue.start_fill(&out.0, &[7], WaitList::NOTHING)?;
+    std::thread::sleep(Duration::from_millis(50)); // far more than the clocks differ
+    flag.set();
+    event.wait()?;
+    let times = event.profile()?;
+    assert!(times.queued < times.started, "{:?}", times.started);
+    Ok(())
+}
+
+#[test]
+fn clock_keeps_its_base_event_while_fresh() -> Tested {
+    let Some(device) = device() else {
+        return Ok(());
+    };
+    let context: Arc<CudaContext> = downcast(device.separate_context()?)?;
+    loop {
+        let begun = Instant::now();
+        let (first, _) = context.clock.base(&context)?;
+        let (second, _) = context.clock.base(&context)?;
+        if begun.elapsed() < Duration::from_millis(900) {
+            assert!(Arc::ptr_eq(&first, &second));
+            return Ok(());
+        }
+    }
 }
 
 #[test]
@@ -402,6 +494,33 @@ fn a_child_waits_for_a_reached_mark() -> Tested {
     while !mark.is_reached()? {}
     assert_eq!(mark.wait().map_err(name), Err("CUDA_ERROR_UNKNOWN"));
     mark.wait()
+}
+
+#[test]
+fn reached_mark_is_not_polled_in_simulation() {
+    in_simulation(
+        module_path!(),
+        "a_child_waits_for_reached_marks",
+        FEW_QUERIES,
+    );
+}
+
+/// One query for each wait.
+const FEW_QUERIES: &str = "fail=cuEventQuery:21:999";
+
+#[test]
+fn a_child_waits_for_reached_marks() -> Tested {
+    if !is_simulation(FEW_QUERIES) {
+        return Ok(()); // only the child process runs the test
+    }
+    let bench = bench()?.expect("the simulated device");
+    let Stream {
+        context, handle, ..
+    } = &*bench.queue.cuda()?.stream;
+    // SAFETY: the stream is alive and belongs to the context.
+    let mark = unsafe { Mark::record(context, *handle, false) }?;
+    mark.sleep()?;
+    (0..20).try_for_each(|_| mark.wait())
 }
 
 #[test]
