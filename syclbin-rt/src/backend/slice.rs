@@ -196,4 +196,11 @@ mod tests {
         assert_eq!(pattern(&large), None);
         assert_eq!(pattern(&large[..128]), Some(&large[..128]));
     }
+
+    #[test]
+    fn pointers_with_one_address_are_equal() {
+        let pointer = DevicePointer::<u32>::from_address(8);
+        assert_eq!(pointer.cast::<f64>().cast(), pointer);
+        assert_ne!(pointer.wrapping_add(1), pointer);
+    }
 }

@@ -142,6 +142,49 @@ mod tests {
         assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn burst_of_wakers_leaves_two_idle_threads() {
+        /// Set in the child.
+        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+        const TEST: &str = "burst_of_wakers_leaves_two_idle_threads";
+        if std::env::var_os(CHILD).is_none() {
+            // In a child process, because other tests wake tasks too.
+            let mut child = crate::common::child(module_path!(), TEST);
+            let output = child.env(CHILD, "1").output().unwrap();
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let passed = output.status.success() && printed.contains("1 passed");
+            assert!(passed, "{output:?}");
+            return;
+        }
+        assert!(ensure_started());
+        let mut release = Vec::new();
+        for _ in 0..4 {
+            let (sender, receiver) = mpsc::channel();
+            wake(Waker::from(Arc::new(Blocking(Mutex::new(receiver)))));
+            release.push(sender);
+        }
+        let count = || {
+            let threads = std::fs::read_dir("/proc/self/task").unwrap();
+            let names = threads.map(|task| std::fs::read_to_string(task?.path().join("comm")));
+            // A thread may end while it is asked for its name.
+            let names = names.filter_map(std::io::Result::ok);
+            names.filter(|name| name.trim() == "syclbin-wakers").count()
+        };
+        let begun = std::time::Instant::now();
+        let wait_for = |threads: usize, idle: usize| {
+            while (count(), IDLE.load(Ordering::Relaxed)) != (threads, idle) {
+                let waits = begun.elapsed() < Duration::from_secs(10);
+                assert!(waits, "{} threads instead of {threads}", count());
+                std::thread::yield_now();
+            }
+        };
+        // Each waker blocks a thread, and one more can receive the next waker.
+        wait_for(5, 1);
+        drop(release);
+        wait_for(2, 2);
+    }
+
     #[test]
     fn blocked_wakers_do_not_stop_others() {
         assert!(ensure_started());

@@ -47,14 +47,12 @@ pub(crate) fn reason(devices: &[(&Facts, Coverage)], chosen: usize) -> String {
     reasons.join("; ")
 }
 
-/// Returns the devices that would be preferred to device `chosen` if they could run as much of the file.
+/// Returns the devices that would be preferred to `chosen`, the best device, if they could run as much of the file.
 pub(crate) fn skipped(devices: &[(&Facts, Coverage)], chosen: usize) -> Vec<usize> {
-    let (own, fit) = &devices[chosen];
+    let (own, _) = &devices[chosen];
     let is_skipped = |index: &usize| {
-        let (facts, other) = &devices[*index];
-        is_ordinary(facts)
-            && other.rank() > fit.rank()
-            && (rank(facts), *index) < (rank(own), chosen)
+        let (facts, _) = &devices[*index];
+        is_ordinary(facts) && (rank(facts), *index) < (rank(own), chosen)
     };
     (0..devices.len()).filter(is_skipped).collect()
 }

@@ -294,6 +294,71 @@ mod tests {
         for file in [None, Some(&file)] {
             let error = search().best(file).unwrap_err();
             assert!(error.kind() == ErrorKind::NoDevice, "{error}");
+            let message = error.to_string();
+            assert!(message.starts_with("found no device"), "{message}");
+            assert!(message.contains("libOpenCL.so: not found"), "{message}");
         }
+    }
+
+    #[test]
+    fn error_says_why_no_cuda_device_was_found() {
+        let absent = format!("{}: not found", driver_libraries::CUDA);
+        let without = "this program was built without the `cuda` feature of syclbin-rt";
+        let terms = selector::parse("cuda:gpu").unwrap();
+        for (tried, reason) in [
+            (vec![absent.clone()], absent.as_str()),
+            (Vec::new(), without),
+        ] {
+            let mut search = found(machine(), true);
+            search.tried = tried;
+            let error = search.select("cuda:gpu", &terms).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NoDevice);
+            let message = error.to_string();
+            assert!(message.contains("no device matches"), "{message}");
+            assert!(message.contains(reason), "{message}");
+        }
+    }
+
+    #[cfg(feature = "log")]
+    #[test]
+    fn installed_cpu_is_loaded_only_if_needed() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        /// Set in the child.
+        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+        const TEST: &str = "installed_cpu_is_loaded_only_if_needed";
+        static LOOKED: AtomicBool = AtomicBool::new(false);
+        struct Logger;
+        impl ::log::Log for Logger {
+            fn enabled(&self, _: &::log::Metadata<'_>) -> bool {
+                true
+            }
+            fn log(&self, record: &::log::Record<'_>) {
+                let message = record.args().to_string();
+                LOOKED.fetch_or(message.starts_with("looked for"), Ordering::Relaxed);
+            }
+            fn flush(&self) {}
+        }
+        if std::env::var_os(CHILD).is_none() {
+            // In a child process, because there is one logger for the whole process.
+            let mut child = crate::common::child(module_path!(), TEST);
+            let output = child.env(CHILD, "1").output().unwrap();
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let passed = output.status.success() && printed.contains("1 passed");
+            assert!(passed, "{output:?}");
+            return;
+        }
+        ::log::set_logger(&Logger).unwrap();
+        ::log::set_max_level(::log::LevelFilter::Debug);
+        let looks = |selector: &str, devices: &[Facts]| {
+            let terms = selector::parse(selector).unwrap();
+            let _ = found(devices.to_vec(), false).select(selector, &terms);
+            LOOKED.swap(false, Ordering::Relaxed)
+        };
+        let both = gpu_and_cpu();
+        for selector in ["gpu", "cpu", "xeon", "*"] {
+            assert!(!looks(selector, &both), "{selector}");
+        }
+        assert!(looks("cpu", &both[..1]));
     }
 }

@@ -179,6 +179,10 @@ mod tests {
             );
         }
         assert!(check(Partition::Counts(&[1, 3]), &four()).is_ok());
+        let mut numa = four();
+        numa.partitions.affinities.push(Affinity::Numa);
+        assert!(check(Partition::Affinity(Affinity::Numa), &numa).is_ok());
+        assert!(check(Partition::Affinity(Affinity::Next), &numa).is_err());
         let whole = Facts::default();
         let reason = check(Partition::Affinity(Affinity::Next), &whole).unwrap_err();
         assert_eq!(

@@ -146,4 +146,26 @@ mod tests {
         let reason = lookup.library.map(|_| ()).unwrap_err();
         assert!(reason.contains("No such file"), "{reason}");
     }
+
+    #[test]
+    fn cpu_driver_is_searched_in_the_requested_directory() {
+        /// Set in the child.
+        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+        const TEST: &str = "cpu_driver_is_searched_in_the_requested_directory";
+        if env::var_os(CHILD).is_some() {
+            let home = env::var(HOME_VARIABLE).unwrap();
+            let lookup = installed();
+            assert_eq!(lookup.name, INSTALLED);
+            let reason = lookup.library.map(|_| ()).unwrap_err();
+            assert_eq!(reason, format!("not installed in {home}"));
+            return;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let mut child = crate::common::child(module_path!(), TEST);
+        let output = child.env(CHILD, "1").env(HOME_VARIABLE, home.path());
+        let output = output.output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let passed = output.status.success() && printed.contains("1 passed");
+        assert!(passed, "{output:?}");
+    }
 }

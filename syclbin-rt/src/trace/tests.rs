@@ -150,6 +150,77 @@ fn timeline_begins_with_its_trace() {
 }
 
 #[test]
+fn name_in_timeline_may_contain_any_character() {
+    let name = "a \"quoted\"\\ name\n\t\u{1f} ~";
+    let mut collector = Collector::default();
+    let slice = slice(Class::Program, name, 0, State::Untimed);
+    collector.slices.push(slice);
+    let text = timeline::json(&collector, 0);
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    assert!(events.iter().any(|event| event["name"] == name), "{text}");
+}
+
+#[test]
+fn call_has_its_last_name_and_duration() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.json");
+    let trace = start(&path);
+    let (first, last) = ("a call of this test", "a call that ended");
+    let mut call = span(Class::Program, first, 0);
+    std::thread::sleep(Duration::from_millis(2));
+    call.rename(last);
+    drop(call);
+    trace.finish().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |name| events.iter().find(|event| event["name"] == name);
+    assert!(named(first).is_none(), "{text}");
+    let duration = named(last).unwrap()["dur"].as_f64();
+    // A thread never sleeps for less time than it asked for.
+    assert!(duration.is_some_and(|us| us >= 2000.0), "{text}");
+}
+
+/// Set for the child: whether it must record.
+const CHILD: &str = "SYCLBIN_RT_TEST_RECORDS";
+
+#[test]
+fn either_variable_starts_recording() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.json");
+    let path = path.to_str().unwrap();
+    for (file, table, records) in [
+        ("", "", false),
+        ("", "0", false),
+        ("", "1", true),
+        (path, "", true),
+        (path, "0", true),
+    ] {
+        // In a child process, because other tests record at the same time.
+        let output = crate::common::child(module_path!(), "a_child_records_if_requested")
+            .env(CHILD, records.to_string())
+            .env(FILE_VARIABLE, file)
+            .env(TABLE_VARIABLE, table)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let passed = output.status.success() && printed.contains("1 passed");
+        assert!(passed, "{file:?}, {table:?}: {output:?}");
+    }
+}
+
+#[test]
+fn a_child_records_if_requested() {
+    let Ok(records) = std::env::var(CHILD) else {
+        return; // only the child process runs the test
+    };
+    apply_settings();
+    assert_eq!(needs_times().to_string(), records);
+    assert_eq!(is_on().to_string(), records);
+}
+
+#[test]
 fn each_thread_keeps_its_own_number() {
     let number = || {
         let number = thread_number();

@@ -58,7 +58,9 @@ fn devices_describe_themselves() {
         "OpenCL "
     };
     assert!(device.version().starts_with(interface), "{device:?}");
-    assert!(device.memory_bytes() > 0 && device.compute_units() > 0);
+    // Every OpenCL device can allocate a buffer of 1 MiB (OpenCL 3.0, CL_DEVICE_MAX_MEM_ALLOC_SIZE).
+    assert!(device.memory_bytes() >= 1 << 20, "{device:?}");
+    assert!(device.compute_units() > 0);
     assert!(device.max_work_group_size() > 0);
     let of_kind = match device.kind() {
         syclbin_rt::DeviceKind::Gpu => syclbin_rt::Aspect::GPU,
@@ -225,6 +227,12 @@ fn best_obeys_the_variable() {
     let name = queue.device().name();
     let printed = in_child("best_obeys_the_variable", &[("SYCLBIN_DEVICE", name)]);
     assert!(printed.contains(&format!("found {name}")), "{printed}");
+    // An empty variable selects nothing, as if it were not set.
+    let unset = in_child("best_obeys_the_variable", &[]);
+    for empty in ["", " "] {
+        let variables = [("SYCLBIN_DEVICE", empty)];
+        assert_eq!(in_child("best_obeys_the_variable", &variables), unset);
+    }
 }
 
 #[cfg(unix)]
