@@ -41,8 +41,7 @@ pub(crate) type Key = [u8; 32];
 /// toolchain's home directory. Returns `None` if caching is disabled or no directory is usable.
 pub(crate) fn of_environment() -> Option<Store> {
     let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        Some(off) if off == "off" => return None,
-        // A relative path disables the cache, because it would resolve differently in each working directory.
+        // `off` and other relative paths, which would resolve differently in each working directory, disable the cache.
         Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
         None => {
             let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());

@@ -433,6 +433,7 @@ mod tests {
             ("backend::gate::tests::a_child_closes_its_gate", 1),
             ("backend::gate::tests::a_child_exits_during_calls", 10),
             ("module::loaded::tests::a_child_exits_during_builds", 10),
+            ("module::loaded::tests::a_child_builds_while_it_exits", 1),
         ];
         for (name, times) in children {
             for _ in 0..times {

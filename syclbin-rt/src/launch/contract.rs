@@ -448,12 +448,27 @@ mod tests {
             );
         }
         assert!(given.aligned(1, None).is_err());
+        // Drivers align all memory to so many bytes, so only another type helps.
+        let part = buffer.slice(64..)?;
+        let args = [Arg::read(&part)];
+        let view = self::given(&args, 1);
+        let problem = view.aligned(0, Some(128)).unwrap_err().describe(&["a"]);
+        if guard::requested() == Ok(None) {
+            assert!(problem.contains("; use a DeviceArray"), "{problem}");
+        }
         assert_eq!(
             given.aligned(2, Some(4096)),
             Ok(()),
             "an empty slice is never read"
         );
         Ok(())
+    }
+
+    #[test]
+    fn zero_may_have_an_unknown_sign() {
+        let args = [Arg::scalar(0i32)];
+        let view = given(&args, 1);
+        assert!(view.holds(view.unsure::<i32>(0, 0) == 0));
     }
 
     #[test]

@@ -182,3 +182,23 @@ fn own_file_comes_before_linked_ones() {
     };
     assert_eq!(closure(&files, place(0)), Ok(vec![place(0), place(1)]));
 }
+
+#[test]
+fn kernels_of_one_name_are_not_linked() {
+    let with_kernel = |mut code: Vec<u8>, kernel: [u8; 4]| {
+        // An entry point for kernels, with another id than the symbol.
+        let entry = [5 << 16 | 15, 6, 2, u32::from_le_bytes(kernel), 0];
+        let entry = entry.map(u32::to_le_bytes).concat();
+        code.splice(20..20, entry);
+        module(code)
+    };
+    let pair = |kernel| {
+        vec![
+            with_kernel(spirv("shape", IMPORT, 0), *b"same"),
+            with_kernel(spirv("shape", EXPORT, 0), kernel),
+        ]
+    };
+    let message = linked(pair(*b"same"), "").unwrap_err();
+    assert!(message.contains("same is defined by both"), "{message}");
+    assert_eq!(linked(pair(*b"else"), ""), Ok(vec![0, 1]));
+}

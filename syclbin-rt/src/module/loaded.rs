@@ -392,6 +392,28 @@ mod tests {
         }
     }
 
+    /// A test of the gate runs this in a child process.
+    #[test]
+    #[allow(unsafe_code, reason = "loading code is unsafe")]
+    fn a_child_builds_while_it_exits() -> Result<()> {
+        if std::env::var_os(gate::CHILD).is_none() {
+            return Ok(());
+        }
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let bytes = common::testfile("vector_ops.object.syclbin");
+        // SAFETY: a compiler made the code.
+        let module = unsafe { Module::load(&queue, &bytes)? };
+        std::thread::spawn(|| {
+            std::thread::sleep(std::time::Duration::from_secs(60));
+            eprintln!("the exiting thread waits for a thread that sleeps at the gate");
+            std::process::abort();
+        });
+        gate::close();
+        module.build()
+    }
+
     #[test]
     #[allow(unsafe_code, reason = "loading code is unsafe")]
     fn threads_share_one_build() -> Result<()> {

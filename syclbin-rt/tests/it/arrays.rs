@@ -181,6 +181,51 @@ mod dlpack {
     }
 
     #[test]
+    fn tensor_may_begin_inside_its_memory() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let raw = queue
+            .upload(&[1u32, 2, 3, 4])?
+            .into_dlpack(&[4])?
+            .into_raw();
+        // SAFETY: the tensor is ours, and its shape is in a vector. The last two elements remain.
+        let part = unsafe {
+            let tensor = &mut (*raw.as_ptr()).dl_tensor;
+            tensor.byte_offset += 8;
+            *tensor.shape = 2;
+            DLPackTensor::from_raw(raw)
+        };
+        // SAFETY: the tensor is of this context, complete, and may be dropped anywhere.
+        let (part, shape) = unsafe { queue.buffer_from_dlpack::<u32>(part) }?;
+        assert_eq!(shape, [2]);
+        assert_eq!(queue.download(&part)?, [3, 4]);
+        Ok(())
+    }
+
+    #[test]
+    fn tensor_of_another_cuda_device_is_refused() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        if !common::on_cuda() {
+            common::say_skipped("the numbers of devices are those of CUDA");
+            return Ok(());
+        }
+        let raw = queue.zeroed::<u32>(4)?.into_dlpack(&[4])?.into_raw();
+        // SAFETY: the tensor is ours.
+        let other = unsafe {
+            (*raw.as_ptr()).dl_tensor.device.device_id += 1;
+            DLPackTensor::from_raw(raw)
+        };
+        // SAFETY: a tensor of another device is only dropped.
+        let refused = unsafe { queue.buffer_from_dlpack::<u32>(other) };
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("it is on device"), "{message}");
+        Ok(())
+    }
+
+    #[test]
     fn addresses_of_arrays_are_shared() -> Result<()> {
         let Some(queue) = common::queue() else {
             return Ok(());

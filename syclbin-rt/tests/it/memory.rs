@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::{
-    Arg, DeviceArray, DeviceSlice, ErrorKind, Event, HostArray, Kernel, Launch, Queue, Result,
-    SharedArray,
+    Arg, Aspect, DeviceArray, DeviceSlice, ErrorKind, Event, HostArray, Kernel, Launch, Queue,
+    Result, SharedArray,
 };
 
 use crate::common;
@@ -312,6 +312,25 @@ fn arrays_of_all_kinds_hold_what_is_copied() -> Result<()> {
         "{error}"
     );
     assert_ne!(device.pointer(), host.pointer());
+    Ok(())
+}
+
+/// A type with the alignment that all memory has.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+#[test]
+fn refused_array_has_no_more_bytes_than_elements() -> Result<()> {
+    let queue = queue!();
+    if !queue.device().has(Aspect::USM_DEVICE_ALLOCATIONS) {
+        common::say_skipped("usm_device_allocations");
+        return Ok(());
+    }
+    let refused = DeviceArray::<Line>::zeroed(&queue, 1 << 44);
+    let message = refused.map(drop).unwrap_err().to_string();
+    let expected = format!("allocating {} bytes for device arrays", 1u64 << 50);
+    assert!(message.contains(&expected), "{message}");
     Ok(())
 }
 

@@ -609,3 +609,75 @@ fn scratch_memory_is_an_argument_if_declared() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn buffer_is_no_double() -> Result<()> {
+    const SCALE: &str = "_Z19__sycl_kernel_scaleIdEvPT_S0_";
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    if !queue.device().has(Aspect::FP64) {
+        common::say_skipped("fp64");
+        return Ok(());
+    }
+    let bytes = common::testfile("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    for module in &mut file.modules {
+        // PTX says so without the SPIR-V of the same source.
+        module
+            .images
+            .retain(|image| image.is_ptx() || !common::on_cuda());
+    }
+    let kernel = common::load(&queue, &common::written(&file))?.kernel(SCALE);
+    let (mut data, mut factor) = (queue.zeroed::<f64>(1)?, queue.zeroed::<f64>(1)?);
+    let args = [Arg::write(&mut data), Arg::write(&mut factor)];
+    // SAFETY: refused before the driver sees it.
+    let launched = unsafe { Launch::new(&kernel, &["data", "factor"], args).launch(1) };
+    let message = launched.unwrap_err().to_string();
+    assert!(
+        message.contains("argument 1 (factor) is a buffer, but the kernel expects a number"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn spirv_tells_what_ptx_takes() -> Result<()> {
+    const SAXPY: &str = "__sycl_kernel_saxpy";
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    if !common::on_cuda() {
+        common::say_skipped("the device takes no PTX");
+        return Ok(());
+    }
+    let ptx = ".version 6.3\n.target sm_50\n.address_size 64\n.visible .entry __sycl_kernel_saxpy(\n\
+        .param .f32 a,\n.param .u64 x,\n.param .u64 y,\n.param .u32 n\n)\n{\n\tret;\n}\n";
+    let bytes = test_files::read("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    let has_saxpy = |module: &AbstractModule<'_>| module.kernel_names().any(|name| name == SAXPY);
+    file.modules.retain(has_saxpy);
+    let module = &mut file.modules[0];
+    let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", ptx.as_bytes());
+    module.images.push(image);
+    let launched = |file: &Syclbin<'_>| -> Result<Event> {
+        let kernel = common::load(&queue, &common::written(file))?.kernel(SAXPY);
+        let mut y = queue.zeroed::<f32>(1)?;
+        let args = [
+            Arg::scalar(2.0f32),
+            Arg::scalar(0u64),
+            Arg::write(&mut y),
+            Arg::scalar(1u32),
+        ];
+        // SAFETY: the kernel does nothing.
+        unsafe { Launch::new(&kernel, &["a", "x", "y", "n"], args).launch(1) }
+    };
+    let message = launched(&file).unwrap_err().to_string();
+    assert!(
+        message.contains("argument 1 (x) is ") && message.ends_with("the kernel expects a buffer"),
+        "{message}"
+    );
+    // The PTX alone calls an address a number.
+    file.modules[0].images.remove(0);
+    launched(&file)?.wait()
+}

@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "handing code to a driver is unsafe")]
 
 use syclbin_rt::__private::native_cpu;
-use syclbin_rt::{Device, Result};
+use syclbin_rt::{Device, DeviceKind, Result};
 
 use crate::common;
 
@@ -62,4 +62,18 @@ fn failed_native_build_has_a_reason() {
     let unknown = said(spirv, "-no-such-option");
     assert!(unknown.contains("CL_INVALID_BUILD_OPTIONS"), "{unknown}");
     assert!(said(spirv, "a\0b").contains("CL_INVALID_BUILD_OPTIONS"));
+}
+
+#[test]
+fn intels_cpu_device_makes_native_code() {
+    let Some(queue) = common::opencl_queue() else {
+        return;
+    };
+    let device = queue.device();
+    if device.kind() != DeviceKind::Cpu || !device.platform().starts_with("Intel") {
+        return common::say_skipped("the device is not Intel's CPU device");
+    }
+    let found = native_cpu().unwrap();
+    assert_eq!(found.kind(), DeviceKind::Cpu);
+    assert!(found.platform().starts_with("Intel"), "{found}");
 }

@@ -4,7 +4,7 @@
 
 use syclbin::metadata::ModuleMetadata;
 use syclbin::property::set;
-use syclbin::{AbstractModule, Syclbin, Value};
+use syclbin::{AbstractModule, Image, IrType, State, Syclbin, Value};
 use syclbin_rt::{Arg, DeviceArray, ErrorKind, Launch, Module, Queue, Result};
 
 use crate::common;
@@ -372,6 +372,75 @@ fn initial_values_are_there_before_the_first_kernel() -> Result<()> {
         assert_eq!(module.global::<i32>("plain")?.read()?, after);
     }
     assert_initial(&queue, &initial(&queue)?)
+}
+
+/// The value of a variable that is longer than a mebibyte.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Long([u64; LONG]);
+
+const LONG: usize = (1 << 17) + 3;
+
+// SAFETY: an array of integers has neither padding nor invalid values.
+unsafe impl bytemuck::Zeroable for Long {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for Long {}
+
+#[test]
+fn long_variable_has_its_whole_initial_value() -> Result<()> {
+    if !common::on_cuda() {
+        common::say_skipped("the code is PTX");
+        return Ok(());
+    }
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    // A pointer precedes the value.
+    let values: Vec<String> = (0..=LONG).map(|value| value.to_string()).collect();
+    let values = values.join(", ");
+    let ptx = format!(
+        ".version 6.3\n.target sm_50\n.address_size 64\n.visible .global .align 8 .u64 longest[{}] = {{{values}}};\n\
+         .visible .entry nothing()\n{{\n\tret;\n}}\n",
+        LONG + 1
+    );
+    let mut module = AbstractModule::default();
+    module.add_kernel_name("nothing");
+    let size = u32::try_from(LONG * 8).expect("a few bytes");
+    let metadata = &mut module.metadata;
+    metadata.insert(set::DEVICE_GLOBALS, "longest", size_and_scope([size, 0]));
+    let image = Image::ir(IrType::Ptx, "nvptx64-nvidia-cuda", ptx.into_bytes());
+    module.images.push(image);
+    let mut file = Syclbin::new(State::Executable);
+    file.modules.push(module);
+    let module = common::load(&queue, &common::written(&file))?;
+    let value = module.global::<Long>("longest")?.read_boxed()?;
+    assert!(value.0.iter().copied().eq(1..=LONG as u64));
+    Ok(())
+}
+
+#[test]
+fn absent_variable_is_not_explained_by_other_modules() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    let [variables, kernels] = [GLOBALS, "vector_ops.object.syclbin"].map(common::testfile);
+    let mut file = syclbin::read::parse(&variables).expect("a good file");
+    let kernels = syclbin::read::parse(&kernels).expect("a good file");
+    let good = kernels.modules.clone();
+    file.modules.extend(kernels.modules);
+    for module in &mut file.modules {
+        module.images.truncate(1);
+        module.images[0].bytes = b"no code".as_slice().into();
+    }
+    file.modules.extend(good);
+    let module = common::load(&queue, &common::written(&file))?;
+    let error = module.global::<[i32; 4]>("_Z5table").unwrap_err();
+    let of_others = error
+        .reasons()
+        .iter()
+        .find(|reason| reason.contains("saxpy"));
+    assert_eq!(of_others, None, "{error}");
+    Ok(())
 }
 
 #[test]

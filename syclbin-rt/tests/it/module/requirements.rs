@@ -110,6 +110,37 @@ fn kernel_needs_a_sub_group_size_of_device() -> Result<()> {
 }
 
 #[test]
+fn build_reports_each_unfit_kernel() -> Result<()> {
+    let Some(queue) = common::queue() else {
+        return Ok(());
+    };
+    if queue.device().sub_group_sizes().is_empty() {
+        common::say_skipped("the device lists no sizes of sub-groups");
+        return Ok(());
+    }
+    let bytes = common::testfile("vector_ops.object.syclbin");
+    let mut file = syclbin::read::parse(&bytes).expect("a good file");
+    // The other module needs numbers of 64 bits.
+    file.modules.truncate(1);
+    let unfit = &mut file.modules[0];
+    let kernels: Vec<String> = unfit.kernel_names().map(str::to_owned).collect();
+    for kernel in &kernels {
+        let key = format!("{kernel}@{}", key::REQD_SUB_GROUP_SIZE);
+        let metadata = &mut unfit.metadata;
+        metadata.insert(set::PROGRAM_METADATA, key, Value::from(3u32));
+    }
+    // The driver builds the code, because the code does not say so.
+    let module = common::load(&queue, &common::written(&file))?;
+    let error = module.build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let expected = "it requires sub-groups of 3 (reqd_sub_group_size)";
+    let reasons = error.reasons().iter();
+    let reported = reasons.filter(|reason| reason.contains(expected)).count();
+    assert_eq!(reported, kernels.len(), "{error}");
+    Ok(())
+}
+
+#[test]
 fn range_has_the_dimensions_of_the_kernel() -> Result<()> {
     let Some(queue) = common::queue() else {
         return Ok(());

@@ -178,6 +178,10 @@ fn trace_of_a_part_has_only_that_part() -> Result<()> {
     // Other tests run in this process at the same time, on queues of their own.
     let mut out = traced.zeroed::<f32>(7777)?;
     drop(traced.fill(&mut out, 1.0)?);
+    let second = queue.device().queue()?;
+    let mut of_second = second.zeroed::<f32>(5555)?;
+    drop(second.fill(&mut of_second, 1.0)?);
+    second.wait()?;
     traced.wait()?;
     assert_eq!(traced.options(), QueueOptions::new());
     trace.finish()?;
@@ -191,6 +195,13 @@ fn trace_of_a_part_has_only_that_part() -> Result<()> {
     let ours: Vec<_> = ours.collect();
     assert_eq!(ours.len(), 1, "{fills:?}");
     assert_eq!(ours[0]["ph"], "X");
+    // Each queue has a track of its own.
+    let of_second = fills
+        .iter()
+        .find(|fill| fill["args"]["bytes"] == 5555 * 4)
+        .expect("the fill of the second queue");
+    assert_eq!(of_second["pid"], ours[0]["pid"]);
+    assert_ne!(of_second["tid"], ours[0]["tid"]);
     std::fs::remove_file(path).expect("it was there");
     Ok(())
 }
