@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn only_processors_have_the_matrix_units_of_the_host() {
+    fn only_processors_have_the_hosts_matrix_units() {
         let has_matrices = |ty| {
             let answers = Answers {
                 ty,

@@ -94,7 +94,7 @@ fn a_child_copies_without_access() -> Tested {
 }
 
 #[test]
-fn buffers_of_two_devices_need_no_pool_in_simulation() {
+fn buffers_of_devices_need_no_pool_in_simulation() {
     in_simulation(
         module_path!(),
         "a_child_has_buffers_on_two_devices",
