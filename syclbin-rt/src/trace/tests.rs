@@ -183,7 +183,7 @@ fn call_has_its_last_name_and_duration() {
 }
 
 /// Set for the child: whether it must record.
-const CHILD: &str = "SYCLBIN_RT_TEST_RECORDS";
+const CHILD: &str = "TEST_RECORDS";
 
 #[test]
 fn either_variable_starts_recording() {
