@@ -189,6 +189,10 @@ fn an_undefined_function_leaves_other_kernels_usable() -> Result<()> {
     assert!(error.to_string().contains(reason), "{error}");
     let error = module.build().expect_err("one kernel cannot be built");
     assert_eq!(error.reasons().len(), 1, "{error}");
+    assert!(
+        error.reasons()[0].starts_with("kernel __sycl_kernel_call "),
+        "{error}"
+    );
     assert!(error.to_string().contains(reason), "{error}");
     let choice = module.images().next().expect("one module");
     assert_eq!(choice.image(), Some(0));
