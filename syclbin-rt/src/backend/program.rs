@@ -160,7 +160,7 @@ mod tests {
         };
         // Without a logger, the text is not even requested from the driver.
         log_warnings(&facts, || unreachable!("nothing is logged"));
-        ::log::set_logger(&Logger).expect("there is no other");
+        ::log::set_logger(&Logger).expect("the first logger");
         ::log::set_max_level(::log::LevelFilter::Warn);
         log_warnings(&facts, || "Build succeeded.".to_owned());
         assert!(logged().is_empty());

@@ -324,8 +324,6 @@ mod tests {
     fn installed_cpu_is_loaded_only_if_needed() {
         use std::sync::atomic::{AtomicBool, Ordering};
 
-        /// Set in the child.
-        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
         const TEST: &str = "installed_cpu_is_loaded_only_if_needed";
         static LOOKED: AtomicBool = AtomicBool::new(false);
         struct Logger;
@@ -339,13 +337,8 @@ mod tests {
             }
             fn flush(&self) {}
         }
-        if std::env::var_os(CHILD).is_none() {
-            // In a child process, because there is one logger for the whole process.
-            let mut child = crate::common::child(module_path!(), TEST);
-            let output = child.env(CHILD, "1").output().unwrap();
-            let printed = String::from_utf8_lossy(&output.stdout);
-            let passed = output.status.success() && printed.contains("1 passed");
-            assert!(passed, "{output:?}");
+        // There is one logger for the whole process.
+        if crate::backend::gate::runs_in_child(module_path!(), TEST) {
             return;
         }
         ::log::set_logger(&Logger).unwrap();

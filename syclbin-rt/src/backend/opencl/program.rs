@@ -325,6 +325,7 @@ mod tests {
     use opencl3::types::{cl_context, cl_device_id, cl_int};
 
     use super::*;
+    use crate::backend::opencl::quirks::tests::code;
 
     /// The status of every call.
     static STATUS: AtomicI32 = AtomicI32::new(0);
@@ -343,26 +344,14 @@ mod tests {
         null_mut()
     }
 
-    /// Returns the header of native code for Intel's CPU device.
-    fn code(target: u8) -> Vec<u8> {
-        let mut code = b"\x7fELF\x02\x01\x01".to_vec();
-        code.resize(64, 0);
-        code[16..20].copy_from_slice(&[4, 0xff, 62, 0]);
-        code[48] = target;
-        code
-    }
-
     #[test]
     fn only_files_for_other_processors_get_advice() {
-        const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
+        const TEST: &str = "only_files_for_other_processors_get_advice";
         let Some(queue) = crate::common::opencl_queue() else {
             return;
         };
         // Other tests of this process load native code.
-        if std::env::var_os(CHILD).is_none() {
-            let this = "only_files_for_other_processors_get_advice";
-            let mut child = crate::common::child(module_path!(), this);
-            assert!(child.env(CHILD, "1").status().unwrap().success());
+        if crate::backend::gate::runs_in_child(module_path!(), TEST) {
             return;
         }
         let device = queue.raw().opencl().unwrap().context.device;

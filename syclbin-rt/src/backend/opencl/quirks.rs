@@ -184,10 +184,11 @@ pub(crate) fn aborts_on(facts: &Facts, words: &[u32]) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn code(target: u8) -> Vec<u8> {
+    /// Returns the header of native code for Intel's CPU device.
+    pub(crate) fn code(target: u8) -> Vec<u8> {
         let mut code = b"\x7fELF\x02\x01\x01".to_vec();
         code.resize(64, 0);
         code[16..20].copy_from_slice(&[4, 0xff, 62, 0]);

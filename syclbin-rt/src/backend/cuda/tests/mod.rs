@@ -7,6 +7,7 @@ mod failures;
 mod kernels;
 mod peers;
 mod queues;
+mod waits;
 
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicU32, Ordering};
