@@ -81,9 +81,9 @@ fn every_gpu_has_an_identifier_and_an_address() {
 #[test]
 fn driver_without_gpus_is_named_in_simulation() {
     if std::env::var_os(CHILD).is_some() {
+        // The rest of the message depends on the other drivers of this machine.
         let error = Device::select("cuda:gpu").unwrap_err().to_string();
-        let reason = "no device matches (NVIDIA's driver: no devices)";
-        assert!(error.contains(reason), "{error}");
+        assert!(error.contains("NVIDIA's driver: no devices"), "{error}");
         return;
     }
     let Some(queue) = common::queue().filter(|_| common::on_cuda()) else {
