@@ -52,13 +52,12 @@ fn test_all() -> Result<()> {
     examples::run()?;
     crate::drivers::build_simulated_xe()?;
     let pack = crate::gpu::build()?;
-    // Packs often keep only one processor busy, and so do other programs. These steps do not use the same files.
-    let packs = || {
+    // Drivers often keep only one processor busy, and so do other programs. These steps do not use the same files.
+    crate::drivers::check(roots, &pack, || {
+        programs()?;
         // The pack includes tests on simulated CUDA and the short stress run.
-        let intel = crate::gpu::check(&pack)?;
-        crate::drivers::check(roots, &pack, intel)
-    };
-    both(programs, packs).map(drop)
+        crate::gpu::check(&pack)
+    })
 }
 
 /// Runs what packs do not contain.

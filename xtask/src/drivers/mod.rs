@@ -218,11 +218,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         None => gpu::build()?,
     };
     build_simulated_xe()?;
-    let mut outcomes = Vec::new();
-    if intel {
-        outcomes.push(Outcome::new(INTEL, INSTALLED, gpu::check_cpu(&pack)?));
-    }
-    run_on(&drivers, &roots, &pack, outcomes)
+    let intel = intel.then(|| gpu::check_cpu(&pack)).transpose()?;
+    judge(intel, run_on(&drivers, &roots, &pack)?)
 }
 
 /// Builds the library that [`NEO`] runs on.
@@ -236,21 +233,28 @@ pub(crate) fn prepare() -> Result<Roots> {
 }
 
 /// Runs a locally built pack on all drivers. If that is impossible, fails where the variable `CI` is set, and otherwise
-/// skips the drivers. `intel` is the report of the CPU device.
-pub(crate) fn check(roots: Roots, pack: &Path, intel: Report) -> Result<()> {
-    let outcomes = vec![Outcome::new(INTEL, INSTALLED, intel)];
+/// skips the drivers. At the same time, runs `intel`, which returns the report of the CPU device.
+pub(crate) fn check(
+    roots: Roots,
+    pack: &Path,
+    intel: impl FnOnce() -> Result<Report> + Send,
+) -> Result<()> {
     let runnable = roots.and_then(|roots| {
         gpu::check_executables(&pack.join("bin"), debian::GLIBC, &["libgcc_s.so.1"])?;
         Ok(roots)
     });
     match runnable {
-        Ok(roots) => run_on(&DRIVERS.iter().collect::<Vec<_>>(), &roots, pack, outcomes),
+        Ok(roots) => {
+            let drivers: Vec<&Driver> = DRIVERS.iter().collect();
+            let (intel, outcomes) = both(intel, || run_on(&drivers, &roots, pack))?;
+            judge(Some(intel), outcomes)
+        }
         Err(reason) if std::env::var("CI").is_ok_and(|value| value == "true") => {
             Err(format!("drivers: {reason}"))
         }
         Err(reason) => {
             skipped("drivers", &reason);
-            Ok(())
+            intel().map(drop)
         }
     }
 }
@@ -272,13 +276,9 @@ fn directory() -> Result<PathBuf> {
     Ok(target_folder()?.join("drivers"))
 }
 
-/// Runs the pack on each driver, and prints the results.
-fn run_on(
-    drivers: &[&Driver],
-    roots: &[Root],
-    pack: &Path,
-    mut outcomes: Vec<Outcome>,
-) -> Result<()> {
+/// Runs the pack on each driver.
+fn run_on(drivers: &[&Driver], roots: &[Root], pack: &Path) -> Result<Vec<Outcome>> {
+    let mut outcomes = Vec::new();
     for driver in drivers {
         let root = roots.iter().find(|root| root.release == driver.release);
         let root = root.ok_or("the root of a driver was not made")?;
@@ -294,6 +294,13 @@ fn run_on(
             outcomes.push(Outcome::new(&name, &version, report));
         }
     }
+    Ok(outcomes)
+}
+
+/// Prints the results of all drivers, and fails if one failed.
+fn judge(intel: Option<Report>, others: Vec<Outcome>) -> Result<()> {
+    let intel = intel.map(|report| Outcome::new(INTEL, INSTALLED, report));
+    let outcomes: Vec<Outcome> = intel.into_iter().chain(others).collect();
     summary::print(&outcomes);
     let failed = outcomes.iter().filter(|outcome| !outcome.report.passed);
     let failed: Vec<&str> = failed.map(|outcome| outcome.name.as_str()).collect();
