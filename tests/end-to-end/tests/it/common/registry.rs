@@ -61,15 +61,27 @@ impl Registry {
             }
             registry.add_to_index(package);
         }
-        let config = format!(
-            "[source.crates-io]\nreplace-with = \"published\"\n\n[source.published]\nlocal-registry = {:?}\n",
-            registry.directory
-        );
         let home = root.join("home");
         std::fs::create_dir(&home).unwrap();
-        std::fs::write(home.join("config.toml"), config).unwrap();
+        registry.write_config(&home);
         registry.forget_our_crates();
         registry
+    }
+
+    /// Writes the `config.toml` with which Cargo takes crates from this registry alone.
+    fn write_config(&self, directory: &Path) {
+        let config = format!(
+            "[source.crates-io]\nreplace-with = \"published\"\n\n[source.published]\nlocal-registry = {:?}\n",
+            self.directory
+        );
+        std::fs::write(directory.join("config.toml"), config).unwrap();
+    }
+
+    /// Has each Cargo that runs in `directory` take crates from this registry alone.
+    pub(crate) fn replaces_crates_io_in(&self, directory: &Path) {
+        let hidden = directory.join(".cargo");
+        std::fs::create_dir(&hidden).unwrap();
+        self.write_config(&hidden);
     }
 
     fn archive(&self, package: &Value) -> PathBuf {

@@ -12,12 +12,6 @@ use super::user_crate::workspace;
 use crate::common;
 use crate::common::registry::Registry;
 
-fn checkout() -> Source {
-    Source {
-        checkout: Some(workspace().to_owned()),
-    }
-}
-
 /// Builds the program, and compares its output where there is a device.
 fn runs(directory: &Path) {
     let cargo = |word: &str| {
@@ -32,8 +26,6 @@ fn runs(directory: &Path) {
         assert!(output.status.success(), "{said}");
         (String::from_utf8(output.stdout).unwrap(), said)
     };
-    // The versions this workspace is tested with, so that nothing new is fetched.
-    fs::copy(workspace().join("Cargo.lock"), directory.join("Cargo.lock")).unwrap();
     let (_, warnings) = cargo("build");
     assert_eq!(warnings, "");
     if common::queue().is_some() {
@@ -50,7 +42,7 @@ fn new_program_builds_and_runs() {
     let root = tempfile::tempdir().unwrap();
     let options = new::Options {
         name: "new-program".to_owned(),
-        source: checkout(),
+        source: Source::default(),
         existing: Existing::default(),
     };
     new::run(&options, root.path()).unwrap();
@@ -65,7 +57,8 @@ fn init_adds_a_kernel_that_runs() {
     let head = "[package]\nname = \"old-program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     write("Cargo.toml", head);
     write("src/main.rs", "fn main() {}\n");
-    let summary = init::run(&checkout(), root.path()).unwrap();
+    Registry::get().replaces_crates_io_in(root.path());
+    let summary = init::run(&Source::default(), root.path()).unwrap();
     let (_, code) = summary.text.split_once("add to src/main.rs:\n").unwrap();
     let main = "fn main() -> syclbin_rt::Result<()> {\n    saxpy()\n}\n";
     write("src/main.rs", &format!("{code}{main}"));
@@ -88,7 +81,7 @@ fn existing_sources_become_a_program() {
     fs::write(two, "#include RANGES\n").unwrap();
     let options = new::Options {
         name: "ported".to_owned(),
-        source: checkout(),
+        source: Source::default(),
         existing: Existing {
             sources: vec!["old/src/one.cpp".into(), "old/src/two.cpp".into()],
             flags: ["-DRANGES=<ranges.hpp>", "-Iold"].map(str::to_owned).into(),
@@ -96,8 +89,6 @@ fn existing_sources_become_a_program() {
     };
     new::run(&options, root.path()).unwrap();
     let program = root.path().join("ported");
-    let lock = workspace().join("Cargo.lock");
-    fs::copy(lock, program.join("Cargo.lock")).unwrap();
     let build = || {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap());
         // `cargo check` would compile the dependencies again.

@@ -7,15 +7,6 @@ use std::process::{Command, Output};
 use crate::common;
 use crate::common::registry::Registry;
 
-const CRATES: [&str; 6] = [
-    "syclbin",
-    "syclbin-tools",
-    "syclbin-toolchain",
-    "syclbin-build",
-    "syclbin-macros",
-    "syclbin-rt",
-];
-
 /// A crate in a directory of its own.
 struct UserCrate {
     folder: PathBuf,
@@ -34,26 +25,11 @@ impl UserCrate {
         user
     }
 
-    /// A crate with this manifest; the workspace's crates stand in for the published ones.
     fn new(name: &str, manifest: &str) -> Self {
-        let workspace = workspace();
         let user = Self {
             folder: Registry::get().directory_for(name),
         };
-        let mut manifest = manifest.to_owned();
-        manifest.push_str("\n[patch.crates-io]\n");
-        for name in CRATES {
-            let named_by_users = workspace.join(name);
-            let path = if named_by_users.is_dir() {
-                named_by_users
-            } else {
-                workspace.join("crates").join(name)
-            };
-            manifest.push_str(&format!("{name} = {{ path = {path:?} }}\n"));
-        }
-        user.write("Cargo.toml", &manifest);
-        // The versions this workspace is tested with, so that nothing new is fetched.
-        std::fs::copy(workspace.join("Cargo.lock"), user.path("Cargo.lock")).unwrap();
+        user.write("Cargo.toml", manifest);
         user
     }
 
