@@ -34,8 +34,8 @@ const SOURCES: [&str; 11] = [
     ":!crates/cargo-syclbin/src/doctor/trial.cpp",
     ":!crates/cargo-syclbin/templates/",
     ":!crates/syclbin-clang/src/lower/ptx/*.cpp",
-    ":!syclbin-macros/tests/snapshots/",
-    ":!syclbin-macros/tests/ui/",
+    ":!crates/syclbin-expand/tests/snapshots/",
+    ":!crates/syclbin-expand/tests/ui/",
     ":!syclbin-rt/benches/kernels/*.cpp",
     ":!tests/files/*.cpp",
 ];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generated code, as text and as parsed by `syn`. The tests of `syclbin-macros` compile it.
+//! Generated code, as text and as parsed by `syn`. The integration tests compile it.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,11 +1,8 @@
-/// The kernels of `globals.executable.syclbin`.
+/// The kernels of `export_side.object.syclbin`.
 ///
 /// # Omitted
 ///
-/// - `store`: the file contains neither a declaration nor SPIR-V for this kernel
-/// - `lookup`: the file contains neither a declaration nor SPIR-V for this kernel
-/// - `bias`: neither a declaration nor the code specifies its type
-/// - `table`: neither a declaration nor the code specifies its type
+/// - `shape`: it is an exported function, not a kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -14,7 +11,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `globals.executable.syclbin`, aligned to 8 bytes.
+    /// The bytes of `export_side.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -23,14 +20,14 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 7952] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/globals.executable.syclbin"
+        const BYTES: &[u8; 784] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/export_side.object.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[];
-    /// The kernels of `globals.executable.syclbin`, loaded for the device of a queue.
+    /// The kernels of `export_side.object.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
         module: ::syclbin_rt::Module,
@@ -40,7 +37,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `globals.executable.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `export_side.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -50,7 +47,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `globals.executable.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `export_side.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -95,23 +92,15 @@ pub mod kernels {
             }
         }
         #[doc(hidden)]
-        pub fn store<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        pub fn shape<T0>(&self, arg0: T0) -> ::core::convert::Infallible
         where
-            (T0,): left_out::store,
+            (T0,): left_out::shape,
         {
-            let _ = (arguments,);
-            <(T0,) as left_out::store>::never()
-        }
-        #[doc(hidden)]
-        pub fn lookup<T0>(&self, arguments: T0) -> ::core::convert::Infallible
-        where
-            (T0,): left_out::lookup,
-        {
-            let _ = (arguments,);
-            <(T0,) as left_out::lookup>::never()
+            let _ = (arg0,);
+            <(T0,) as left_out::shape>::never()
         }
     }
-    /// Builds the kernels of `globals.executable.syclbin`, linked with other files.
+    /// Builds the kernels of `export_side.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -136,7 +125,7 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `globals.executable.syclbin` that has a function here, with the same types, dimensions
+        /// `export_side.object.syclbin` that has a function here, with the same types, dimensions
         /// and required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
@@ -178,19 +167,11 @@ pub mod kernels {
     #[doc(hidden)]
     pub mod left_out {
         #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `store`: the file contains neither a declaration nor SPIR-V for this kernel",
+            message = "no Rust function is generated for kernel `shape`: it is an exported function, not a kernel",
             label = "omitted by `include_syclbin!`",
             note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
         )]
-        pub trait store {
-            fn never() -> ::core::convert::Infallible;
-        }
-        #[diagnostic::on_unimplemented(
-            message = "no Rust function is generated for kernel `lookup`: the file contains neither a declaration nor SPIR-V for this kernel",
-            label = "omitted by `include_syclbin!`",
-            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
-        )]
-        pub trait lookup {
+        pub trait shape {
             fn never() -> ::core::convert::Infallible;
         }
     }

@@ -22,7 +22,7 @@ pub mod kernels {
             };
         }
         const BYTES: &[u8; 10248] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/functor.executable.syclbin"
+            8, "../../../../tests/files/functor.executable.syclbin"
         );
         BYTES
     };

@@ -1,4 +1,4 @@
-/// The kernels of `work_group.object.syclbin`.
+/// The kernels of `functor.object.syclbin`.
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `work_group.object.syclbin`, aligned to 8 bytes.
+    /// The bytes of `functor.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,71 +16,61 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 7848] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/work_group.object.syclbin"
+        const BYTES: &[u8; 4000] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/functor.object.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
-            name: "block_sum",
-            symbol: "__sycl_kernel_block_sum",
+            name: "AddOne",
+            symbol: "_ZTS6AddOne",
             declaration: "",
             parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::WritePointer,
                     ty: "",
                     size: ::core::option::Option::Some(4),
                 },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "Triad",
+            symbol: "_ZTS5Triad",
+            declaration: "",
+            parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::LocalMemory,
                     ty: "",
                     size: ::core::option::Option::Some(4),
                 },
-            ],
-            dimensions: ::core::option::Option::Some(1),
-            work_group_size: &[64],
-            aspects: &[],
-        },
-        ::syclbin_rt::KernelInfo {
-            name: "coords",
-            symbol: "__sycl_kernel_coords",
-            declaration: "",
-            parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    kind: ::syclbin_rt::ParameterKind::ReadAccessor,
                     ty: "",
                     size: ::core::option::Option::Some(4),
                 },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[2, 4, 8],
-            aspects: &[],
-        },
-        ::syclbin_rt::KernelInfo {
-            name: "histogram",
-            symbol: "__sycl_kernel_histogram",
-            declaration: "",
-            parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
-                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    kind: ::syclbin_rt::ParameterKind::WriteAccessor,
                     ty: "",
-                    size: ::core::option::Option::None,
+                    size: ::core::option::Option::Some(4),
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    kind: ::syclbin_rt::ParameterKind::Value,
                     ty: "",
                     size: ::core::option::Option::Some(4),
                 },
@@ -90,12 +80,11 @@ pub mod kernels {
             aspects: &[],
         },
     ];
-    /// The kernels of `work_group.object.syclbin`, loaded for the device of a queue.
+    /// The kernels of `functor.object.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        block_sum: ::syclbin_rt::__private::StubKernel,
-        coords: ::syclbin_rt::__private::StubKernel,
-        histogram: ::syclbin_rt::__private::StubKernel,
+        AddOne: ::syclbin_rt::__private::StubKernel,
+        Triad: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
     }
     impl Module {
@@ -103,11 +92,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// The work-group size that `block_sum` is compiled for, in SYCL's order.
-        pub const BLOCK_SUM_LOCAL_SIZE: [usize; 1] = [64];
-        /// The work-group size that `coords` is compiled for, in SYCL's order.
-        pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
-        /// Returns the best device on this machine that `work_group.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `functor.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -117,7 +102,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `work_group.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `functor.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -158,100 +143,66 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                block_sum: ::syclbin_rt::__private::StubKernel::new(
-                    module,
-                    "__sycl_kernel_block_sum",
-                ),
-                coords: ::syclbin_rt::__private::StubKernel::new(
-                    module,
-                    "__sycl_kernel_coords",
-                ),
-                histogram: ::syclbin_rt::__private::StubKernel::new(
-                    module,
-                    "__sycl_kernel_histogram",
-                ),
+                AddOne: ::syclbin_rt::__private::StubKernel::new(module, "_ZTS6AddOne"),
+                Triad: ::syclbin_rt::__private::StubKernel::new(module, "_ZTS5Triad"),
                 module: ::core::clone::Clone::clone(module),
             }
         }
-        /// Kernel `block_sum`; the file does not record its C++ signature.
+        /// Kernel `AddOne`; the file does not record its C++ signature.
         ///
         /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`, `arg1`, `arg2`.
-        ///
-        /// It is compiled for work-groups of `[64]` ([`Self::BLOCK_SUM_LOCAL_SIZE`]), which every
-        /// launch uses; the range must be a multiple of that size.
-        ///
-        /// # Safety
-        ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
-        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
-        /// lists everything that the caller guarantees.
-        pub fn block_sum<'a>(
-            &'a self,
-            arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
-            arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::Range<1>> {
-            ::syclbin_rt::Launch::new(
-                    self.block_sum.get(),
-                    &["arg0", "arg1", "arg2"],
-                    [
-                        ::syclbin_rt::Arg::read(arg0),
-                        ::syclbin_rt::Arg::write(arg1),
-                        ::syclbin_rt::Arg::local(256),
-                    ],
-                )
-                .with_range()
-        }
-        /// Kernel `coords`; the file does not record its C++ signature.
-        ///
-        /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`.
-        ///
-        /// It is compiled for work-groups of `[2, 4, 8]` ([`Self::COORDS_LOCAL_SIZE`]), which every
-        /// launch uses; the range must be a multiple of that size.
+        /// `arg0`, `arg1`.
         ///
         /// # Safety
         ///
         /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
         /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
         /// everything that the caller guarantees.
-        pub fn coords<'a>(
+        pub fn AddOne<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::Range<3>> {
+            arg1: i32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                    self.coords.get(),
-                    &["arg0"],
-                    [::syclbin_rt::Arg::write(arg0)],
-                )
-                .with_range()
+                self.AddOne.get(),
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
+            )
         }
-        /// Kernel `histogram`; the file does not record its C++ signature.
-        ///
-        /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg1`.
-        ///
-        /// The file does not record what these point to, so they accept buffers of any type:
-        /// `arg0`.
+        /// Kernel `Triad`; the file does not record its C++ signature.
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
-        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
-        /// lists everything that the caller guarantees.
-        pub fn histogram<'a>(
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, `arg1` and
+        /// `arg2`, or that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists everything that the caller
+        /// guarantees.
+        pub fn Triad<'a>(
             &'a self,
-            arg0: &'a ::syclbin_rt::DeviceSlice<impl ::syclbin_rt::Pod>,
-            arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-        ) -> ::syclbin_rt::Launch<'a, 2> {
+            arg0: impl ::core::convert::Into<::syclbin_rt::Extent>,
+            arg1: &'a ::syclbin_rt::DeviceSlice<f32>,
+            arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
+            arg3: f32,
+        ) -> ::syclbin_rt::Launch<'a, 4> {
             ::syclbin_rt::Launch::new(
-                self.histogram.get(),
-                &["arg0", "arg1"],
-                [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
+                self.Triad.get(),
+                &["arg0", "arg1", "arg2", "arg3"],
+                [
+                    ::syclbin_rt::Arg::local_accessor::<f32>(arg0),
+                    {
+                        let __all = arg1.len();
+                        ::syclbin_rt::Arg::read_accessor(arg1, __all)
+                    },
+                    {
+                        let __all = arg2.len();
+                        ::syclbin_rt::Arg::write_accessor(arg2, __all)
+                    },
+                    ::syclbin_rt::Arg::value(arg3),
+                ],
             )
         }
     }
-    /// Builds the kernels of `work_group.object.syclbin`, linked with other files.
+    /// Builds the kernels of `functor.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -276,8 +227,8 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `work_group.object.syclbin` that has a function here, with the same types, dimensions
-        /// and required work-group sizes. Its code may differ, and it may contain more of each.
+        /// `functor.object.syclbin` that has a function here, with the same types, dimensions and
+        /// required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
         ///

@@ -1,4 +1,4 @@
-/// The kernels of `vector_ops.object.syclbin`.
+/// The kernels of `work_group.object.syclbin`.
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `vector_ops.object.syclbin`, aligned to 8 bytes.
+    /// The bytes of `work_group.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,24 +16,18 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 4160] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/vector_ops.object.syclbin"
+        const BYTES: &[u8; 7848] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/work_group.object.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
-            name: "saxpy",
-            symbol: "__sycl_kernel_saxpy",
+            name: "block_sum",
+            symbol: "__sycl_kernel_block_sum",
             declaration: "",
             parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::ReadPointer,
@@ -48,7 +42,45 @@ pub mod kernels {
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
+                    kind: ::syclbin_rt::ParameterKind::LocalMemory,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            dimensions: ::core::option::Option::Some(1),
+            work_group_size: &[64],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "coords",
+            symbol: "__sycl_kernel_coords",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[2, 4, 8],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "histogram",
+            symbol: "__sycl_kernel_histogram",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::None,
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
                     ty: "",
                     size: ::core::option::Option::Some(4),
                 },
@@ -57,95 +89,25 @@ pub mod kernels {
             work_group_size: &[],
             aspects: &[],
         },
-        ::syclbin_rt::KernelInfo {
-            name: "scale_int",
-            symbol: "_Z19__sycl_kernel_scaleIiEvPT_S0_",
-            declaration: "void scale<int>(int *, int)",
-            parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
-                    ty: "int *",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "int",
-                    size: ::core::option::Option::Some(4),
-                },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[],
-            aspects: &[],
-        },
-        ::syclbin_rt::KernelInfo {
-            name: "scale_double",
-            symbol: "_Z19__sycl_kernel_scaleIdEvPT_S0_",
-            declaration: "void scale<double>(double *, double)",
-            parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
-                    ty: "double *",
-                    size: ::core::option::Option::Some(8),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "double",
-                    size: ::core::option::Option::Some(8),
-                },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[],
-            aspects: &["fp64"],
-        },
-        ::syclbin_rt::KernelInfo {
-            name: "fill::iota",
-            symbol: "_ZN18__sycl_kernel_fill4iotaEfPfi",
-            declaration: "void fill::iota(float, float *, int)",
-            parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "float",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
-                    ty: "float *",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "int",
-                    size: ::core::option::Option::Some(4),
-                },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[],
-            aspects: &[],
-        },
     ];
-    /// The kernels of `vector_ops.object.syclbin`, loaded for the device of a queue.
+    /// The kernels of `work_group.object.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        saxpy: ::syclbin_rt::__private::StubKernel,
-        scale_int: ::syclbin_rt::__private::StubKernel,
-        scale_double: ::syclbin_rt::__private::StubKernel,
+        block_sum: ::syclbin_rt::__private::StubKernel,
+        coords: ::syclbin_rt::__private::StubKernel,
+        histogram: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
-        /// The kernels in C++ namespace `fill`.
-        pub fill: fill::Kernels,
     }
     impl Module {
         /// The file, for use with [`Builder::link`] of another module.
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `vector_ops.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// The work-group size that `block_sum` is compiled for, in SYCL's order.
+        pub const BLOCK_SUM_LOCAL_SIZE: [usize; 1] = [64];
+        /// The work-group size that `coords` is compiled for, in SYCL's order.
+        pub const COORDS_LOCAL_SIZE: [usize; 3] = [2, 4, 8];
+        /// Returns the best device on this machine that `work_group.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -155,7 +117,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `vector_ops.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `work_group.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -196,92 +158,100 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                saxpy: ::syclbin_rt::__private::StubKernel::new(
+                block_sum: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "__sycl_kernel_saxpy",
+                    "__sycl_kernel_block_sum",
                 ),
-                scale_int: ::syclbin_rt::__private::StubKernel::new(
+                coords: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+                    "__sycl_kernel_coords",
                 ),
-                scale_double: ::syclbin_rt::__private::StubKernel::new(
+                histogram: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+                    "__sycl_kernel_histogram",
                 ),
                 module: ::core::clone::Clone::clone(module),
-                fill: fill::Kernels::new(module),
             }
         }
-        /// Kernel `saxpy`; the file does not record its C++ signature.
+        /// Kernel `block_sum`; the file does not record its C++ signature.
         ///
         /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg3`.
+        /// `arg0`, `arg1`, `arg2`.
+        ///
+        /// It is compiled for work-groups of `[64]` ([`Self::BLOCK_SUM_LOCAL_SIZE`]), which every
+        /// launch uses; the range must be a multiple of that size.
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg1` and `arg2`,
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
         /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
         /// lists everything that the caller guarantees.
-        pub fn saxpy<'a>(
+        pub fn block_sum<'a>(
             &'a self,
-            arg0: f32,
-            arg1: &'a ::syclbin_rt::DeviceSlice<f32>,
-            arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-            arg3: i32,
-        ) -> ::syclbin_rt::Launch<'a, 4> {
+            arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
+        ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::Range<1>> {
             ::syclbin_rt::Launch::new(
-                self.saxpy.get(),
-                &["arg0", "arg1", "arg2", "arg3"],
-                [
-                    ::syclbin_rt::Arg::value(arg0),
-                    ::syclbin_rt::Arg::read(arg1),
-                    ::syclbin_rt::Arg::write(arg2),
-                    ::syclbin_rt::Arg::value(arg3),
-                ],
-            )
+                    self.block_sum.get(),
+                    &["arg0", "arg1", "arg2"],
+                    [
+                        ::syclbin_rt::Arg::read(arg0),
+                        ::syclbin_rt::Arg::write(arg1),
+                        ::syclbin_rt::Arg::local(256),
+                    ],
+                )
+                .with_range()
         }
-        /// ```cpp
-        /// void scale<int>(int *, int)
-        /// ```
+        /// Kernel `coords`; the file does not record its C++ signature.
+        ///
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg0`.
+        ///
+        /// It is compiled for work-groups of `[2, 4, 8]` ([`Self::COORDS_LOCAL_SIZE`]), which every
+        /// launch uses; the range must be a multiple of that size.
         ///
         /// # Safety
         ///
         /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
         /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
         /// everything that the caller guarantees.
-        pub fn scale_int<'a>(
+        pub fn coords<'a>(
             &'a self,
             arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-            arg1: i32,
-        ) -> ::syclbin_rt::Launch<'a, 2> {
+        ) -> ::syclbin_rt::Launch<'a, 1, ::syclbin_rt::Range<3>> {
             ::syclbin_rt::Launch::new(
-                self.scale_int.get(),
-                &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
-            )
+                    self.coords.get(),
+                    &["arg0"],
+                    [::syclbin_rt::Arg::write(arg0)],
+                )
+                .with_range()
         }
-        /// ```cpp
-        /// void scale<double>(double *, double)
-        /// ```
+        /// Kernel `histogram`; the file does not record its C++ signature.
+        ///
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg1`.
+        ///
+        /// The file does not record what these point to, so they accept buffers of any type:
+        /// `arg0`.
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
-        /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
-        /// everything that the caller guarantees.
-        pub fn scale_double<'a>(
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
+        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
+        /// lists everything that the caller guarantees.
+        pub fn histogram<'a>(
             &'a self,
-            arg0: &'a mut ::syclbin_rt::DeviceSlice<f64>,
-            arg1: f64,
+            arg0: &'a ::syclbin_rt::DeviceSlice<impl ::syclbin_rt::Pod>,
+            arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                self.scale_double.get(),
+                self.histogram.get(),
                 &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
+                [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
             )
         }
     }
-    /// Builds the kernels of `vector_ops.object.syclbin`, linked with other files.
+    /// Builds the kernels of `work_group.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -306,7 +276,7 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `vector_ops.object.syclbin` that has a function here, with the same types, dimensions
+        /// `work_group.object.syclbin` that has a function here, with the same types, dimensions
         /// and required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
@@ -343,49 +313,6 @@ pub mod kernels {
                 self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?
             };
             ::core::result::Result::Ok(Module::new(&module))
-        }
-    }
-    /// The kernels in C++ namespace `fill`.
-    pub mod fill {
-        /// The kernels in C++ namespace `fill`.
-        #[derive(Clone, Debug)]
-        pub struct Kernels {
-            iota: ::syclbin_rt::__private::StubKernel,
-        }
-        impl Kernels {
-            pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
-                Self {
-                    iota: ::syclbin_rt::__private::StubKernel::new(
-                        module,
-                        "_ZN18__sycl_kernel_fill4iotaEfPfi",
-                    ),
-                }
-            }
-            /// ```cpp
-            /// void fill::iota(float, float *, int)
-            /// ```
-            ///
-            /// # Safety
-            ///
-            /// Launching it is unsafe: nothing checks that the kernel stays within `arg1`, or that its
-            /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
-            /// everything that the caller guarantees.
-            pub fn iota<'a>(
-                &'a self,
-                arg0: f32,
-                arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-                arg2: i32,
-            ) -> ::syclbin_rt::Launch<'a, 3> {
-                ::syclbin_rt::Launch::new(
-                    self.iota.get(),
-                    &["arg0", "arg1", "arg2"],
-                    [
-                        ::syclbin_rt::Arg::value(arg0),
-                        ::syclbin_rt::Arg::write(arg1),
-                        ::syclbin_rt::Arg::value(arg2),
-                    ],
-                )
-            }
         }
     }
 }

@@ -17,7 +17,7 @@ pub mod kernels {
             };
         }
         const BYTES: &[u8; 3088] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/globals.object.syclbin"
+            8, "../../../../tests/files/globals.object.syclbin"
         );
         BYTES
     };

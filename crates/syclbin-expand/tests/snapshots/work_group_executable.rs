@@ -1,4 +1,10 @@
-/// The kernels of `functor.object.syclbin`.
+/// The kernels of `work_group.executable.syclbin`.
+///
+/// # Omitted
+///
+/// - `coords`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `histogram`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +13,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `functor.object.syclbin`, aligned to 8 bytes.
+    /// The bytes of `work_group.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,75 +22,16 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 4000] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/functor.object.syclbin"
+        const BYTES: &[u8; 23296] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/work_group.executable.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
-    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
-        ::syclbin_rt::KernelInfo {
-            name: "AddOne",
-            symbol: "_ZTS6AddOne",
-            declaration: "",
-            parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[],
-            aspects: &[],
-        },
-        ::syclbin_rt::KernelInfo {
-            name: "Triad",
-            symbol: "_ZTS5Triad",
-            declaration: "",
-            parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::LocalMemory,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::ReadAccessor,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::WriteAccessor,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[],
-            aspects: &[],
-        },
-    ];
-    /// The kernels of `functor.object.syclbin`, loaded for the device of a queue.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[];
+    /// The kernels of `work_group.executable.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        AddOne: ::syclbin_rt::__private::StubKernel,
-        Triad: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
     }
     impl Module {
@@ -92,7 +39,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `functor.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `work_group.executable.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -102,7 +49,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `functor.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `work_group.executable.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -143,66 +90,35 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                AddOne: ::syclbin_rt::__private::StubKernel::new(module, "_ZTS6AddOne"),
-                Triad: ::syclbin_rt::__private::StubKernel::new(module, "_ZTS5Triad"),
                 module: ::core::clone::Clone::clone(module),
             }
         }
-        /// Kernel `AddOne`; the file does not record its C++ signature.
-        ///
-        /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`, `arg1`.
-        ///
-        /// # Safety
-        ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
-        /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
-        /// everything that the caller guarantees.
-        pub fn AddOne<'a>(
-            &'a self,
-            arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
-            arg1: i32,
-        ) -> ::syclbin_rt::Launch<'a, 2> {
-            ::syclbin_rt::Launch::new(
-                self.AddOne.get(),
-                &["arg0", "arg1"],
-                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
-            )
+        #[doc(hidden)]
+        pub fn coords<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::coords,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::coords>::never()
         }
-        /// Kernel `Triad`; the file does not record its C++ signature.
-        ///
-        /// # Safety
-        ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, `arg1` and
-        /// `arg2`, or that its work-items do not race.
-        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists everything that the caller
-        /// guarantees.
-        pub fn Triad<'a>(
-            &'a self,
-            arg0: impl ::core::convert::Into<::syclbin_rt::Extent>,
-            arg1: &'a ::syclbin_rt::DeviceSlice<f32>,
-            arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-            arg3: f32,
-        ) -> ::syclbin_rt::Launch<'a, 4> {
-            ::syclbin_rt::Launch::new(
-                self.Triad.get(),
-                &["arg0", "arg1", "arg2", "arg3"],
-                [
-                    ::syclbin_rt::Arg::local_accessor::<f32>(arg0),
-                    {
-                        let __all = arg1.len();
-                        ::syclbin_rt::Arg::read_accessor(arg1, __all)
-                    },
-                    {
-                        let __all = arg2.len();
-                        ::syclbin_rt::Arg::write_accessor(arg2, __all)
-                    },
-                    ::syclbin_rt::Arg::value(arg3),
-                ],
-            )
+        #[doc(hidden)]
+        pub fn histogram<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::histogram,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::histogram>::never()
+        }
+        #[doc(hidden)]
+        pub fn block_sum<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::block_sum,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::block_sum>::never()
         }
     }
-    /// Builds the kernels of `functor.object.syclbin`, linked with other files.
+    /// Builds the kernels of `work_group.executable.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -227,8 +143,9 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `functor.object.syclbin` that has a function here, with the same types, dimensions and
-        /// required work-group sizes. Its code may differ, and it may contain more of each.
+        /// `work_group.executable.syclbin` that has a function here, with the same types,
+        /// dimensions and required work-group sizes. Its code may differ, and it may contain more
+        /// of each.
         ///
         /// # Errors
         ///
@@ -264,6 +181,33 @@ pub mod kernels {
                 self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?
             };
             ::core::result::Result::Ok(Module::new(&module))
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "no Rust function is generated for kernel `coords`: the file contains neither a declaration nor SPIR-V for this kernel",
+            label = "omitted by `include_syclbin!`",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
+        )]
+        pub trait coords {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "no Rust function is generated for kernel `histogram`: the file contains neither a declaration nor SPIR-V for this kernel",
+            label = "omitted by `include_syclbin!`",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
+        )]
+        pub trait histogram {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "no Rust function is generated for kernel `block_sum`: the file contains neither a declaration nor SPIR-V for this kernel",
+            label = "omitted by `include_syclbin!`",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
+        )]
+        pub trait block_sum {
+            fn never() -> ::core::convert::Infallible;
         }
     }
 }

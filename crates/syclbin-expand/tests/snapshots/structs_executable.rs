@@ -1,4 +1,9 @@
-/// The kernels of `import_side.object.syclbin`.
+/// The kernels of `structs.executable.syclbin`.
+///
+/// # Omitted
+///
+/// - `widen`: the file contains neither a declaration nor SPIR-V for this kernel
+/// - `kinetic`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +12,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `import_side.object.syclbin`, aligned to 8 bytes.
+    /// The bytes of `structs.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,40 +21,16 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 1688] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/import_side.object.syclbin"
+        const BYTES: &[u8; 17304] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/structs.executable.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
-    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
-        ::syclbin_rt::KernelInfo {
-            name: "apply",
-            symbol: "__sycl_kernel_apply",
-            declaration: "",
-            parameters: &[
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::WritePointer,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-            ],
-            dimensions: ::core::option::Option::None,
-            work_group_size: &[],
-            aspects: &[],
-        },
-    ];
-    /// The kernels of `import_side.object.syclbin`, loaded for the device of a queue.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[];
+    /// The kernels of `structs.executable.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        apply: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
     }
     impl Module {
@@ -57,7 +38,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `import_side.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `structs.executable.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -67,7 +48,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `import_side.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `structs.executable.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -108,33 +89,27 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                apply: ::syclbin_rt::__private::StubKernel::new(
-                    module,
-                    "__sycl_kernel_apply",
-                ),
                 module: ::core::clone::Clone::clone(module),
             }
         }
-        /// Kernel `apply`; the file does not record its C++ signature.
-        ///
-        /// # Safety
-        ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
-        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
-        /// lists everything that the caller guarantees.
-        pub fn apply<'a>(
-            &'a self,
-            arg0: &'a ::syclbin_rt::DeviceSlice<f32>,
-            arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-        ) -> ::syclbin_rt::Launch<'a, 2> {
-            ::syclbin_rt::Launch::new(
-                self.apply.get(),
-                &["arg0", "arg1"],
-                [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
-            )
+        #[doc(hidden)]
+        pub fn widen<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::widen,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::widen>::never()
+        }
+        #[doc(hidden)]
+        pub fn kinetic<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::kinetic,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::kinetic>::never()
         }
     }
-    /// Builds the kernels of `import_side.object.syclbin`, linked with other files.
+    /// Builds the kernels of `structs.executable.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -159,7 +134,7 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `import_side.object.syclbin` that has a function here, with the same types, dimensions
+        /// `structs.executable.syclbin` that has a function here, with the same types, dimensions
         /// and required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
@@ -196,6 +171,25 @@ pub mod kernels {
                 self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?
             };
             ::core::result::Result::Ok(Module::new(&module))
+        }
+    }
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "no Rust function is generated for kernel `widen`: the file contains neither a declaration nor SPIR-V for this kernel",
+            label = "omitted by `include_syclbin!`",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
+        )]
+        pub trait widen {
+            fn never() -> ::core::convert::Infallible;
+        }
+        #[diagnostic::on_unimplemented(
+            message = "no Rust function is generated for kernel `kinetic`: the file contains neither a declaration nor SPIR-V for this kernel",
+            label = "omitted by `include_syclbin!`",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
+        )]
+        pub trait kinetic {
+            fn never() -> ::core::convert::Infallible;
         }
     }
 }

@@ -1,4 +1,4 @@
-/// The kernels of `structs.object.syclbin`.
+/// The kernels of `vector_ops.object.syclbin`.
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `structs.object.syclbin`, aligned to 8 bytes.
+    /// The bytes of `vector_ops.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,29 +16,29 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 4136] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/structs.object.syclbin"
+        const BYTES: &[u8; 4160] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/vector_ops.object.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
-            name: "kinetic",
-            symbol: "__sycl_kernel_kinetic",
+            name: "saxpy",
+            symbol: "__sycl_kernel_saxpy",
             declaration: "",
             parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::Value,
                     ty: "",
-                    size: ::core::option::Option::Some(48),
+                    size: ::core::option::Option::Some(4),
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::ReadPointer,
                     ty: "",
-                    size: ::core::option::Option::Some(48),
+                    size: ::core::option::Option::Some(4),
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
@@ -50,6 +50,50 @@ pub mod kernels {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::Value,
                     ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "scale_int",
+            symbol: "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+            declaration: "void scale<int>(int *, int)",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "int *",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "int",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[],
+            aspects: &[],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "scale_double",
+            symbol: "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+            declaration: "void scale<double>(double *, double)",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "double *",
+                    size: ::core::option::Option::Some(8),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "double",
                     size: ::core::option::Option::Some(8),
                 },
             ],
@@ -58,47 +102,50 @@ pub mod kernels {
             aspects: &["fp64"],
         },
         ::syclbin_rt::KernelInfo {
-            name: "widen",
-            symbol: "__sycl_kernel_widen",
-            declaration: "",
+            name: "fill::iota",
+            symbol: "_ZN18__sycl_kernel_fill4iotaEfPfi",
+            declaration: "void fill::iota(float, float *, int)",
             parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
-                    size: ::core::option::Option::Some(16),
+                    ty: "float",
+                    size: ::core::option::Option::Some(4),
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
-                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
-                    ty: "",
-                    size: ::core::option::Option::Some(2),
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "float *",
+                    size: ::core::option::Option::Some(4),
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
+                    ty: "int",
                     size: ::core::option::Option::Some(4),
                 },
             ],
             dimensions: ::core::option::Option::None,
             work_group_size: &[],
-            aspects: &["fp16"],
+            aspects: &[],
         },
     ];
-    /// The kernels of `structs.object.syclbin`, loaded for the device of a queue.
+    /// The kernels of `vector_ops.object.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        kinetic: ::syclbin_rt::__private::StubKernel,
-        widen: ::syclbin_rt::__private::StubKernel,
+        saxpy: ::syclbin_rt::__private::StubKernel,
+        scale_int: ::syclbin_rt::__private::StubKernel,
+        scale_double: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
+        /// The kernels in C++ namespace `fill`.
+        pub fill: fill::Kernels,
     }
     impl Module {
         /// The file, for use with [`Builder::link`] of another module.
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `structs.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `vector_ops.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -108,7 +155,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `structs.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `vector_ops.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -149,36 +196,41 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                kinetic: ::syclbin_rt::__private::StubKernel::new(
+                saxpy: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "__sycl_kernel_kinetic",
+                    "__sycl_kernel_saxpy",
                 ),
-                widen: ::syclbin_rt::__private::StubKernel::new(
+                scale_int: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "__sycl_kernel_widen",
+                    "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+                ),
+                scale_double: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "_Z19__sycl_kernel_scaleIdEvPT_S0_",
                 ),
                 module: ::core::clone::Clone::clone(module),
+                fill: fill::Kernels::new(module),
             }
         }
-        /// Kernel `kinetic`; the file does not record its C++ signature.
+        /// Kernel `saxpy`; the file does not record its C++ signature.
         ///
         /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`, `arg1`, `arg3`.
+        /// `arg3`.
         ///
         /// # Safety
         ///
         /// Launching it is unsafe: nothing checks that the kernel stays within `arg1` and `arg2`,
         /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
         /// lists everything that the caller guarantees.
-        pub fn kinetic<'a>(
+        pub fn saxpy<'a>(
             &'a self,
-            arg0: Particle,
-            arg1: &'a ::syclbin_rt::DeviceSlice<Particle>,
+            arg0: f32,
+            arg1: &'a ::syclbin_rt::DeviceSlice<f32>,
             arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-            arg3: i64,
+            arg3: i32,
         ) -> ::syclbin_rt::Launch<'a, 4> {
             ::syclbin_rt::Launch::new(
-                self.kinetic.get(),
+                self.saxpy.get(),
                 &["arg0", "arg1", "arg2", "arg3"],
                 [
                     ::syclbin_rt::Arg::value(arg0),
@@ -188,34 +240,48 @@ pub mod kernels {
                 ],
             )
         }
-        /// Kernel `widen`; the file does not record its C++ signature.
-        ///
-        /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`, `arg2`.
+        /// ```cpp
+        /// void scale<int>(int *, int)
+        /// ```
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg1`, or that its
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
         /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
         /// everything that the caller guarantees.
-        pub fn widen<'a>(
+        pub fn scale_int<'a>(
             &'a self,
-            arg0: Span,
-            arg1: &'a ::syclbin_rt::DeviceSlice<::syclbin_rt::half::f16>,
-            arg2: i32,
-        ) -> ::syclbin_rt::Launch<'a, 3> {
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
+            arg1: i32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                self.widen.get(),
-                &["arg0", "arg1", "arg2"],
-                [
-                    ::syclbin_rt::Arg::value(arg0),
-                    ::syclbin_rt::Arg::read(arg1),
-                    ::syclbin_rt::Arg::value(arg2),
-                ],
+                self.scale_int.get(),
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
+            )
+        }
+        /// ```cpp
+        /// void scale<double>(double *, double)
+        /// ```
+        ///
+        /// # Safety
+        ///
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
+        /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
+        /// everything that the caller guarantees.
+        pub fn scale_double<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<f64>,
+            arg1: f64,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
+            ::syclbin_rt::Launch::new(
+                self.scale_double.get(),
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
     }
-    /// Builds the kernels of `structs.object.syclbin`, linked with other files.
+    /// Builds the kernels of `vector_ops.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -240,8 +306,8 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `structs.object.syclbin` that has a function here, with the same types, dimensions and
-        /// required work-group sizes. Its code may differ, and it may contain more of each.
+        /// `vector_ops.object.syclbin` that has a function here, with the same types, dimensions
+        /// and required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
         ///
@@ -279,92 +345,47 @@ pub mod kernels {
             ::core::result::Result::Ok(Module::new(&module))
         }
     }
-    /// ```cpp
-    /// struct Particle {
-    ///     float _; /* 0 */
-    ///     int _; /* 4 */
-    ///     double _[3]; /* 8 */
-    ///     float _[4]; /* 32 */
-    /// };
-    /// ```
-    ///
-    /// 48 bytes, aligned to 16 on the device.
-    ///
-    /// The file records neither the names of all members nor which integers are signed, so all
-    /// integers are treated as signed.
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        ::syclbin_rt::bytemuck::Pod,
-        ::syclbin_rt::bytemuck::Zeroable
-    )]
-    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-    #[repr(C)]
-    pub struct Particle {
-        /// At byte 0.
-        pub field0: f32,
-        /// At byte 4.
-        pub field1: i32,
-        /// At byte 8.
-        pub field2: [f64; 3],
-        /// At byte 32.
-        pub field3: [f32; 4],
-    }
-    impl ::core::default::Default for Particle {
-        /// Returns a value whose bytes are all zero.
-        fn default() -> Self {
-            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+    /// The kernels in C++ namespace `fill`.
+    pub mod fill {
+        /// The kernels in C++ namespace `fill`.
+        #[derive(Clone, Debug)]
+        pub struct Kernels {
+            iota: ::syclbin_rt::__private::StubKernel,
+        }
+        impl Kernels {
+            pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
+                Self {
+                    iota: ::syclbin_rt::__private::StubKernel::new(
+                        module,
+                        "_ZN18__sycl_kernel_fill4iotaEfPfi",
+                    ),
+                }
+            }
+            /// ```cpp
+            /// void fill::iota(float, float *, int)
+            /// ```
+            ///
+            /// # Safety
+            ///
+            /// Launching it is unsafe: nothing checks that the kernel stays within `arg1`, or that its
+            /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
+            /// everything that the caller guarantees.
+            pub fn iota<'a>(
+                &'a self,
+                arg0: f32,
+                arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
+                arg2: i32,
+            ) -> ::syclbin_rt::Launch<'a, 3> {
+                ::syclbin_rt::Launch::new(
+                    self.iota.get(),
+                    &["arg0", "arg1", "arg2"],
+                    [
+                        ::syclbin_rt::Arg::value(arg0),
+                        ::syclbin_rt::Arg::write(arg1),
+                        ::syclbin_rt::Arg::value(arg2),
+                    ],
+                )
+            }
         }
     }
-    const _: () = {
-        const SIZE: usize = ::core::mem::size_of::<Particle>();
-        ::core::assert!(SIZE == 48);
-        ::core::assert!(::core::mem::offset_of!(Particle, field0) == 0);
-        ::core::assert!(::core::mem::offset_of!(Particle, field1) == 4);
-        ::core::assert!(::core::mem::offset_of!(Particle, field2) == 8);
-        ::core::assert!(::core::mem::offset_of!(Particle, field3) == 32);
-    };
-    /// ```cpp
-    /// struct Span {
-    ///     void * _; /* 0 */
-    ///     int _; /* 8 */
-    /// };
-    /// ```
-    ///
-    /// 16 bytes, aligned to 8 on the device.
-    ///
-    /// The file records neither the names of all members nor which integers are signed, so all
-    /// integers are treated as signed.
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        ::syclbin_rt::bytemuck::Pod,
-        ::syclbin_rt::bytemuck::Zeroable
-    )]
-    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-    #[repr(C)]
-    pub struct Span {
-        /// Points to a type that the file does not describe.
-        pub field0: ::syclbin_rt::DevicePointer<()>,
-        /// At byte 8.
-        pub field1: i32,
-        #[doc(hidden)]
-        pub _padding12: ::syclbin_rt::Padding<4>,
-    }
-    impl ::core::default::Default for Span {
-        /// Returns a value whose bytes are all zero.
-        fn default() -> Self {
-            ::syclbin_rt::bytemuck::Zeroable::zeroed()
-        }
-    }
-    const _: () = {
-        const SIZE: usize = ::core::mem::size_of::<Span>();
-        ::core::assert!(SIZE == 16);
-        ::core::assert!(::core::mem::offset_of!(Span, field0) == 0);
-        ::core::assert!(::core::mem::offset_of!(Span, field1) == 8);
-    };
 }

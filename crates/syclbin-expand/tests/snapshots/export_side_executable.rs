@@ -21,7 +21,7 @@ pub mod kernels {
             };
         }
         const BYTES: &[u8; 5192] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/export_side.executable.syclbin"
+            8, "../../../../tests/files/export_side.executable.syclbin"
         );
         BYTES
     };

@@ -1,4 +1,8 @@
-/// The kernels of `upstream.offload`.
+/// The kernels of `vector_ops.executable.syclbin`.
+///
+/// # Omitted
+///
+/// - `saxpy`: the file contains neither a declaration nor SPIR-V for this kernel
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +11,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `upstream.offload`, aligned to 8 bytes.
+    /// The bytes of `vector_ops.executable.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,28 +20,50 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 1432] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/extract/upstream.offload"
+        const BYTES: &[u8; 14960] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/vector_ops.executable.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
-            name: "scale",
-            symbol: "scale",
-            declaration: "",
+            name: "scale_double",
+            symbol: "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+            declaration: "void scale<double>(double *, double)",
             parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::WritePointer,
-                    ty: "",
+                    ty: "double *",
+                    size: ::core::option::Option::Some(8),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "double",
+                    size: ::core::option::Option::Some(8),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[],
+            aspects: &["fp64"],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "scale_int",
+            symbol: "_Z19__sycl_kernel_scaleIiEvPT_S0_",
+            declaration: "void scale<int>(int *, int)",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "int *",
                     size: ::core::option::Option::Some(4),
                 },
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
+                    ty: "int",
                     size: ::core::option::Option::Some(4),
                 },
             ],
@@ -46,15 +72,27 @@ pub mod kernels {
             aspects: &[],
         },
         ::syclbin_rt::KernelInfo {
-            name: "Filled",
-            symbol: "_ZTSZ3usePiE6Filled",
-            declaration: "",
+            name: "fill::iota",
+            symbol: "_ZN18__sycl_kernel_fill4iotaEfPfi",
+            declaration: "void fill::iota(float, float *, int)",
             parameters: &[
                 ::syclbin_rt::ParameterInfo {
                     name: "",
                     kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
-                    size: ::core::option::Option::Some(16),
+                    ty: "float",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "float *",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "int",
+                    size: ::core::option::Option::Some(4),
                 },
             ],
             dimensions: ::core::option::Option::None,
@@ -62,19 +100,21 @@ pub mod kernels {
             aspects: &[],
         },
     ];
-    /// The kernels of `upstream.offload`, loaded for the device of a queue.
+    /// The kernels of `vector_ops.executable.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        scale: ::syclbin_rt::__private::StubKernel,
-        Filled: ::syclbin_rt::__private::StubKernel,
+        scale_double: ::syclbin_rt::__private::StubKernel,
+        scale_int: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
+        /// The kernels in C++ namespace `fill`.
+        pub fill: fill::Kernels,
     }
     impl Module {
         /// The file, for use with [`Builder::link`] of another module.
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `upstream.offload` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `vector_ops.executable.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -84,7 +124,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `upstream.offload` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `vector_ops.executable.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -125,51 +165,68 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                scale: ::syclbin_rt::__private::StubKernel::new(module, "scale"),
-                Filled: ::syclbin_rt::__private::StubKernel::new(
+                scale_double: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "_ZTSZ3usePiE6Filled",
+                    "_Z19__sycl_kernel_scaleIdEvPT_S0_",
+                ),
+                scale_int: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "_Z19__sycl_kernel_scaleIiEvPT_S0_",
                 ),
                 module: ::core::clone::Clone::clone(module),
+                fill: fill::Kernels::new(module),
             }
         }
-        /// Kernel `scale`; the file does not record its C++ signature.
+        /// ```cpp
+        /// void scale<double>(double *, double)
+        /// ```
         ///
         /// # Safety
         ///
         /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
         /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
         /// everything that the caller guarantees.
-        pub fn scale<'a>(
+        pub fn scale_double<'a>(
             &'a self,
-            arg0: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-            arg1: f32,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<f64>,
+            arg1: f64,
         ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                self.scale.get(),
+                self.scale_double.get(),
                 &["arg0", "arg1"],
                 [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
-        /// Kernel `Filled`; the file does not record its C++ signature.
-        ///
-        /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg0`.
+        /// ```cpp
+        /// void scale<int>(int *, int)
+        /// ```
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks the kernel's memory accesses, or that its
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, or that its
         /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
         /// everything that the caller guarantees.
-        pub fn Filled(&self, arg0: Fill) -> ::syclbin_rt::Launch<'_, 1> {
+        pub fn scale_int<'a>(
+            &'a self,
+            arg0: &'a mut ::syclbin_rt::DeviceSlice<i32>,
+            arg1: i32,
+        ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                self.Filled.get(),
-                &["arg0"],
-                [::syclbin_rt::Arg::value(arg0)],
+                self.scale_int.get(),
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::write(arg0), ::syclbin_rt::Arg::value(arg1)],
             )
         }
+        #[doc(hidden)]
+        pub fn saxpy<T0>(&self, arguments: T0) -> ::core::convert::Infallible
+        where
+            (T0,): left_out::saxpy,
+        {
+            let _ = (arguments,);
+            <(T0,) as left_out::saxpy>::never()
+        }
     }
-    /// Builds the kernels of `upstream.offload`, linked with other files.
+    /// Builds the kernels of `vector_ops.executable.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -194,8 +251,9 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `upstream.offload` that has a function here, with the same types, dimensions and
-        /// required work-group sizes. Its code may differ, and it may contain more of each.
+        /// `vector_ops.executable.syclbin` that has a function here, with the same types,
+        /// dimensions and required work-group sizes. Its code may differ, and it may contain more
+        /// of each.
         ///
         /// # Errors
         ///
@@ -233,45 +291,58 @@ pub mod kernels {
             ::core::result::Result::Ok(Module::new(&module))
         }
     }
-    /// ```cpp
-    /// struct Fill {
-    ///     void * _; /* 0 */
-    ///     int _; /* 8 */
-    /// };
-    /// ```
-    ///
-    /// 16 bytes, aligned to 8 on the device.
-    ///
-    /// The file records neither the names of all members nor which integers are signed, so all
-    /// integers are treated as signed.
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        ::syclbin_rt::bytemuck::Pod,
-        ::syclbin_rt::bytemuck::Zeroable
-    )]
-    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
-    #[repr(C)]
-    pub struct Fill {
-        /// Points to a type that the file does not describe.
-        pub field0: ::syclbin_rt::DevicePointer<()>,
-        /// At byte 8.
-        pub field1: i32,
-        #[doc(hidden)]
-        pub _padding12: ::syclbin_rt::Padding<4>,
-    }
-    impl ::core::default::Default for Fill {
-        /// Returns a value whose bytes are all zero.
-        fn default() -> Self {
-            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+    #[doc(hidden)]
+    pub mod left_out {
+        #[diagnostic::on_unimplemented(
+            message = "no Rust function is generated for kernel `saxpy`: the file contains neither a declaration nor SPIR-V for this kernel",
+            label = "omitted by `include_syclbin!`",
+            note = "`syclbin_rt::Kernel::launch` takes `Arg`s instead",
+        )]
+        pub trait saxpy {
+            fn never() -> ::core::convert::Infallible;
         }
     }
-    const _: () = {
-        const SIZE: usize = ::core::mem::size_of::<Fill>();
-        ::core::assert!(SIZE == 16);
-        ::core::assert!(::core::mem::offset_of!(Fill, field0) == 0);
-        ::core::assert!(::core::mem::offset_of!(Fill, field1) == 8);
-    };
+    /// The kernels in C++ namespace `fill`.
+    pub mod fill {
+        /// The kernels in C++ namespace `fill`.
+        #[derive(Clone, Debug)]
+        pub struct Kernels {
+            iota: ::syclbin_rt::__private::StubKernel,
+        }
+        impl Kernels {
+            pub(super) fn new(module: &::syclbin_rt::Module) -> Self {
+                Self {
+                    iota: ::syclbin_rt::__private::StubKernel::new(
+                        module,
+                        "_ZN18__sycl_kernel_fill4iotaEfPfi",
+                    ),
+                }
+            }
+            /// ```cpp
+            /// void fill::iota(float, float *, int)
+            /// ```
+            ///
+            /// # Safety
+            ///
+            /// Launching it is unsafe: nothing checks that the kernel stays within `arg1`, or that its
+            /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
+            /// everything that the caller guarantees.
+            pub fn iota<'a>(
+                &'a self,
+                arg0: f32,
+                arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
+                arg2: i32,
+            ) -> ::syclbin_rt::Launch<'a, 3> {
+                ::syclbin_rt::Launch::new(
+                    self.iota.get(),
+                    &["arg0", "arg1", "arg2"],
+                    [
+                        ::syclbin_rt::Arg::value(arg0),
+                        ::syclbin_rt::Arg::write(arg1),
+                        ::syclbin_rt::Arg::value(arg2),
+                    ],
+                )
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-/// The kernels of `constants.object.syclbin`.
+/// The kernels of `import_side.object.syclbin`.
 #[allow(
     dead_code,
     non_snake_case,
@@ -7,7 +7,7 @@
     clippy::too_many_arguments
 )]
 pub mod kernels {
-    /// The bytes of `constants.object.syclbin`, aligned to 8 bytes.
+    /// The bytes of `import_side.object.syclbin`, aligned to 8 bytes.
     pub static SYCLBIN: &[u8] = {
         #[allow(unused_imports, redundant_imports)]
         use ::core::marker::Sized;
@@ -16,16 +16,16 @@ pub mod kernels {
                 ::core::include_bytes!($path)
             };
         }
-        const BYTES: &[u8; 5536] = ::syclbin_rt::__private::include_bytes_aligned!(
-            8, "../../../tests/files/constants.object.syclbin"
+        const BYTES: &[u8; 1688] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/import_side.object.syclbin"
         );
         BYTES
     };
     /// Describes each kernel that has a function.
     pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
         ::syclbin_rt::KernelInfo {
-            name: "blur",
-            symbol: "__sycl_kernel_blur",
+            name: "apply",
+            symbol: "__sycl_kernel_apply",
             declaration: "",
             parameters: &[
                 ::syclbin_rt::ParameterInfo {
@@ -40,28 +40,16 @@ pub mod kernels {
                     ty: "",
                     size: ::core::option::Option::Some(4),
                 },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::Value,
-                    ty: "",
-                    size: ::core::option::Option::Some(4),
-                },
-                ::syclbin_rt::ParameterInfo {
-                    name: "",
-                    kind: ::syclbin_rt::ParameterKind::KernelHandler,
-                    ty: "",
-                    size: ::core::option::Option::None,
-                },
             ],
             dimensions: ::core::option::Option::None,
             work_group_size: &[],
-            aspects: &["fp64"],
+            aspects: &[],
         },
     ];
-    /// The kernels of `constants.object.syclbin`, loaded for the device of a queue.
+    /// The kernels of `import_side.object.syclbin`, loaded for the device of a queue.
     #[derive(Clone, Debug)]
     pub struct Module {
-        blur: ::syclbin_rt::__private::StubKernel,
+        apply: ::syclbin_rt::__private::StubKernel,
         module: ::syclbin_rt::Module,
     }
     impl Module {
@@ -69,7 +57,7 @@ pub mod kernels {
         pub const FILE: ::syclbin_rt::Embedded = unsafe {
             ::syclbin_rt::Embedded::new(SYCLBIN)
         };
-        /// Returns the best device on this machine that `constants.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        /// Returns the best device on this machine that `import_side.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
         ///
         /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
         ///
@@ -79,7 +67,7 @@ pub mod kernels {
         pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
             ::syclbin_rt::Device::best_for(Self::FILE)
         }
-        /// Loads `constants.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        /// Loads `import_side.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
         ///
         /// [`build`](Self::build) compiles all kernels at once.
         ///
@@ -120,42 +108,33 @@ pub mod kernels {
         }
         fn new(module: &::syclbin_rt::Module) -> Self {
             Self {
-                blur: ::syclbin_rt::__private::StubKernel::new(
+                apply: ::syclbin_rt::__private::StubKernel::new(
                     module,
-                    "__sycl_kernel_blur",
+                    "__sycl_kernel_apply",
                 ),
                 module: ::core::clone::Clone::clone(module),
             }
         }
-        /// Kernel `blur`; the file does not record its C++ signature.
-        ///
-        /// The file does not record whether these are signed, so they are treated as signed:
-        /// `arg2`.
+        /// Kernel `apply`; the file does not record its C++ signature.
         ///
         /// # Safety
         ///
         /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
         /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
         /// lists everything that the caller guarantees.
-        pub fn blur<'a>(
+        pub fn apply<'a>(
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<f32>,
             arg1: &'a mut ::syclbin_rt::DeviceSlice<f32>,
-            arg2: i32,
-        ) -> ::syclbin_rt::Launch<'a, 4> {
+        ) -> ::syclbin_rt::Launch<'a, 2> {
             ::syclbin_rt::Launch::new(
-                self.blur.get(),
-                &["arg0", "arg1", "arg2", "arg3"],
-                [
-                    ::syclbin_rt::Arg::read(arg0),
-                    ::syclbin_rt::Arg::write(arg1),
-                    ::syclbin_rt::Arg::value(arg2),
-                    ::syclbin_rt::Arg::kernel_handler(),
-                ],
+                self.apply.get(),
+                &["arg0", "arg1"],
+                [::syclbin_rt::Arg::read(arg0), ::syclbin_rt::Arg::write(arg1)],
             )
         }
     }
-    /// Builds the kernels of `constants.object.syclbin`, linked with other files.
+    /// Builds the kernels of `import_side.object.syclbin`, linked with other files.
     #[derive(Clone, Debug)]
     #[must_use = "nothing is loaded until `load` is called"]
     pub struct Builder<'q> {
@@ -180,8 +159,8 @@ pub mod kernels {
         /// Loads another file, such as a newer build, with the same values and linked files.
         ///
         /// The file must contain every kernel, specialization constant and device global of
-        /// `constants.object.syclbin` that has a function here, with the same types, dimensions and
-        /// required work-group sizes. Its code may differ, and it may contain more of each.
+        /// `import_side.object.syclbin` that has a function here, with the same types, dimensions
+        /// and required work-group sizes. Its code may differ, and it may contain more of each.
         ///
         /// # Errors
         ///

@@ -11,7 +11,7 @@ fn generated_code_equals_the_snapshots() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let snapshots = folder.join("tests/snapshots");
     let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
-    let mut files: Vec<String> = fs::read_dir(folder.join("../tests/files"))
+    let mut files: Vec<String> = fs::read_dir(folder.join("../../tests/files"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.ends_with(".syclbin"))
@@ -23,9 +23,9 @@ fn generated_code_equals_the_snapshots() {
     let mut differing = String::new();
     let mut expected_files = Vec::new();
     for file in files {
-        let bytes = fs::read(folder.join("../tests/files").join(&file)).unwrap();
+        let bytes = fs::read(folder.join("../../tests/files").join(&file)).unwrap();
         // The path is relative to the snapshot.
-        let path = format!("../../../tests/files/{file}");
+        let path = format!("../../../../tests/files/{file}");
         let code = syclbin_expand::source(&bytes, &path, "").unwrap();
         let name = file.rsplit('/').next().unwrap();
         let name = format!("{}.rs", name.trim_end_matches(".syclbin").replace('.', "_"));

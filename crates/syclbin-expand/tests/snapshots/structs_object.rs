@@ -1,0 +1,370 @@
+/// The kernels of `structs.object.syclbin`.
+#[allow(
+    dead_code,
+    non_snake_case,
+    non_camel_case_types,
+    clippy::pub_underscore_fields,
+    clippy::too_many_arguments
+)]
+pub mod kernels {
+    /// The bytes of `structs.object.syclbin`, aligned to 8 bytes.
+    pub static SYCLBIN: &[u8] = {
+        #[allow(unused_imports, redundant_imports)]
+        use ::core::marker::Sized;
+        macro_rules! include_bytes {
+            ($path:expr) => {
+                ::core::include_bytes!($path)
+            };
+        }
+        const BYTES: &[u8; 4136] = ::syclbin_rt::__private::include_bytes_aligned!(
+            8, "../../../../tests/files/structs.object.syclbin"
+        );
+        BYTES
+    };
+    /// Describes each kernel that has a function.
+    pub const KERNELS: &[::syclbin_rt::KernelInfo] = &[
+        ::syclbin_rt::KernelInfo {
+            name: "kinetic",
+            symbol: "__sycl_kernel_kinetic",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(48),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(48),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::WritePointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(8),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[],
+            aspects: &["fp64"],
+        },
+        ::syclbin_rt::KernelInfo {
+            name: "widen",
+            symbol: "__sycl_kernel_widen",
+            declaration: "",
+            parameters: &[
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(16),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::ReadPointer,
+                    ty: "",
+                    size: ::core::option::Option::Some(2),
+                },
+                ::syclbin_rt::ParameterInfo {
+                    name: "",
+                    kind: ::syclbin_rt::ParameterKind::Value,
+                    ty: "",
+                    size: ::core::option::Option::Some(4),
+                },
+            ],
+            dimensions: ::core::option::Option::None,
+            work_group_size: &[],
+            aspects: &["fp16"],
+        },
+    ];
+    /// The kernels of `structs.object.syclbin`, loaded for the device of a queue.
+    #[derive(Clone, Debug)]
+    pub struct Module {
+        kinetic: ::syclbin_rt::__private::StubKernel,
+        widen: ::syclbin_rt::__private::StubKernel,
+        module: ::syclbin_rt::Module,
+    }
+    impl Module {
+        /// The file, for use with [`Builder::link`] of another module.
+        pub const FILE: ::syclbin_rt::Embedded = unsafe {
+            ::syclbin_rt::Embedded::new(SYCLBIN)
+        };
+        /// Returns the best device on this machine that `structs.object.syclbin` contains code for: preferably a GPU, then an accelerator, then a CPU.
+        ///
+        /// `SYCLBIN_DEVICE` selects another device. Calls `syclbin_rt::Device::best_for` with this file.
+        ///
+        /// # Errors
+        ///
+        /// Fails if no device can run anything in the file; the error gives the reason for each device.
+        pub fn best_device() -> ::syclbin_rt::Result<::syclbin_rt::Device> {
+            ::syclbin_rt::Device::best_for(Self::FILE)
+        }
+        /// Loads `structs.object.syclbin` for the device of `queue`. Each kernel is compiled when it is first used.
+        ///
+        /// [`build`](Self::build) compiles all kernels at once.
+        ///
+        /// # Errors
+        ///
+        /// Fails if no image in the file fits the device. A kernel that the device cannot run, or that
+        /// its driver rejects, is an error only when it is used.
+        pub fn load(queue: &::syclbin_rt::Queue) -> ::syclbin_rt::Result<Self> {
+            Self::builder(queue).load()
+        }
+        /// Creates a builder that loads another file, links with other files, or sets specialization constants.
+        pub fn builder(queue: &::syclbin_rt::Queue) -> Builder<'_> {
+            Builder {
+                module: ::syclbin_rt::Module::builder(queue),
+            }
+        }
+        /// Compiles all kernels now, on several threads, so that no launch waits for a compiler.
+        ///
+        /// # Errors
+        ///
+        /// Fails if some kernels cannot run on the device; the error lists all reasons. All others
+        /// are compiled.
+        pub fn build(&self) -> ::syclbin_rt::Result<()> {
+            self.module.build()
+        }
+        /// Compiles the kernels with these symbols now, on several threads. [`KERNELS`] lists the
+        /// symbols.
+        ///
+        /// # Errors
+        ///
+        /// Fails if any of them does not exist or cannot run on the device; the error lists all
+        /// reasons.
+        pub fn build_kernels<'n>(
+            &self,
+            symbols: impl ::core::iter::IntoIterator<Item = &'n ::core::primitive::str>,
+        ) -> ::syclbin_rt::Result<()> {
+            self.module.build_kernels(symbols)
+        }
+        fn new(module: &::syclbin_rt::Module) -> Self {
+            Self {
+                kinetic: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_kinetic",
+                ),
+                widen: ::syclbin_rt::__private::StubKernel::new(
+                    module,
+                    "__sycl_kernel_widen",
+                ),
+                module: ::core::clone::Clone::clone(module),
+            }
+        }
+        /// Kernel `kinetic`; the file does not record its C++ signature.
+        ///
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg0`, `arg1`, `arg3`.
+        ///
+        /// # Safety
+        ///
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg1` and `arg2`,
+        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
+        /// lists everything that the caller guarantees.
+        pub fn kinetic<'a>(
+            &'a self,
+            arg0: Particle,
+            arg1: &'a ::syclbin_rt::DeviceSlice<Particle>,
+            arg2: &'a mut ::syclbin_rt::DeviceSlice<f32>,
+            arg3: i64,
+        ) -> ::syclbin_rt::Launch<'a, 4> {
+            ::syclbin_rt::Launch::new(
+                self.kinetic.get(),
+                &["arg0", "arg1", "arg2", "arg3"],
+                [
+                    ::syclbin_rt::Arg::value(arg0),
+                    ::syclbin_rt::Arg::read(arg1),
+                    ::syclbin_rt::Arg::write(arg2),
+                    ::syclbin_rt::Arg::value(arg3),
+                ],
+            )
+        }
+        /// Kernel `widen`; the file does not record its C++ signature.
+        ///
+        /// The file does not record whether these are signed, so they are treated as signed:
+        /// `arg0`, `arg2`.
+        ///
+        /// # Safety
+        ///
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg1`, or that its
+        /// work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch) lists
+        /// everything that the caller guarantees.
+        pub fn widen<'a>(
+            &'a self,
+            arg0: Span,
+            arg1: &'a ::syclbin_rt::DeviceSlice<::syclbin_rt::half::f16>,
+            arg2: i32,
+        ) -> ::syclbin_rt::Launch<'a, 3> {
+            ::syclbin_rt::Launch::new(
+                self.widen.get(),
+                &["arg0", "arg1", "arg2"],
+                [
+                    ::syclbin_rt::Arg::value(arg0),
+                    ::syclbin_rt::Arg::read(arg1),
+                    ::syclbin_rt::Arg::value(arg2),
+                ],
+            )
+        }
+    }
+    /// Builds the kernels of `structs.object.syclbin`, linked with other files.
+    #[derive(Clone, Debug)]
+    #[must_use = "nothing is loaded until `load` is called"]
+    pub struct Builder<'q> {
+        module: ::syclbin_rt::ModuleBuilder<'q>,
+    }
+    impl<'q> Builder<'q> {
+        /// Resolves functions and variables that the kernels import from `file`, such as `other::Module::FILE`.
+        pub fn link(self, file: ::syclbin_rt::Embedded) -> Self {
+            Self {
+                module: self.module.link_embedded(file),
+            }
+        }
+        /// Loads the module with these values and linked files.
+        ///
+        /// # Errors
+        ///
+        /// Fails for the same reasons as [`Module::load`].
+        pub fn load(self) -> ::syclbin_rt::Result<Module> {
+            let module = unsafe { self.module.load_embedded(Module::FILE)? };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+        /// Loads another file, such as a newer build, with the same values and linked files.
+        ///
+        /// The file must contain every kernel, specialization constant and device global of
+        /// `structs.object.syclbin` that has a function here, with the same types, dimensions and
+        /// required work-group sizes. Its code may differ, and it may contain more of each.
+        ///
+        /// # Errors
+        ///
+        /// Fails if the file cannot be read or does not match, in which case the error lists all
+        /// differences, or for the same reasons as [`Module::load`].
+        ///
+        /// # Safety
+        ///
+        /// The caller must guarantee that each image in the file is compiler output, as for
+        /// `syclbin_rt::Module::load`, and that each kernel whose launch is safe here is sound
+        /// under the same conditions.
+        pub unsafe fn load_file(
+            self,
+            path: impl ::core::convert::AsRef<::syclbin_rt::__private::Path>,
+        ) -> ::syclbin_rt::Result<Module> {
+            let path = ::core::convert::AsRef::as_ref(&path);
+            let module = unsafe {
+                self.module.load_file_for(path, Module::FILE, KERNELS)?
+            };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+        /// Loads the bytes of another file, like [`load_file`](Self::load_file).
+        ///
+        /// # Errors
+        ///
+        /// Fails if the bytes are not a SYCLBIN file, or for the same reasons as [`load_file`](Self::load_file).
+        ///
+        /// # Safety
+        ///
+        /// As for [`load_file`](Self::load_file).
+        pub unsafe fn load_bytes(self, bytes: &[u8]) -> ::syclbin_rt::Result<Module> {
+            let module = unsafe {
+                self.module.load_bytes_for(bytes, Module::FILE, KERNELS)?
+            };
+            ::core::result::Result::Ok(Module::new(&module))
+        }
+    }
+    /// ```cpp
+    /// struct Particle {
+    ///     float _; /* 0 */
+    ///     int _; /* 4 */
+    ///     double _[3]; /* 8 */
+    ///     float _[4]; /* 32 */
+    /// };
+    /// ```
+    ///
+    /// 48 bytes, aligned to 16 on the device.
+    ///
+    /// The file records neither the names of all members nor which integers are signed, so all
+    /// integers are treated as signed.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        ::syclbin_rt::bytemuck::Pod,
+        ::syclbin_rt::bytemuck::Zeroable
+    )]
+    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
+    #[repr(C)]
+    pub struct Particle {
+        /// At byte 0.
+        pub field0: f32,
+        /// At byte 4.
+        pub field1: i32,
+        /// At byte 8.
+        pub field2: [f64; 3],
+        /// At byte 32.
+        pub field3: [f32; 4],
+    }
+    impl ::core::default::Default for Particle {
+        /// Returns a value whose bytes are all zero.
+        fn default() -> Self {
+            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+        }
+    }
+    const _: () = {
+        const SIZE: usize = ::core::mem::size_of::<Particle>();
+        ::core::assert!(SIZE == 48);
+        ::core::assert!(::core::mem::offset_of!(Particle, field0) == 0);
+        ::core::assert!(::core::mem::offset_of!(Particle, field1) == 4);
+        ::core::assert!(::core::mem::offset_of!(Particle, field2) == 8);
+        ::core::assert!(::core::mem::offset_of!(Particle, field3) == 32);
+    };
+    /// ```cpp
+    /// struct Span {
+    ///     void * _; /* 0 */
+    ///     int _; /* 8 */
+    /// };
+    /// ```
+    ///
+    /// 16 bytes, aligned to 8 on the device.
+    ///
+    /// The file records neither the names of all members nor which integers are signed, so all
+    /// integers are treated as signed.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        ::syclbin_rt::bytemuck::Pod,
+        ::syclbin_rt::bytemuck::Zeroable
+    )]
+    #[bytemuck(crate = "::syclbin_rt::bytemuck")]
+    #[repr(C)]
+    pub struct Span {
+        /// Points to a type that the file does not describe.
+        pub field0: ::syclbin_rt::DevicePointer<()>,
+        /// At byte 8.
+        pub field1: i32,
+        #[doc(hidden)]
+        pub _padding12: ::syclbin_rt::Padding<4>,
+    }
+    impl ::core::default::Default for Span {
+        /// Returns a value whose bytes are all zero.
+        fn default() -> Self {
+            ::syclbin_rt::bytemuck::Zeroable::zeroed()
+        }
+    }
+    const _: () = {
+        const SIZE: usize = ::core::mem::size_of::<Span>();
+        ::core::assert!(SIZE == 16);
+        ::core::assert!(::core::mem::offset_of!(Span, field0) == 0);
+        ::core::assert!(::core::mem::offset_of!(Span, field1) == 8);
+    };
+}
