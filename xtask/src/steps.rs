@@ -200,7 +200,7 @@ const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
 /// Lints the libraries without their features, and the format without a standard library.
 fn lint_libraries() -> Result<()> {
-    let command = "clippy --package syclbin --all-targets -- --deny warnings";
+    let command = "clippy --package syclbin -- --deny warnings";
     step("lints of syclbin alone", cargo().args(command.split(' ')))?;
     let command = "clippy --package syclbin-rt --no-default-features -- --deny warnings";
     step(

@@ -8,9 +8,9 @@ use syclbin_build::Build;
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("OUT_DIR of Cargo"));
-    let setting = self::setting("SYCLBIN_RANDOM_SIGNATURES", 100);
+    let setting = self::setting("SYCLBIN_RANDOM_SIGNATURES", 50);
     compile(&out, "signatures", &signatures::program(&setting), &[]);
-    let setting = self::setting("SYCLBIN_RANDOM_DIFFERENTIAL", 50);
+    let setting = self::setting("SYCLBIN_RANDOM_DIFFERENTIAL", 25);
     let exact = ["-ffp-contract=off", "-Wno-tautological-compare"];
     compile(
         &out,

@@ -150,10 +150,11 @@ const DRIVERS: [Driver; 4] = [
                 chosen_by: &[("SIMULATED_XE", "0bd5")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
+            // The same architecture as `bmg`, so kernels compile alike.
             Gpu {
                 name: "lnl",
                 chosen_by: &[("SIMULATED_XE", "64a0")],
-                steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
+                steps: &[gpu::INTEL_GPUS],
             },
             Gpu {
                 name: "dg2",

@@ -120,12 +120,12 @@ fn reasons_for_conflicts_stay_short() {
         assert!(reason.len() < 3000, "{reason}");
     }
     // The reason is shared, and a long name is cut.
-    let name = "P".repeat(1 << 20);
+    let name = "P".repeat(1 << 18);
     let [one, two] = ["int x", "float x"]
         .map(|member| format!("struct {name} {{ {member}; /* 0 */ }} /* size 4, align 4 */"));
     let mut structs = vec![two];
     structs.extend(
-        (0..5000).map(|n| format!("struct O{n} {{ {name} p; /* 0 */ }} /* size 4, align 4 */")),
+        (0..500).map(|n| format!("struct O{n} {{ {name} p; /* 0 */ }} /* size 4, align 4 */")),
     );
     let structs: Vec<&str> = structs.iter().map(String::as_str).collect();
     let found = file(&[

@@ -2,7 +2,7 @@
 //! Truncations and changed bytes of every test file. Each is read or gives an error that points into the file, and none
 //! takes memory by a size that the file claims.
 //!
-//! Here at least 256 places of each file, because this code is not optimized. `cargo xtask corrupt` tries every place, and
+//! Here at least 64 places of each file, because this code is not optimized. `cargo xtask corrupt` tries every place, and
 //! every value there.
 
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ fn is_full() -> bool {
 /// The places of a file with `len` bytes to try.
 fn places(len: usize) -> impl Iterator<Item = usize> {
     // An odd step reaches all bytes of aligned fields.
-    let step = if is_full() { 1 } else { (len / 256) | 1 };
+    let step = if is_full() { 1 } else { (len / 64) | 1 };
     (0..len).step_by(step)
 }
 

@@ -137,7 +137,8 @@ fn too_many_parts_are_refused() {
     }
 }
 
-/// Lowering ends for any input, and lowered code never reads a constant through a call.
+/// Lowering ends for any input, and lowered code never reads a constant through a call. This damages every fifth byte,
+/// which is any byte of a word. The fuzz target `lower` damages all.
 #[test]
 fn damaged_modules_end_in_an_answer() {
     let mut outcomes = [0; 3];
@@ -160,7 +161,7 @@ fn damaged_modules_end_in_an_answer() {
     };
     let local = through_a_local(false, 1).build();
     for code in [reference(), local] {
-        for at in 0..code.len() {
+        for at in (0..code.len()).step_by(5) {
             let mut damaged = code.clone();
             for flipped in [1, 0xff] {
                 damaged[at] = code[at] ^ flipped;
@@ -169,7 +170,7 @@ fn damaged_modules_end_in_an_answer() {
             damaged[at] = 0;
             check(&damaged);
         }
-        for at in (0..code.len()).step_by(4) {
+        for at in (0..code.len()).step_by(4 * 5) {
             check(&code[..at]);
             // Replaces one id with another.
             for id in [9u32, 102, u32::MAX] {

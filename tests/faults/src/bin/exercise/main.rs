@@ -236,7 +236,7 @@ const SHORT: [&str; 6] = [
 ];
 
 /// In how many places of the program the device vanishes.
-const PLACES: u64 = 40;
+const PLACES: u64 = 20;
 
 fn vanish(control: &Control, places: &[&str]) -> Vec<String> {
     let device = match device() {
