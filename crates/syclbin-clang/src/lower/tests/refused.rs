@@ -137,8 +137,8 @@ fn too_many_parts_are_refused() {
     }
 }
 
-/// Lowering ends for any input, and lowered code never reads a constant through a call. This damages every fifth byte,
-/// which is any byte of a word. The fuzz target `lower` damages all.
+/// Lowering ends for any input, and lowered code never reads a constant through a call. The test damages every fifth
+/// byte, which reaches each byte of a word. The fuzz target `lower` tries the others.
 #[test]
 fn damaged_modules_end_in_an_answer() {
     let mut outcomes = [0; 3];
