@@ -52,7 +52,8 @@ fn test_all() -> Result<()> {
     examples::run()?;
     crate::drivers::build_simulated_xe()?;
     let pack = crate::gpu::build()?;
-    // Drivers often keep only one processor busy, and so do other programs. These steps do not use the same files.
+    // Drivers often keep only one processor busy, and so do other programs. They can run in parallel, because they share no
+    // files.
     crate::drivers::check(roots, &pack, || {
         programs()?;
         // The pack includes tests on simulated CUDA and the short stress run.

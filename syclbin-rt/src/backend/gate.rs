@@ -361,17 +361,13 @@ mod system {
 #[cfg(test)]
 pub(crate) const CHILD: &str = "SYCLBIN_RT_TEST_CHILD";
 
-/// Runs a test once more, in a child process, and returns `true`. In that child, returns `false`.
+/// Runs a test again in a child process, panics unless it passes there, and returns `true`. In the child, returns `false`.
 #[cfg(test)]
 pub(crate) fn runs_in_child(module: &str, test: &str) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return false;
     }
-    let output = crate::common::child(module, test).env(CHILD, "1").output();
-    let output = output.unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let passed = output.status.success() && printed.contains("1 passed");
-    assert!(passed, "{output:?}");
+    crate::common::assert_passes(crate::common::child(module, test).env(CHILD, "1"));
     true
 }
 

@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn burst_of_wakers_leaves_two_idle_threads() {
         const TEST: &str = "burst_of_wakers_leaves_two_idle_threads";
-        // Other tests wake tasks too.
+        // It needs its own process: other tests wake tasks too.
         if crate::backend::gate::runs_in_child(module_path!(), TEST) {
             return;
         }

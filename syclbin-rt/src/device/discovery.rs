@@ -337,7 +337,7 @@ mod tests {
             }
             fn flush(&self) {}
         }
-        // There is one logger for the whole process.
+        // It needs its own process: a process can have only one logger.
         if crate::backend::gate::runs_in_child(module_path!(), TEST) {
             return;
         }

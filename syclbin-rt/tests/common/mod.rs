@@ -90,6 +90,17 @@ pub(crate) fn child(module: &str, test: &str) -> Command {
     command
 }
 
+/// Runs a child. It must run its test, and the test must pass.
+pub(crate) fn assert_passes(child: &mut Command) {
+    let output = child.output().expect("the test program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{errors}"
+    );
+}
+
 /// The bytes of a changed file.
 pub(crate) fn written(file: &syclbin::Syclbin<'_>) -> Vec<u8> {
     syclbin::write::to_vec(file, syclbin::Container::default()).expect("it can be written")

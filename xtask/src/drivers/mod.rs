@@ -150,7 +150,7 @@ const DRIVERS: [Driver; 4] = [
                 chosen_by: &[("SIMULATED_XE", "0bd5")],
                 steps: &[gpu::INTEL_GPUS, gpu::KERNELS],
             },
-            // The same architecture as `bmg`, so kernels compile alike.
+            // Same architecture as `bmg`, so compiling the kernels again would test nothing new.
             Gpu {
                 name: "lnl",
                 chosen_by: &[("SIMULATED_XE", "64a0")],
@@ -233,8 +233,8 @@ pub(crate) fn prepare() -> Result<Roots> {
     make(&[&STABLE, &UNSTABLE])
 }
 
-/// Runs a locally built pack on all drivers. If that is impossible, fails where the variable `CI` is set, and otherwise
-/// skips the drivers. At the same time, runs `intel`, which returns the report of the CPU device.
+/// Runs a locally built pack on all drivers while `intel` does the rest, and returns the report of the CPU device. If the
+/// drivers cannot run, fails where `CI` is `true`; otherwise skips them and runs `intel` alone.
 pub(crate) fn check(
     roots: Roots,
     pack: &Path,

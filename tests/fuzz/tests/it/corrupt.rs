@@ -2,8 +2,8 @@
 //! Truncations and changed bytes of every test file. Each is read or gives an error that points into the file, and none
 //! takes memory by a size that the file claims.
 //!
-//! Here at least 64 places of each file, because this code is not optimized. `cargo xtask corrupt` tries every place, and
-//! every value there.
+//! By default, these tests try at least 64 places in each file, because this code is not optimized. `cargo xtask
+//! corrupt` tries every place, and every value there.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;

@@ -138,7 +138,7 @@ fn too_many_parts_are_refused() {
 }
 
 /// Lowering ends for any input, and lowered code never reads a constant through a call. The test damages every fifth
-/// byte, which reaches each byte of a word. The fuzz target `lower` tries the others.
+/// byte, so that all four byte positions within a word are covered. The fuzz target `lower` explores the rest.
 #[test]
 fn damaged_modules_end_in_an_answer() {
     let mut outcomes = [0; 3];

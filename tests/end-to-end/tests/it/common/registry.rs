@@ -62,26 +62,19 @@ impl Registry {
             registry.add_to_index(package);
         }
         let home = root.join("home");
-        std::fs::create_dir(&home).unwrap();
-        registry.write_config(&home);
+        registry.configure(&home);
         registry.forget_our_crates();
         registry
     }
 
-    /// Writes the `config.toml` with which Cargo takes crates from this registry alone.
-    fn write_config(&self, directory: &Path) {
+    /// Creates a Cargo home, or the `.cargo` of a project, that makes Cargo use only this registry.
+    pub(crate) fn configure(&self, directory: &Path) {
+        std::fs::create_dir(directory).unwrap();
         let config = format!(
             "[source.crates-io]\nreplace-with = \"published\"\n\n[source.published]\nlocal-registry = {:?}\n",
             self.directory
         );
         std::fs::write(directory.join("config.toml"), config).unwrap();
-    }
-
-    /// Has each Cargo that runs in `directory` take crates from this registry alone.
-    pub(crate) fn replaces_crates_io_in(&self, directory: &Path) {
-        let hidden = directory.join(".cargo");
-        std::fs::create_dir(&hidden).unwrap();
-        self.write_config(&hidden);
     }
 
     fn archive(&self, package: &Value) -> PathBuf {

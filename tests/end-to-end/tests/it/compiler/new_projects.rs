@@ -57,7 +57,7 @@ fn init_adds_a_kernel_that_runs() {
     let head = "[package]\nname = \"old-program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     write("Cargo.toml", head);
     write("src/main.rs", "fn main() {}\n");
-    Registry::get().replaces_crates_io_in(root.path());
+    Registry::get().configure(&root.path().join(".cargo"));
     let summary = init::run(&Source::default(), root.path()).unwrap();
     let (_, code) = summary.text.split_once("add to src/main.rs:\n").unwrap();
     let main = "fn main() -> syclbin_rt::Result<()> {\n    saxpy()\n}\n";

@@ -16,15 +16,14 @@ impl UserCrate {
     /// Writes the README's files. Its dependencies are published crates.
     fn of_the_readme() -> Self {
         let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
-        let user = Self {
-            folder: Registry::get().directory_for("my-program"),
-        };
-        for name in ["Cargo.toml", "kernels/saxpy.cpp", "build.rs", "src/main.rs"] {
+        let user = Self::new("my-program", block(&readme, "Cargo.toml"));
+        for name in ["kernels/saxpy.cpp", "build.rs", "src/main.rs"] {
             user.write(name, block(&readme, name));
         }
         user
     }
 
+    /// A crate with this manifest, and nothing else.
     fn new(name: &str, manifest: &str) -> Self {
         let user = Self {
             folder: Registry::get().directory_for(name),
