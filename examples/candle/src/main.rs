@@ -53,7 +53,7 @@ fn run() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["decoder"] => return generate::run(generate::LARGE, 64),
-        ["decoder", "small"] => return generate::run(generate::SMALL, 32),
+        ["decoder", "small"] => return generate::run(generate::SMALL, 20),
         ["save", file] => {
             let weights = Weights::random(generate::SMALL, GgmlDType::Q4K)?;
             return weights.save(file.as_ref());
