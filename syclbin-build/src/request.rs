@@ -76,10 +76,11 @@ impl Request {
             .arguments
             .iter()
             .filter_map(|argument| argument.to_str());
-        let mut after_output = false;
+        let mut is_value = false;
         let arguments = arguments.filter(move |argument| {
-            let is_output = OUTPUTS.iter().any(|option| argument.starts_with(option));
-            !std::mem::replace(&mut after_output, is_output) && !is_output
+            let takes_value = SEPARATE.split(' ').any(|option| argument == &option);
+            let is_output = OUTPUTS.split(' ').any(|start| argument.starts_with(start));
+            !std::mem::replace(&mut is_value, takes_value) && !is_output
         });
         let sources = self.sources.iter().map(PathBuf::as_path);
         sources.chain(arguments.flat_map(named_files))
@@ -119,15 +120,12 @@ impl Request {
     }
 }
 
-/// Options that name files that the compiler writes.
-const OUTPUTS: [&str; 6] = [
-    "-M",
-    "-o",
-    "-foptimization-record-file",
-    "-ftime-trace",
-    "-serialize-diagnostics",
-    "--serialize-diagnostics",
-];
+/// The beginnings of options that name files that the compiler writes.
+const OUTPUTS: &str =
+    "-M -o -foptimization-record-file -ftime-trace -serialize-diagnostics --serialize-diagnostics";
+
+/// The options among them whose value is the next argument.
+const SEPARATE: &str = "-MF -MJ -MQ -MT -o -serialize-diagnostics --serialize-diagnostics";
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 

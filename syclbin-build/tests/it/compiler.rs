@@ -298,7 +298,7 @@ fn files_that_arguments_name_are_tracked() {
         let name = format!("kernels/{name}");
         package.write(&name, "");
     }
-    let steps = "flag @kernels/arguments\nflag -serialize-diagnostics\nflag kernels/written.dia\nflag -some-option=kernels/more.bc\n\
+    let steps = "flag -ftime-trace\nflag @kernels/arguments\nflag -serialize-diagnostics\nflag kernels/written.dia\nflag -some-option=kernels/more.bc\n\
         flag -DNAME=kernels/unused.bc\nsource kernels/vector_ops.cpp\ncompile vector_ops";
     let ran = package.script(steps, COMPILE).run().succeeded();
     let tracked = ran.said("rerun-if-changed");

@@ -206,9 +206,8 @@ impl<'l> Invocation<'l> {
         if failure == Failure::FOREIGN
             && let Some(place) = value.device()
         {
-            let place = Device::new(place);
-            let problem = format_args!("is on {place}, but the queue is on {queue}");
-            return self.of_argument(index, problem);
+            let elsewhere = self.kernel.queue().elsewhere(&Device::new(place));
+            return self.of_argument(index, elsewhere);
         }
         let argument = if index < self.args.len() {
             argument(self.names, index)

@@ -154,9 +154,8 @@ impl Queue {
         if self.raw().is_in(slice.region().memory.context()) {
             return Ok(());
         }
-        let (buffer, queue) = (slice.device(), self.device());
-        let message = format_args!("the buffer is on {buffer}, but the queue is on {queue}");
-        Err(Error::invalid(message))
+        let elsewhere = self.elsewhere(&slice.device());
+        Err(Error::invalid(format_args!("the buffer {elsewhere}")))
     }
 
     pub(crate) fn failed(&self, failure: Failure, action: &str, size: usize) -> Error {

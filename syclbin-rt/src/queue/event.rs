@@ -279,10 +279,8 @@ impl Queue {
         for (index, event) in events.iter().enumerate() {
             let of_event = event.queue().raw();
             if of_event.context_address() != queue.context_address() {
-                let (device, own, what) = (event.queue().device(), self.device(), &event.what);
-                let problem = format!(
-                    "cannot wait for event {index} ({what}): it is on {device}, but the queue is on {own}"
-                );
+                let (what, elsewhere) = (&event.what, self.elsewhere(event.queue().device()));
+                let problem = format!("cannot wait for event {index} ({what}): it {elsewhere}");
                 return Err(match kernel {
                     Some(kernel) => Error::launch(kernel, problem),
                     None => Error::invalid(problem),

@@ -125,6 +125,15 @@ impl Queue {
         &self.0.device
     }
 
+    /// Says where a thing on `device` is, for the error that this queue cannot use it.
+    pub(crate) fn elsewhere(&self, device: &Device) -> String {
+        let own = self.device();
+        if device == own {
+            return format!("is in another context of {own} than the queue");
+        }
+        format!("is on {device}, but the queue is on {own}")
+    }
+
     /// Returns the options that the queue was created with.
     pub fn options(&self) -> QueueOptions {
         self.0.options

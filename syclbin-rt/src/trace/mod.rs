@@ -194,7 +194,8 @@ fn begin(path: PathBuf, begun: u64) -> Trace {
     RECORDERS.fetch_add(1, Ordering::Relaxed);
     Collector::with(|collector| collector.traces += 1);
     Trace {
-        path,
+        // The program may change its directory before the trace ends.
+        path: std::path::absolute(&path).unwrap_or(path),
         begun,
         written: false,
     }

@@ -284,6 +284,13 @@ fn unwritable_trace_is_an_error() {
 }
 
 #[test]
+fn relative_path_is_that_of_the_first_directory() {
+    let trace = start("a directory that does not exist/trace.json");
+    assert!(trace.path.is_absolute());
+    assert!(trace.finish().is_err());
+}
+
+#[test]
 fn end_of_a_trace_leaves_commands_to_others() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["first", "second"].map(|name| folder.path().join(name));

@@ -190,7 +190,12 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = file::replace(path, bytes).and_then(|()| {
         if path.metadata()?.is_file() {
-            std::fs::File::open(path)?.set_modified(SystemTime::now())
+            // Windows sets the time only of a file that is open for writing.
+            let file = std::fs::File::options()
+                .read(true)
+                .write(cfg!(windows))
+                .open(path)?;
+            file.set_modified(SystemTime::now())
         } else {
             Ok(())
         }

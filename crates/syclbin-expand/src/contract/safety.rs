@@ -49,6 +49,10 @@ pub(crate) fn missing(
         }
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
+        // In a condition, `range` is the range of the launch.
+        let unnamed = || format!("arg{index}");
+        let name = Some(name).filter(|name| name != "range");
+        let name = name.unwrap_or_else(unnamed);
         Some(match dimensions {
             1 => format!(
                 "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"

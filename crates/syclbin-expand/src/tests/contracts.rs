@@ -399,6 +399,15 @@ fn contract_needs_the_kernels_dimensions() {
 }
 
 #[test]
+fn parameter_called_range_is_named_by_its_index() {
+    let file = recorded(&["void fill(int *range, int n)"], &[]);
+    let advice = "nothing bounds `arg0`: add a condition such as `arg0.len() >= range.items()`";
+    assert_eq!(errors("safe fn fill;", &file), [advice]);
+    let followed = "safe fn fill where arg0.len() >= range.items();";
+    assert_eq!(errors(followed, &file), [""; 0]);
+}
+
+#[test]
 fn optional_pointers_are_options() {
     let file = recorded(
         &["void k(const float *mask, float *x, int n, void *v)"],

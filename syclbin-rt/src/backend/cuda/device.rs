@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_int};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use syclbin::Aspect;
 use syclbin::architecture::Architecture;
@@ -30,8 +30,8 @@ pub(crate) struct Library {
     devices: Devices<DriverDevice>,
 }
 
-/// The functions of the library that was loaded last. They name its errors even if it cannot be initialized.
-static FUNCTIONS: Mutex<Option<&'static Functions>> = Mutex::new(None);
+/// The library's name and functions. They name its errors even if it cannot be initialized.
+static FUNCTIONS: OnceLock<(&str, Functions)> = OnceLock::new();
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);
 
@@ -47,18 +47,22 @@ impl Library {
         if let Some(library) = *loaded {
             return Ok(library);
         }
-        let (name, library) = find()?;
-        // SAFETY: the functions have the types declared in CUDA's header, because the system is trusted to provide
-        // NVIDIA's driver under this name.
-        let functions = unsafe {
-            Functions::load(|function| {
-                let found = find_function(library, function);
-                found.map_err(|_| function.trim_end_matches('\0'))
-            })
+        let (name, functions) = match FUNCTIONS.get() {
+            Some(found) => found,
+            None => {
+                let (name, library) = find()?;
+                // SAFETY: the functions have the types declared in CUDA's header, because the system is trusted to
+                // provide NVIDIA's driver under this name.
+                let functions = unsafe {
+                    Functions::load(|function| {
+                        let found = find_function(library, function);
+                        found.map_err(|_| function.trim_end_matches('\0'))
+                    })
+                };
+                let functions = functions.map_err(LibraryError::TooOld)?;
+                FUNCTIONS.get_or_init(|| (name, functions))
+            }
         };
-        let functions = functions.map_err(LibraryError::TooOld)?;
-        let functions: &'static Functions = Box::leak(Box::new(functions));
-        *FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner) = Some(functions);
         // SAFETY: `cuInit` requires its flags to be 0.
         let has_devices = match unsafe { (functions.cuInit.pass())(0) } {
             NO_DEVICE => false,
@@ -335,7 +339,7 @@ impl Abilities {
 
 /// Returns the driver's name for an error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) fn error_name(code: c_int) -> &'static str {
-    let functions = *FUNCTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let functions = FUNCTIONS.get().map(|(_, functions)| functions);
     let mut name = std::ptr::null();
     if let (Some(functions), Ok(code)) = (functions, CUresult::try_from(code)) {
         // SAFETY: the call writes one pointer through a valid pointer.

@@ -137,9 +137,8 @@ impl<const D: usize, F: Format> Image<D, F> {
         if queue.raw().is_in(&*self.raw.context) {
             return Ok(());
         }
-        let (image, queue) = (self.device(), queue.device());
-        let message = format_args!("the image is on {image}, but the queue is on {queue}");
-        Err(Error::invalid(message))
+        let elsewhere = queue.elsewhere(&self.device());
+        Err(Error::invalid(format_args!("the image {elsewhere}")))
     }
 }
 
