@@ -50,7 +50,6 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Returns the directory that contains `path`. For a bare file name, this is the current directory.
-#[must_use]
 pub fn directory_of(path: &Path) -> &Path {
     let directory = path.parent().filter(|folder| *folder != Path::new(""));
     directory.unwrap_or(Path::new("."))

@@ -18,7 +18,6 @@ pub const COMPILE_LIMIT_VARIABLE: &str = "SYCLBIN_COMPILE_SECONDS";
 const COMPILE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns a time limit: `value` in seconds, or `default` if `value` is not a positive integer.
-#[must_use]
 pub fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
     value
         .and_then(|value| value.to_str()?.trim().parse().ok())
@@ -27,7 +26,6 @@ pub fn time_limit(value: Option<OsString>, default: Duration) -> Duration {
 }
 
 /// Returns the time limit of compilers. `value` is the value of [`COMPILE_LIMIT_VARIABLE`].
-#[must_use]
 pub fn compile_limit(value: Option<OsString>) -> Duration {
     time_limit(value, COMPILE_LIMIT)
 }

@@ -259,6 +259,7 @@ pub mod __private {
     pub use crate::device::DeviceChoice;
     pub use crate::launch::contract::{Broken, LaunchView};
     pub use crate::module::ahead_of_time::{build_native, native_cpu};
+    pub use crate::module::in_parallel;
     pub use crate::module::stub::{StubKernel, size_of_field};
     pub use include_bytes_aligned::include_bytes_aligned;
     pub use std::path::Path;

@@ -76,7 +76,6 @@ impl Input {
     }
 
     /// Returns the path as text. Invalid Unicode is replaced.
-    #[must_use]
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
@@ -94,7 +93,6 @@ impl Input {
     }
 
     /// Returns the error for a file that does not parse as SYCLBIN.
-    #[must_use]
     pub fn not_syclbin(&self, cause: syclbin::Error) -> Error {
         let remedy = self.remedy(cause.kind());
         Error::NotSyclbin(self.path.clone(), cause.into(), remedy)
@@ -122,7 +120,6 @@ impl Input {
 }
 
 /// Returns the SHA-256 of `bytes` in lowercase hexadecimal.
-#[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hex(Sha256::digest(bytes))
 }

@@ -258,7 +258,6 @@ impl fmt::Display for Shown<'_> {
 
 /// Returns whether `c` is visible and does not move other text. Control characters, invisible characters and those
 /// that change the text direction are not plain.
-#[must_use]
 pub fn is_plain(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

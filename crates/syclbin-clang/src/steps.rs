@@ -4,10 +4,9 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use syclbin_build::process::{self, COMPILE_LIMIT_VARIABLE};
+use syclbin_rt::__private::in_parallel;
 
 use crate::command_line::options::Show;
 use crate::native::ocloc;
@@ -199,24 +198,10 @@ fn quoted(word: &str) -> String {
 ///
 /// Returns the error of the first step that failed.
 pub(crate) fn run_all(steps: &[Step], show: Show) -> Result<()> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let outputs: Vec<OnceLock<Result<Output>>> = steps.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    let work = || loop {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        let Some(step) = steps.get(index) else { break };
+    let outputs = in_parallel(steps, |step| {
         step.show(show);
-        outputs[index].get_or_init(|| step.run());
-    };
-    let panics = std::thread::scope(|scope| {
-        let workers = (0..threads.min(steps.len())).map(|_| scope.spawn(work));
-        let workers = Vec::from_iter(workers).into_iter();
-        workers.filter_map(|worker| worker.join().err()).count()
+        step.run()
     });
-    if panics > 0 {
-        return own("a thread of this program panicked");
-    }
-    let outputs = Vec::from_iter(outputs.into_iter().filter_map(OnceLock::into_inner));
     let mut outcome = Ok(());
     for (step, output) in steps.iter().zip(&outputs) {
         let like = step.like.and_then(|index| outputs[index].as_ref().ok());

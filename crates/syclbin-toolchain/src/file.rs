@@ -83,13 +83,11 @@ pub const TICK: Duration = Duration::from_millis(10);
 
 /// Returns a string that changes whenever a file or directory is changed or replaced, or `None` if its metadata is
 /// unavailable.
-#[must_use]
 pub fn stamp(path: &Path) -> Option<String> {
     stamp_of(&path.metadata().ok()?)
 }
 
 /// Returns the [`stamp`] of a file with this metadata.
-#[must_use]
 pub fn stamp_of(metadata: &Metadata) -> Option<String> {
     let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let stamp = format!("{:x}-{:x}", metadata.len(), modified.as_nanos());
@@ -106,7 +104,6 @@ pub fn stamp_of(metadata: &Metadata) -> Option<String> {
 
 /// Returns the time at which a file received its current content and name. A file that is moved or unpacked keeps an
 /// old modification time, so the time of its last status change counts too.
-#[must_use]
 pub fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let modified = metadata.modified().ok()?;
     #[cfg(unix)]
@@ -129,7 +126,6 @@ pub fn paths_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 /// Returns the first executable file called `name` in the directories that `search` lists, in the format of `PATH`.
 ///
 /// Like a shell, treats a `name` that contains a directory as a path, and does not search for it.
-#[must_use]
 pub fn find_program(name: impl AsRef<Path>, search: Option<&OsStr>) -> Option<PathBuf> {
     let name = name.as_ref();
     if name.components().count() > 1 {

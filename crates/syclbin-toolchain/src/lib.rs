@@ -108,7 +108,6 @@ impl Component {
 
     /// Returns the name that users type, which is also the name of the component's directory: `compiler`, `cpu-device`,
     /// `nvidia`, `oneapi-headers`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compiler => "compiler",
@@ -119,7 +118,6 @@ impl Component {
     }
 
     /// Returns the component called `name`.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|component| component.name() == name)
@@ -127,7 +125,6 @@ impl Component {
 
     /// Returns the file or directory that the other crates use, relative to the directory of the installed version: the
     /// compiler program, the CPU device's shared library, NVIDIA's assembler, or the include directory.
-    #[must_use]
     pub const fn entry(self) -> &'static str {
         match self {
             Self::Compiler if cfg!(windows) => "bin/syclbin-clang.exe",
@@ -193,25 +190,21 @@ impl Home {
     }
 
     /// Returns the path of the home directory.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// Returns the directory for one version of `component`, whether or not it is installed.
-    #[must_use]
     pub fn folder(&self, component: Component, version: &str) -> PathBuf {
         self.versions(component).join(version)
     }
 
     /// Returns the parent directory of all installed versions of `component`.
-    #[must_use]
     pub fn versions(&self, component: Component) -> PathBuf {
         self.0.join(component.name())
     }
 
     /// Returns the newest complete installation of `component`. An unreadable directory counts as empty.
-    #[must_use]
     pub fn newest(&self, component: Component) -> Option<Installed> {
         let installed = file::paths_in(&self.versions(component)).filter_map(|folder| {
             Some(Installed {
@@ -248,7 +241,6 @@ pub struct Installed {
 
 impl Installed {
     /// Returns the file or directory that the other crates use; see [`Component::entry`].
-    #[must_use]
     pub fn entry(&self) -> PathBuf {
         // Windows loads a library only from a path with backslashes, which `components` inserts.
         let path = self.folder.join(self.component.entry());
@@ -261,7 +253,6 @@ impl Installed {
 }
 
 /// Returns a key that orders versions number by number: 2026.10 is newer than 2026.9.
-#[must_use]
 pub fn version_order(version: &str) -> Vec<u64> {
     let parts = version.split(|c: char| !c.is_ascii_digit());
     parts.filter_map(|part| part.parse().ok()).collect()

@@ -48,7 +48,6 @@ pub struct Store {
 impl Store {
     /// Creates a store in `directory`, which is created when the first entry is written. The total size of all entries
     /// is limited to `limit` bytes, and each entry to a quarter of that.
-    #[must_use]
     pub fn new(directory: PathBuf, limit: u64) -> Self {
         Self {
             directory,
@@ -59,14 +58,12 @@ impl Store {
     }
 
     /// Returns the total size of all entries in bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.entries().iter().map(|entry| entry.size).sum()
     }
 
     /// Returns the content of the entry `name`, and marks it as used. `name` consists of 64 hexadecimal digits, a dot
     /// and a kind. A damaged entry is removed.
-    #[must_use]
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         if !is_private(&self.directory) {
             return None;
@@ -226,14 +223,9 @@ struct Entry {
 }
 
 /// Formats bytes in lowercase hexadecimal. Entry names begin with a hash in this form.
-#[must_use]
 pub fn hex(bytes: impl AsRef<[u8]>) -> String {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
     let bytes = bytes.as_ref().iter();
-    bytes
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns whether `name` is the name of an entry. Other files in the directory are left alone.

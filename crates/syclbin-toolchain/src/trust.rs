@@ -10,20 +10,17 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Returns whether `path` belongs to this user or root, and is not writable by everyone. Its group may have write
 /// permission, because a group may maintain an installation together.
-#[must_use]
 pub fn is_trusted(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_ALL)
 }
 
 /// Returns whether `path` belongs to this user or root, and is writable only by its owner. Unlike [`is_trusted`],
 /// rejects paths that a group can write to.
-#[must_use]
 pub fn is_private(path: &Path) -> bool {
     is_closed_to(path, WRITABLE_BY_OTHERS)
 }
 
 /// Checks an open file like [`is_private`]. The result stays valid even if the path later refers to another file.
-#[must_use]
 pub fn is_private_file(file: &File) -> bool {
     file.metadata()
         .is_ok_and(|metadata| is_closed(&metadata, WRITABLE_BY_OTHERS))

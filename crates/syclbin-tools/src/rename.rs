@@ -38,9 +38,9 @@ pub fn rename_kernels(
 
 fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> PropertySets<'static> {
     let mut renamed = PropertySets::default();
-    for set in sets.iter() {
-        renamed.insert_set(set.name().to_string());
-        for (key, value) in set.iter() {
+    for (set, properties) in sets.iter() {
+        renamed.insert_set(set.to_string());
+        for (key, value) in properties.iter() {
             // A kernel's size properties have keys such as `SYMBOL@reqd_work_group_size`.
             let symbol = key.rsplit_once('@').map_or(key, |(symbol, _)| symbol);
             let name = names.get(symbol).map_or(symbol, String::as_str);
@@ -50,7 +50,7 @@ fn in_sets(sets: &PropertySets<'_>, names: &BTreeMap<String, String>) -> Propert
                 Some(name) => Value::from(name.as_str()),
                 None => value.clone(),
             };
-            renamed.insert(set.name().to_string(), key, value);
+            renamed.insert(set.to_string(), key, value);
         }
     }
     renamed

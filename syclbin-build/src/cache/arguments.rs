@@ -7,74 +7,22 @@ use crate::compiler::default_targets::TARGETS;
 
 /// Prefixes of arguments that disable the cache. With these arguments, the compiler reads files that its depfile omits,
 /// writes files that the cache does not store, or runs other programs.
-const UNFIT: [&str; 32] = [
-    "@",
-    "--config",
-    "--cuda-path",
-    "--include-prefix",
-    "--include-with-prefix",
-    "--offload-arch",
-    "-E",
-    "-M",
-    "-S",
-    "-Wp,",
-    "-Xsycl-target",
-    "-fembed",
-    "-fmodule",
-    "-fpass-plugin",
-    "-fplugin",
-    "-fprofile",
-    "-fsanitize",
-    "-fsycl-link",
-    "-ftime-trace",
-    "-fxray",
-    "-include-pch",
-    "--persistent-auto-pch",
-    "--auto-pch",
-    "-iprefix",
-    "-ivfsoverlay",
-    "-iwithprefix",
-    "-load",
-    "-mlink",
-    "--specs",
-    "-o",
-    "-save-temps",
-    "-specs",
-];
+const UNFIT: &str = "@ --config --cuda-path --include-prefix --include-with-prefix --offload-arch -E -M -S -Wp, \
+    -Xsycl-target -fembed -fmodule -fpass-plugin -fplugin -fprofile -fsanitize -fsycl-link -ftime-trace \
+    -fxray -include-pch --persistent-auto-pch --auto-pch -iprefix -ivfsoverlay -iwithprefix -load -mlink \
+    --specs -o -save-temps -specs";
 
 /// Targets whose results can be cached, because the compiler runs no other program for them. The PTX backend is part of
 /// the compiler.
-const FIT_TARGETS: [&str; 4] = [
-    "spir64",
-    "spir64-unknown-unknown",
-    "nvptx64",
-    "nvptx64-nvidia-cuda",
-];
+const FIT_TARGETS: &str = "spir64 spir64-unknown-unknown nvptx64 nvptx64-nvidia-cuda";
 
 /// Arguments that name directories to search for headers or for files to embed. Longer arguments precede their
 /// prefixes, because the first match wins.
-const FOLDERS: [&str; 10] = [
-    "--embed-dir=",
-    "--include-directory-after=",
-    "--include-directory=",
-    "-isystem-after",
-    "-isystem",
-    "-iquote",
-    "-idirafter",
-    "-cxx-isystem",
-    "-I",
-    "-F",
-];
+const FOLDERS: &str = "--embed-dir= --include-directory-after= --include-directory= -isystem-after -isystem -iquote \
+    -idirafter -cxx-isystem -I -F";
 
 /// Arguments that name headers to include before the source.
-const HEADERS: [&str; 6] = [
-    "--include=",
-    "--imacros=",
-    "--include",
-    "--imacros",
-    "-include",
-    "-imacros",
-];
+const HEADERS: &str = "--include= --imacros= --include --imacros -include -imacros";
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Named {
@@ -93,11 +41,11 @@ impl Named {
             if is_unfit(argument) {
                 return None;
             }
-            let of = |options: &[&str]| {
-                let mut options = options.iter();
+            let of = |options: &str| {
+                let mut options = options.split(' ');
                 options.find_map(|option| argument.strip_prefix(option))
             };
-            let (list, value) = match (of(&FOLDERS), of(&HEADERS)) {
+            let (list, value) = match (of(FOLDERS), of(HEADERS)) {
                 (Some(folder), _) => (&mut named.folders, folder),
                 (None, Some(header)) => (&mut named.headers, header),
                 (None, None) if named_files(argument).next().is_some() => return None,
@@ -114,8 +62,9 @@ impl Named {
 
 fn is_unfit(argument: &str) -> bool {
     let targets = argument.strip_prefix(TARGETS);
-    UNFIT.iter().any(|unfit| argument.starts_with(unfit))
-        || targets.is_some_and(|targets| !targets.split(',').all(|one| FIT_TARGETS.contains(&one)))
+    let is_fit = |target| FIT_TARGETS.split(' ').any(|fit| fit == target);
+    UNFIT.split(' ').any(|unfit| argument.starts_with(unfit))
+        || targets.is_some_and(|targets| !targets.split(',').all(is_fit))
 }
 
 /// Returns the paths of existing files in an argument, as in `a.syclbin`, `@arguments` or `-option=a.bc`. Macro

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// Returns the prerequisites of all rules in `text`, in order. Decodes the escapes that clang and gcc write: `\ `,
 /// `\#`, `\:` (gcc), `$$`, and a backslash at the end of a line. On Windows, replaces `\` in the paths with `/`.
-#[must_use]
 pub fn prerequisites(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut word = String::new();
@@ -57,7 +56,6 @@ fn finish(word: &mut String, in_target: bool, found: &mut Vec<PathBuf>) {
 }
 
 /// Returns a rule for `target` with these `prerequisites`, one per line.
-#[must_use]
 pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>) -> String {
     let mut text = format!("{}:", escape(target));
     for prerequisite in prerequisites {
@@ -68,7 +66,6 @@ pub fn rule<'p>(target: &Path, prerequisites: impl IntoIterator<Item = &'p Path>
 }
 
 /// Escapes a path for use in a makefile rule.
-#[must_use]
 pub fn escape(path: &Path) -> String {
     let mut text = String::new();
     for c in path.to_string_lossy().chars() {

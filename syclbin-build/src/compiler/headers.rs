@@ -39,7 +39,6 @@ pub const ALL: [(&str, &str); 9] = [
 pub const ASSERT: &str = include_str!("../../include/syclbin_assert.hpp");
 
 /// Returns the include directory, which is part of this crate's source.
-#[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }

@@ -23,7 +23,6 @@ pub(crate) fn directory(out_dir: &Path) -> PathBuf {
 }
 
 /// Returns the path of the SYCLBIN file called `name`.
-#[must_use]
 pub fn file(out_dir: &Path, name: &str) -> PathBuf {
     file_in(&directory(out_dir), name)
 }

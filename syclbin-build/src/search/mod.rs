@@ -98,13 +98,11 @@ impl Candidate {
     }
 
     /// Returns whether all [`files`](Self::files) exist.
-    #[must_use]
     pub fn exists(&self) -> bool {
         self.files().all(Path::is_file)
     }
 
     /// Returns a command that runs the candidate with only the leading arguments.
-    #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.leading);

@@ -60,7 +60,6 @@ impl<'g> LaunchView<'g> {
     }
 
     /// Returns the memory of argument `index`, which consists of elements of `element_bytes` bytes.
-    #[must_use]
     pub fn memory(&'g self, index: usize, element_bytes: usize) -> Memory<'g> {
         Memory {
             view: self,
@@ -70,19 +69,16 @@ impl<'g> LaunchView<'g> {
     }
 
     /// Returns the memory of argument `index`, which is an accessor with elements of `element_bytes` bytes.
-    #[must_use]
     pub fn accessor(&'g self, index: usize, element_bytes: usize) -> Accessor<'g> {
         Accessor(self.memory(index, element_bytes))
     }
 
     /// Returns the integer at byte `offset` of argument `index`, which is passed by value.
-    #[must_use]
     pub fn number<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
         self.natural(self.value::<T>(index, offset).parts().0)
     }
 
     /// Works like [`number`](Self::number), for an integer of unknown signedness. Records a fault if the sign matters.
-    #[must_use]
     pub fn unsure<T: Pod + Integer>(&'g self, index: usize, offset: usize) -> Number<'g> {
         let number = self.number::<T>(index, offset);
         if number < 0 {
@@ -93,7 +89,6 @@ impl<'g> LaunchView<'g> {
 
     /// Returns the `T` at byte `offset` of argument `index`, which is passed by value. For integers, use
     /// [`number`](Self::number).
-    #[must_use]
     pub fn value<T: Pod>(&self, index: usize, offset: usize) -> T {
         self.read(index, offset).unwrap_or_else(|| {
             self.fault.set(Some(Fault::Overflow));
@@ -102,13 +97,11 @@ impl<'g> LaunchView<'g> {
     }
 
     /// Returns the `bool` at byte `offset` of argument `index`, which is passed by value.
-    #[must_use]
     pub fn bool(&self, index: usize, offset: usize) -> bool {
         self.value::<u8>(index, offset) != 0
     }
 
     /// Returns the range of the launch.
-    #[must_use]
     pub fn range(&'g self) -> LaunchRange<'g> {
         self.sizes(&self.range.global)
     }
@@ -119,14 +112,12 @@ impl<'g> LaunchView<'g> {
     }
 
     /// Returns whether `condition` is true and was evaluated without a fault, such as an overflow.
-    #[must_use]
     pub fn holds(&self, condition: bool) -> bool {
         condition && self.fault.get().is_none()
     }
 
     /// Creates the report of a violated condition.
     #[cold]
-    #[must_use]
     pub fn broken(
         &self,
         condition: &'static str,
@@ -218,7 +209,6 @@ fn unaligned(index: usize, required: u64, known: u64) -> Broken {
 impl<'g> Memory<'g> {
     /// Returns the number of elements that the kernel can access: in a buffer, in the range of an accessor, or in
     /// work-group memory. For a null pointer, this is 0.
-    #[must_use]
     pub fn len(self) -> Number<'g> {
         let elements = |arg: &Arg<'_>| arg.elements(self.element_bytes);
         self.length(self.arg.map_or(0, elements))
@@ -226,19 +216,16 @@ impl<'g> Memory<'g> {
 
     /// Returns the largest known power of two that divides the address. For an empty slice, this is a very large
     /// number; for a null pointer, it is 0.
-    #[must_use]
     pub fn align(self) -> Number<'g> {
         self.length(self.arg.and_then(Arg::alignment).map_or(0, i128::from))
     }
 
     /// Returns whether the pointer is null.
-    #[must_use]
     pub fn is_none(self) -> bool {
         self.arg.is_some_and(Arg::is_null)
     }
 
     /// Returns whether the pointer is not null.
-    #[must_use]
     pub fn is_some(self) -> bool {
         !self.is_none()
     }
@@ -250,7 +237,6 @@ impl<'g> Memory<'g> {
 
 impl<'g> Accessor<'g> {
     /// Returns the size of a dimension, or 0 if the accessor has fewer dimensions. Dimension 0 is SYCL's first.
-    #[must_use]
     pub fn size(self, dimension: impl Integer) -> Number<'g> {
         let dimension = usize::try_from(dimension.parts().0).ok();
         let size = self.arg.zip(dimension);
@@ -268,14 +254,12 @@ impl<'g> Deref for Accessor<'g> {
 
 impl<'g> LaunchRange<'g> {
     /// Returns the number of work-items.
-    #[must_use]
     pub fn items(self) -> Number<'g> {
         let [a, b, c] = self.sizes;
         a * b * c
     }
 
     /// Returns the work-group size as a range. Records a fault if the driver chooses the size.
-    #[must_use]
     pub fn local(self) -> Self {
         match &self.view.range.local {
             Some(local) => self.view.sizes(local),
@@ -287,7 +271,6 @@ impl<'g> LaunchRange<'g> {
     }
 
     /// Returns the number of dimensions.
-    #[must_use]
     pub fn dimensions(self) -> Number<'g> {
         self.view
             .natural(self.view.range.global.dimensions() as i128)

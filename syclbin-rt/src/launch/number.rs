@@ -38,21 +38,18 @@ impl<'g> Number<'g> {
     }
 
     /// Returns the smaller of the two numbers.
-    #[must_use]
     pub fn min(self, other: impl Integer) -> Self {
         let (value, length) = other.parts();
         self.with(Some(self.value.min(value)), length)
     }
 
     /// Returns the larger of the two numbers.
-    #[must_use]
     pub fn max(self, other: impl Integer) -> Self {
         let (value, length) = other.parts();
         self.with(Some(self.value.max(value)), length)
     }
 
     /// Returns the quotient, rounded up.
-    #[must_use]
     pub fn div_ceil(self, other: impl Integer) -> Self {
         let (divisor, length) = other.parts();
         let quotient = self.value.checked_div(divisor);
@@ -63,7 +60,6 @@ impl<'g> Number<'g> {
     }
 
     /// Returns the smallest multiple of `other` that is greater than or equal to the number.
-    #[must_use]
     pub fn next_multiple_of(self, other: impl Integer) -> Self {
         self.div_ceil(other) * other
     }

@@ -366,8 +366,8 @@ impl Module {
 }
 
 /// Calls `run` with each item, on one thread per available processor. Uses only this thread if the process is exiting,
-/// because others would sleep at the closed gate.
-fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// because others would sleep at the closed gate. Returns the results in the order of the items.
+pub fn in_parallel<T: Sync, R: Send + Sync>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().ok();
     let processors = processors.filter(|_| !gate::is_closed());
     let processors = processors.map_or(1, usize::from);

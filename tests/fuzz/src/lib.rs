@@ -378,8 +378,8 @@ pub fn property(bytes: &[u8]) {
         Ok(sets) => sets,
         Err(error) => return check(&error, bytes),
     };
-    for set in sets.iter() {
-        assert!(sets.set(set.name()) == Some(set));
+    for (name, set) in sets.iter() {
+        assert!(sets.set(name) == Some(set));
         for (key, value) in set.iter() {
             assert_eq!(set.get(key), Some(value));
         }

@@ -217,9 +217,9 @@ fn names(module: &AbstractModule<'_>) -> Vec<String> {
 /// The properties under their set and key.
 fn properties(sets: &PropertySets<'_>) -> BTreeMap<(String, String), Value> {
     let mut properties = BTreeMap::new();
-    for set in sets.iter() {
+    for (name, set) in sets.iter() {
         for (key, value) in set.iter() {
-            properties.insert((set.name().to_owned(), key.to_owned()), value.clone());
+            properties.insert((name.to_owned(), key.to_owned()), value.clone());
         }
     }
     properties

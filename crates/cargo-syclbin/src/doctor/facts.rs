@@ -174,7 +174,6 @@ fn compilers() -> (Result<Detected, String>, Vec<String>) {
 }
 
 /// Returns whether a build script would find a compiler.
-#[must_use]
 pub fn has_compiler() -> bool {
     compilers().0.is_ok()
 }

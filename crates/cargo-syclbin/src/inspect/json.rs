@@ -132,11 +132,11 @@ fn strings(strings: &Strings<'_>) -> Value {
 }
 
 fn sets(sets: &PropertySets<'_>) -> Value {
-    list(sets.iter().map(|set| {
+    list(sets.iter().map(|(name, set)| {
         let properties = set.iter().map(|(key, value)| property(key, value));
         json!({
-            "name": set.name(),
-            "known": set::ALL.contains(&set.name()),
+            "name": name,
+            "known": set::ALL.contains(&name),
             "properties": list(properties),
         })
     }))

@@ -64,7 +64,6 @@ pub struct Parameter {
 
 /// Returns each kernel of a file once. Leaves the launch requirements unset. `bytes` is the whole file. If the SPIR-V
 /// is unreadable, the `reason` of each kernel reports it.
-#[must_use]
 pub fn kernels(file: &Syclbin<'_>, bytes: &[u8]) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = match signature::kernels(file) {
         Ok(signatures) => {
@@ -233,7 +232,6 @@ fn scalar(scalar: Scalar) -> String {
 }
 
 /// Returns the qualified C++ name of a symbol, or the symbol itself if it cannot be demangled.
-#[must_use]
 pub fn qualified(symbol: &str) -> String {
     Shown(&names::qualified(symbol)).to_string()
 }

@@ -202,8 +202,8 @@ impl Page {
 
     /// Shows the property sets with unknown names.
     fn unknown(&mut self, sets: &PropertySets<'_>) {
-        for set in sets.iter().filter(|set| !set::ALL.contains(&set.name())) {
-            let (name, properties) = (Shown(set.name()), counted(set.len(), "property"));
+        for (name, set) in sets.iter().filter(|(name, _)| !set::ALL.contains(name)) {
+            let (name, properties) = (Shown(name), counted(set.len(), "property"));
             let text =
                 format_args!("property set `{name}` with {properties}; --format json shows it");
             self.field("unknown", text);

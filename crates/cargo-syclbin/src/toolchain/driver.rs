@@ -21,7 +21,6 @@ pub struct Driver(PathBuf);
 
 impl Driver {
     /// Returns the driver beside `program`, whether or not the file exists.
-    #[must_use]
     pub fn beside(program: &Path) -> Self {
         let name = format!("syclbin-clang{}", std::env::consts::EXE_SUFFIX);
         Self(program.with_file_name(name))
@@ -38,7 +37,6 @@ impl Driver {
     }
 
     /// Returns the size of the driver in bytes, or zero if the file does not exist.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.0.metadata().map_or(0, |metadata| metadata.len())
     }

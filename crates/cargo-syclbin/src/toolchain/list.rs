@@ -37,7 +37,6 @@ impl Row {
 }
 
 /// Lists all installations in `home`, sorted by component, then by version.
-#[must_use]
 pub fn rows(home: &Home) -> Vec<Row> {
     let mut rows = Vec::new();
     for component in Component::ALL {
@@ -50,7 +49,6 @@ pub fn rows(home: &Home) -> Vec<Row> {
 }
 
 /// Formats the rows as an aligned table, or a single line if there are none.
-#[must_use]
 pub fn render(home: &Home, rows: &[Row]) -> String {
     if rows.is_empty() {
         let home = home.path().display();

@@ -2,62 +2,57 @@
 //! Reads and writes manifests. The manifest of an installation lists its wheels and files, so that damage is
 //! detected.
 //!
-//! A manifest is text with one record per line. The last field runs to the end of the line:
+//! A manifest is a JSON object:
 //!
 //! ```text
-//! syclbin manifest 1
-//! component compiler
-//! version 2026.2.0
-//! wheel SHA-256 FILE LICENCE
-//! file SIZE PATH
+//! {
+//!   "version": "2026.2.0",
+//!   "wheels": [[SHA-256, FILE, LICENCE], ...],
+//!   "files": { PATH: SIZE, ... }
+//! }
 //! ```
 //!
-//! There is one `wheel` line per wheel, in the order of the pins, and one `file` line per file of the component,
-//! except the manifest. Paths are relative to the manifest's directory and use `/`. The manifest is written last
-//! and completes the installation.
+//! The wheels are in the order of the pins. `files` contains all files of the component except the manifest. Paths are
+//! relative to the manifest's directory and use `/`. The manifest is written last and completes the installation.
 //!
 //! Sizes reveal truncated, replaced and deleted files. Hashing some 300 MB instead would delay the answer "already
 //! installed" too much.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use syclbin_toolchain::MANIFEST;
 
 use super::pins::ComponentPin;
 use super::staging::Staging;
 use crate::error::Result;
 
-const HEADER: &str = "syclbin manifest 1";
-
 /// The wheels and files of one installation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The `component`, `version` and `wheel` lines.
-    origin: String,
+    version: String,
+    /// The SHA-256, the file name and the licence of each wheel.
+    wheels: Vec<[String; 3]>,
     /// The size of each installed file except the manifest, in bytes. Paths are relative to the manifest's directory.
     pub files: BTreeMap<String, u64>,
 }
 
 impl Manifest {
     /// Creates the manifest for `pin`, which lists the files from its wheels.
-    #[must_use]
     pub fn of(pin: &ComponentPin) -> Self {
-        let name = pin.component.name();
-        let mut manifest = Self {
-            origin: format!("component {name}\nversion {}\n", pin.version),
-            files: BTreeMap::new(),
-        };
-        for wheel in &pin.wheels {
-            let (sha256, file, licence) = (wheel.sha256, wheel.file, wheel.licence);
-            // Writing to a string cannot fail.
-            let _ = writeln!(manifest.origin, "wheel {sha256} {file} {licence}");
+        let files = pin.wheels.iter().flat_map(|wheel| {
             let members = wheel.members.iter();
-            let files = members.map(|(path, size)| (wheel.target(path), *size));
-            manifest.files.extend(files);
+            members.map(|(path, size)| (wheel.target(path), *size))
+        });
+        let wheels = pin.wheels.iter();
+        let wheels =
+            wheels.map(|wheel| [wheel.sha256, wheel.file, wheel.licence].map(str::to_owned));
+        Self {
+            version: pin.version.to_owned(),
+            wheels: wheels.collect(),
+            files: files.collect(),
         }
-        manifest
     }
 
     /// Reads the manifest in an installation's directory.
@@ -68,7 +63,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
-        Self::parse(&text).ok_or_else(|| format!("{MANIFEST} is malformed"))
+        serde_json::from_str(&text).map_err(|cause| format!("{MANIFEST} is malformed: {cause}"))
     }
 
     /// Reads the manifest of a complete installation.
@@ -89,27 +84,23 @@ impl Manifest {
     ///
     /// Fails if the manifest cannot be written.
     pub fn write(&self, folder: &Path, staging: &Staging<'_>) -> Result<()> {
-        let write = |new: &Path| std::fs::write(new, self.text());
+        let write = |new: &Path| std::fs::write(new, serde_json::to_vec_pretty(self)?);
         staging.replace(&folder.join(MANIFEST), write).map(drop)
     }
 
     /// Returns the total size of the files in bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.files.values().sum()
     }
 
     /// Returns the licences of the wheels, without duplicates.
-    #[must_use]
     pub fn licences(&self) -> Vec<&str> {
-        let wheels = (self.origin.lines()).filter(|line| line.starts_with("wheel "));
-        let licences = wheels.filter_map(|wheel| wheel.splitn(4, ' ').nth(3));
+        let licences = self.wheels.iter().map(|[.., licence]| &**licence);
         licences.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Returns a description of the first file in a directory that differs from its record, or `None` if all match.
     /// Files for which `besides` returns true are not checked.
-    #[must_use]
     pub fn damage(&self, folder: &Path, besides: impl Fn(&str) -> bool) -> Option<String> {
         let mut checked = self.files.iter().filter(|(path, _)| !besides(path));
         checked.find_map(|(path, size)| match std::fs::metadata(folder.join(path)) {
@@ -123,38 +114,14 @@ impl Manifest {
     }
 
     /// Returns why an installation with this manifest does not match `pin`, or `None` if it does.
-    #[must_use]
     pub fn mismatch(&self, pin: &ComponentPin) -> Option<String> {
         let wanted = Self::of(pin);
-        if self.origin != wanted.origin {
+        if self.version != wanted.version || self.wheels != wanted.wheels {
             return Some(format!("{MANIFEST} lists different wheels"));
         }
         let mut files = wanted.files.iter();
         let lacking = files.find(|(path, size)| self.files.get(*path) != Some(size));
         lacking.map(|(path, size)| format!("{MANIFEST} does not list {path} with {size} bytes"))
-    }
-
-    fn text(&self) -> String {
-        let mut text = format!("{HEADER}\n{}", self.origin);
-        for (path, size) in &self.files {
-            let _ = writeln!(text, "file {size} {path}");
-        }
-        text
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut manifest = Self::default();
-        for line in text.strip_prefix(HEADER)?.trim_start().lines() {
-            match line.split_once(' ')? {
-                ("component" | "version" | "wheel", _) => manifest.origin += &format!("{line}\n"),
-                ("file", rest) => {
-                    let (size, path) = rest.split_once(' ')?;
-                    manifest.files.insert(path.into(), size.parse().ok()?);
-                }
-                _ => return None,
-            }
-        }
-        (!manifest.files.is_empty()).then_some(manifest)
     }
 }
 
@@ -164,42 +131,18 @@ mod tests {
     use crate::toolchain::pins::ALL;
 
     #[test]
-    fn a_manifest_reads_back_as_it_was_written() {
-        for pin in ALL.iter() {
-            let manifest = Manifest::of(pin);
-            assert_eq!(Manifest::parse(&manifest.text()), Some(manifest.clone()));
-            assert_eq!(manifest.mismatch(pin), None);
-            assert_eq!(manifest.size(), pin.unpacked_size());
-        }
-    }
-
-    #[test]
     fn a_manifest_of_other_pins_does_not_match() {
+        for pin in ALL.iter() {
+            assert_eq!(Manifest::of(pin).mismatch(pin), None);
+            assert_eq!(Manifest::of(pin).size(), pin.unpacked_size());
+        }
         let mut manifest = Manifest::of(&ALL[0]);
         assert!(manifest.mismatch(&ALL[1]).is_some());
         manifest.files.pop_last();
-        assert!(manifest.mismatch(&ALL[0]).unwrap().contains("LICENSE.txt"));
-        manifest.origin = manifest.origin.replace("wheel ", "wheel 0");
-        assert!(
-            manifest
-                .mismatch(&ALL[0])
-                .unwrap()
-                .contains("different wheels")
-        );
-    }
-
-    #[test]
-    fn what_is_no_manifest_is_refused() {
-        let text = Manifest::of(&ALL[0]).text();
-        for broken in [
-            "",
-            "syclbin manifest 2\n",
-            &text[..40],
-            &text.replace("file ", "fil "),
-            &text.replace("250467448", "many"),
-        ] {
-            assert_eq!(Manifest::parse(broken), None, "{broken}");
-        }
+        let mismatch = |manifest: &Manifest| manifest.mismatch(&ALL[0]).unwrap();
+        assert!(mismatch(&manifest).contains("LICENSE.txt"));
+        manifest.wheels[0][0].push('0');
+        assert!(mismatch(&manifest).contains("different wheels"));
     }
 
     #[test]

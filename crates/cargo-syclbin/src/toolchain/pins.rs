@@ -25,7 +25,6 @@ pub static ALL: LazyLock<Vec<ComponentPin>> = LazyLock::new(|| of(OS, ARCH));
 /// # Panics
 ///
 /// Never: the pins are part of this program.
-#[must_use]
 pub fn of(os: &str, arch: &str) -> Vec<ComponentPin> {
     let pins = match (os, arch) {
         ("linux", "x86_64") => include_str!("pins.json"),
@@ -93,14 +92,12 @@ const ROOTS: [(&str, &str); 6] = [
 impl ComponentPin {
     /// Returns the total size in bytes of the files from its wheels. This excludes `syclbin-clang`, the headers
     /// `<syclbin/...>` and the manifest.
-    #[must_use]
     pub fn unpacked_size(&self) -> u64 {
         let members = self.wheels.iter().flat_map(|wheel| &wheel.members);
         members.map(|(_, size)| size).sum()
     }
 
     /// Returns whether the component contains files of this wheel.
-    #[must_use]
     pub fn uses(&self, wheel: &WheelPin) -> bool {
         self.wheels.iter().any(|used| used.sha256 == wheel.sha256)
     }
@@ -114,7 +111,6 @@ impl fmt::Display for ComponentPin {
 
 impl WheelPin {
     /// Returns the directory of the wheel's licence texts, relative to the component's directory.
-    #[must_use]
     pub fn licence_folder(&self) -> String {
         format!("licenses/{}", self.name)
     }
@@ -126,13 +122,11 @@ impl WheelPin {
     }
 
     /// Returns the common prefix of the directory names in the wheel, such as `intel_sycl_rt-2026.2.0`.
-    #[must_use]
     pub fn stem(&self) -> String {
         format!("{}-{}", self.name.replace('-', "_"), self.version)
     }
 
     /// Returns the name of the member at `path` inside the zip file.
-    #[must_use]
     pub fn source(&self, path: &str) -> String {
         let stem = self.stem();
         match path.split_once('/') {
@@ -145,7 +139,6 @@ impl WheelPin {
     /// Returns the path of the member relative to the component's directory, with `/` between directories. Licence
     /// texts go to `licenses/NAME`, the headers of `ziglang` go to `usr/include`, and everything else keeps its path
     /// below `data/`, `data/Library/` or `nvidia/cu13/`.
-    #[must_use]
     pub fn target(&self, path: &str) -> String {
         let mut roots = ROOTS.iter();
         let inside = roots.find_map(|(root, place)| Some((place, path.strip_prefix(root)?)));
@@ -160,13 +153,11 @@ impl WheelPin {
 }
 
 /// Returns whether the member at `path` is a program.
-#[must_use]
 pub fn is_program(path: &str) -> bool {
     (path.strip_prefix(CUDA)).is_some_and(|path| path.starts_with("bin/"))
 }
 
 /// Lists wheels with their hashes, one per line, for an error that asks the user to fetch them.
-#[must_use]
 pub fn listing(wheels: &[&WheelPin]) -> String {
     let line = |wheel: &&WheelPin| format!("\n  {}  {}", wheel.sha256, wheel.file);
     wheels.iter().map(line).collect()

@@ -65,7 +65,6 @@ pub struct Pip {
 
 impl Search {
     /// Reads the environment variables of this process.
-    #[must_use]
     pub fn from_env() -> Self {
         Self {
             explicit: std::env::var_os(VARIABLE).filter(|value| !value.is_empty()),
@@ -124,7 +123,6 @@ impl Pip {
     }
 
     /// Creates the command without running it.
-    #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.leading);

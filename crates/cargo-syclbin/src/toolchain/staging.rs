@@ -47,13 +47,11 @@ impl<'a> Staging<'a> {
     }
 
     /// Returns the staging directory.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.folder
     }
 
     /// Returns the error for a `file` that could not be written or removed.
-    #[must_use]
     pub fn failed(&self, file: &Path, cause: io::Error) -> Error {
         failed(self.home, file, cause)
     }

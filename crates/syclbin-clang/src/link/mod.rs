@@ -95,8 +95,7 @@ pub(crate) fn add_missing(
     from: &PropertySets<'static>,
     skipped: &[&str],
 ) {
-    for properties in from.iter() {
-        let name = properties.name();
+    for (name, properties) in from.iter() {
         if skipped.contains(&name) {
             continue;
         }

@@ -102,7 +102,7 @@ fn check_sets(owner: Owner, metadata: Metadata<'_>, findings: &mut Findings) {
     };
     let lines = metadata.text.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !matches!(line, [] | [b'\r'])).count();
-    let kept: usize = sets.iter().map(|set| 1 + set.len()).sum();
+    let kept: usize = sets.iter().map(|(_, set)| 1 + set.len()).sum();
     if !sets.is_empty() && kept < lines {
         let mut place = findings.at(metadata.offset, format!("{owner}: metadata"));
         place.warning("a set or a key occurs twice; the last value is used");

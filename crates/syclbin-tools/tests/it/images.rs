@@ -47,7 +47,7 @@ fn spirv(name: &str) -> Vec<u8> {
 
 fn names<'f>(file: &'f Syclbin<'_>, module: usize, set: &str) -> Vec<&'f str> {
     let set = file.modules[module].metadata.set(set);
-    set.into_iter().flat_map(PropertySet::keys).collect()
+    set.into_iter().flat_map(PropertySet::names).collect()
 }
 
 #[test]

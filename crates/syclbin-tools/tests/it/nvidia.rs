@@ -155,7 +155,7 @@ fn ptx_names_sizes_and_masks_match_module() {
             }
             let globals = module.metadata.set(set::DEVICE_GLOBALS).into_iter();
             for name in globals
-                .flat_map(syclbin::PropertySet::keys)
+                .flat_map(syclbin::PropertySet::names)
                 .map(without_run_prefix)
             {
                 let key = format!("{name}@global_id_mapping");
@@ -167,7 +167,7 @@ fn ptx_names_sizes_and_masks_match_module() {
                 );
             }
             let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
-            for key in constants.into_iter().flat_map(syclbin::PropertySet::keys) {
+            for key in constants.into_iter().flat_map(syclbin::PropertySet::names) {
                 assert!(text.variables.contains(&ptx::constant_variable(key)));
             }
         }

@@ -122,7 +122,7 @@ fn names_in_ptx_are_whole_words() {
     );
     let sizes = module.metadata.set("SYCL/program metadata").unwrap();
     assert_eq!(
-        sizes.keys().collect::<Vec<_>>(),
+        sizes.names().collect::<Vec<_>>(),
         ["_ZTS1K$b@reqd_sub_group_size"]
     );
 }

@@ -8,8 +8,8 @@ use crate::prelude::*;
 use crate::property::PropertySets;
 use crate::text::is_decimal;
 
-/// The properties of a set whose keys are names of kernels, variables or constants. Names are unique and in file
-/// order. `K` is the type that stores a name.
+/// Values by name, in file order, such as the properties of kernels, variables or constants. Names are unique. `K` is
+/// the type that stores a name.
 ///
 /// ```
 /// use syclbin::metadata::{DeviceGlobal, Named};
@@ -69,20 +69,19 @@ impl<T, K: Borrow<str> + Clone + Ord> Named<T, K> {
         match self.get_mut(name.borrow()) {
             Some(old) => Some(core::mem::replace(old, value)),
             None => {
-                self.entry(name, |_| value);
+                self.entry(name, || value);
                 None
             }
         }
     }
 
     /// Returns the value of `name`. If there is none, adds the value that `new` returns.
-    pub(crate) fn entry(&mut self, name: K, new: impl FnOnce(&K) -> T) -> &mut T {
+    pub(crate) fn entry(&mut self, name: K, new: impl FnOnce() -> T) -> &mut T {
         let place = match self.places.get(name.borrow()) {
             Some(place) => *place,
             None => {
-                let value = new(&name);
                 self.places.insert(name.clone(), self.entries.len());
-                self.entries.push((name, value));
+                self.entries.push((name, new()));
                 self.entries.len() - 1
             }
         };

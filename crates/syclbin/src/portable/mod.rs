@@ -51,7 +51,6 @@ pub fn check(spirv: &[u8], reader: &DriverSupport<'_>) -> Result<(), Unsupported
 }
 
 /// Returns whether a module contains debug information. Returns `false` if `spirv` is not SPIR-V.
-#[must_use]
 pub fn has_debug_info(spirv: &[u8]) -> bool {
     words::words(spirv).is_ok_and(|words| imports_debug_info(&words))
 }

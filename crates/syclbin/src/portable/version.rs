@@ -102,14 +102,12 @@ const DECORATIONS: &[Later] = &[(45, "MaxByteOffset", V1_1, &[])];
 
 impl Version {
     /// Creates the version `major.minor`.
-    #[must_use]
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
     }
 
     /// Parses the SPIR-V versions in OpenCL's list of intermediate languages, such as `SPIR-V_1.0 SPIR-V_1.2`. Other
     /// languages are ignored.
-    #[must_use]
     pub fn list(languages: &str) -> Vec<Self> {
         let version = |language: &str| {
             let (major, minor) = language.strip_prefix("SPIR-V_")?.split_once('.')?;

@@ -17,55 +17,13 @@ pub struct PropertySets<'a> {
     sets: Named<PropertySet<'a>, Cow<'a, str>>,
 }
 
-/// A set of properties, in file order.
-///
-/// The order is preserved because it is significant for specialization constants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PropertySet<'a> {
-    name: Cow<'a, str>,
-    properties: Named<Value, Cow<'a, str>>,
-}
-
-impl PropertySet<'_> {
-    /// Returns the name, such as `SYCL/kernel names`.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the number of properties.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.properties.len()
-    }
-
-    /// Returns whether the set is empty. Files may contain empty sets.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.properties.is_empty()
-    }
-
-    /// Returns the keys, in file order.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.properties.names()
-    }
-
-    /// Returns the properties, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.properties.iter()
-    }
-
-    /// Returns the value of `key`.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.properties.get(key)
-    }
-}
+/// A set of properties, in file order, which is significant for specialization constants. Files may contain empty sets.
+pub type PropertySet<'a> = Named<Value, Cow<'a, str>>;
 
 impl<'a> PropertySets<'a> {
-    /// Returns the sets, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = &PropertySet<'a>> {
-        self.sets.iter().map(|(_, set)| set)
+    /// Returns the sets and their names, such as `SYCL/kernel names`, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &PropertySet<'a>)> {
+        self.sets.iter()
     }
 
     /// Returns whether there are no sets.
@@ -82,12 +40,12 @@ impl<'a> PropertySets<'a> {
 
     /// Returns the keys and values of the set called `set`, in file order.
     pub fn entries(&self, set: &str) -> impl Iterator<Item = (&str, &Value)> {
-        self.set(set).into_iter().flat_map(PropertySet::iter)
+        self.set(set).into_iter().flat_map(Named::iter)
     }
 
     /// Returns the keys of the set called `set`, in file order.
     pub fn keys(&self, set: &str) -> impl Iterator<Item = &str> {
-        self.set(set).into_iter().flat_map(PropertySet::keys)
+        self.set(set).into_iter().flat_map(Named::names)
     }
 
     /// Returns the value of `key` in the set called `set`.
@@ -112,7 +70,7 @@ impl<'a> PropertySets<'a> {
         value: impl Into<Value>,
     ) {
         let set = self.set_mut(set.into());
-        set.properties.insert(key, value.into());
+        set.insert(key, value.into());
     }
 
     /// Copies all borrowed names and keys, so that the sets no longer borrow the parsed text.
@@ -120,11 +78,9 @@ impl<'a> PropertySets<'a> {
     pub fn into_owned(self) -> PropertySets<'static> {
         let mut owned = PropertySets::default();
         for (name, set) in self.sets {
-            let into = owned.set_mut(Cow::Owned(name.into_owned()));
-            let properties = set.properties.into_iter();
-            into.properties = properties
-                .map(|(key, value)| (key.into_owned(), value))
-                .collect();
+            let set = set.into_iter();
+            *owned.set_mut(Cow::Owned(name.into_owned())) =
+                set.map(|(key, value)| (key.into_owned(), value)).collect();
         }
         owned
     }
@@ -132,7 +88,7 @@ impl<'a> PropertySets<'a> {
     /// Removes each property in `set` whose key `keep` rejects. The set remains, even if it becomes empty.
     pub fn retain(&mut self, set: &str, mut keep: impl FnMut(&str) -> bool) {
         if let Some(set) = self.sets.get_mut(set) {
-            set.properties.retain(|key, _| keep(key));
+            set.retain(|key, _| keep(key));
         }
     }
 
@@ -142,10 +98,7 @@ impl<'a> PropertySets<'a> {
     }
 
     fn set_mut(&mut self, name: Cow<'a, str>) -> &mut PropertySet<'a> {
-        self.sets.entry(name, |name| PropertySet {
-            name: name.clone(),
-            properties: Named::default(),
-        })
+        self.sets.entry(name, Named::default)
     }
 }
 

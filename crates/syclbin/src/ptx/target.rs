@@ -2,6 +2,7 @@
 //! Target GPUs and PTX versions, and the GPUs and drivers that accept them.
 
 use core::fmt;
+use core::ops::Range;
 
 use crate::text::decimal;
 
@@ -137,41 +138,23 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// CUDA releases, as `cuDriverGetVersion` reports them, and the PTX version that each introduced. The source is
-/// the PTX ISA, chapter "PTX Release History". The version for 13.5 comes from the assembler in that release.
-const RELEASES: [(u32, u32, u32); 31] = [
-    (7000, 4, 2),
-    (7050, 4, 3),
-    (8000, 5, 0),
-    (9000, 6, 0),
-    (9010, 6, 1),
-    (9020, 6, 2),
-    (10000, 6, 3),
-    (10010, 6, 4),
-    (10020, 6, 5),
-    (11000, 7, 0),
-    (11010, 7, 1),
-    (11020, 7, 2),
-    (11030, 7, 3),
-    (11040, 7, 4),
-    (11050, 7, 5),
-    (11060, 7, 6),
-    (11070, 7, 7),
-    (11080, 7, 8),
-    (12000, 8, 0),
-    (12010, 8, 1),
-    (12020, 8, 2),
-    (12030, 8, 3),
-    (12040, 8, 4),
-    (12050, 8, 5),
-    (12070, 8, 6),
-    (12080, 8, 7),
-    (12090, 8, 8),
-    (13000, 9, 0),
-    (13010, 9, 1),
-    (13020, 9, 2),
-    (13050, 9, 5),
+/// Runs of CUDA releases that each added 1 to the minor PTX version: the first release, as `cuDriverGetVersion` reports
+/// it, its major PTX version, and the minor ones of the run. The source is the PTX ISA, chapter "PTX Release History".
+/// In CUDA 13, both minor numbers are the same.
+const RELEASES: [(u32, u32, Range<u32>); 9] = [
+    (7000, 4, 2..3),
+    (7050, 4, 3..4),
+    (8000, 5, 0..1),
+    (9000, 6, 0..3),
+    (10000, 6, 3..6),
+    (11000, 7, 0..9),
+    (12000, 8, 0..6),
+    (12070, 8, 6..9),
+    (13000, 9, 0..100),
 ];
+
+/// The newest release whose PTX version is known, from the assembler in that release.
+const NEWEST: u32 = 13050;
 
 impl Version {
     /// Creates the version `major.minor`.
@@ -193,23 +176,22 @@ impl Version {
     /// ```
     #[must_use]
     pub fn of_driver(cuda: u32) -> Option<Self> {
-        if (13000..14000).contains(&cuda) {
-            return Some(Self::new(9, cuda % 1000 / 10));
-        }
-        let known = RELEASES.iter().rev().find(|(first, ..)| *first <= cuda);
-        known.map(|(_, major, minor)| Self::new(*major, *minor))
+        let cuda = if cuda < 14000 { cuda } else { NEWEST };
+        let mut runs = RELEASES.iter().rev();
+        let (first, major, minors) = runs.find(|(first, ..)| *first <= cuda)?;
+        let minor = minors.start + (cuda - first) / 10;
+        Some(Self::new(*major, minor.min(minors.end - 1)))
     }
 
     /// Returns the first CUDA release whose driver accepts this version, as a number in the format of
     /// `cuDriverGetVersion`. Returns `None` for unknown later versions.
     #[must_use]
     pub fn first_driver(self) -> Option<u32> {
-        if self.major == 9 && self.minor < 100 {
-            return Some(13000 + self.minor * 10);
-        }
-        let mut known = RELEASES.iter();
-        let known = known.find(|(_, major, minor)| Self::new(*major, *minor) >= self);
-        known.map(|(first, ..)| *first)
+        let mut runs = RELEASES.iter();
+        let (first, major, minors) =
+            runs.find(|(_, major, minors)| Self::new(*major, minors.end - 1) >= self)?;
+        let added = self.minor.saturating_sub(minors.start);
+        Some(first + if *major == self.major { added * 10 } else { 0 })
     }
 
     pub(super) fn parse(word: &[u8]) -> Option<Self> {

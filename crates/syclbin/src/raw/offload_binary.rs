@@ -114,7 +114,6 @@ pub struct StringEntry {
 
 impl StringEntry {
     /// Returns the size in bytes that a string entry occupies in an OffloadBinary of this version.
-    #[must_use]
     pub const fn size(version: u32) -> usize {
         if version == 1 { 16 } else { 24 }
     }

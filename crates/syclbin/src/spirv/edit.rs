@@ -59,7 +59,6 @@ impl Module {
     }
 
     /// Creates a module with the version, generator and id bound of `header`.
-    #[must_use]
     pub fn new(header: [u32; HEADER_WORDS], instructions: Vec<Instruction>) -> Self {
         Self {
             header,
@@ -94,7 +93,6 @@ impl Module {
     }
 
     /// Returns a module with the same header, but without instructions.
-    #[must_use]
     pub fn empty(&self) -> Self {
         Self::new(self.header, Vec::new())
     }
@@ -177,7 +175,6 @@ impl Instruction {
     }
 
     /// Returns the operand at `index`, if there is one.
-    #[must_use]
     pub fn operand(&self, index: usize) -> Option<u32> {
         self.operands.get(index).copied()
     }
@@ -192,7 +189,6 @@ impl Instruction {
     }
 
     /// Returns the id that the instruction defines.
-    #[must_use]
     pub fn result(&self) -> Option<u32> {
         self.operand(self.ids().ok()?.result?)
     }
@@ -200,7 +196,6 @@ impl Instruction {
 
 /// Returns the number of the module section that an instruction belongs to. Sections are numbered in the order that the
 /// specification prescribes in section 2.4, "Logical Layout of a Module".
-#[must_use]
 pub fn section(opcode: u16) -> u8 {
     match opcode {
         op::CAPABILITY | op::CONDITIONAL_CAPABILITY => 0,

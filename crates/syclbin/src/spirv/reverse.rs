@@ -38,7 +38,6 @@ const RESULTS: [(u32, usize); 3] = [(33, 8), (26, 14), (28, 17)];
 
 /// Rewrites a module so that launches can reverse the order of its work-groups. Returns `None` if the module is
 /// malformed, or loads built-in variables in a way that DPC++ does not generate.
-#[must_use]
 pub fn reversible(words: &[u32]) -> Option<Vec<u32>> {
     let mut module = Module::parse(words).ok()?;
     let number = module.declare(op::TYPE_INT, &[64, 0]).ok()?;

@@ -23,7 +23,6 @@ pub struct Uses {
 
 impl Uses {
     /// Returns the features that the module in `words` uses. Reading stops at the first malformed instruction.
-    #[must_use]
     pub fn of(words: &[u32]) -> Self {
         let mut uses = Self::default();
         let mut constants = BTreeMap::new();
@@ -75,7 +74,6 @@ type Function = (usize, u32);
 
 impl KernelUses {
     /// Returns the features that each kernel of a program uses, by kernel name.
-    #[must_use]
     pub fn of(modules: &[Module]) -> BTreeMap<String, Self> {
         let of_work_groups = functions_of_work_groups(modules);
         let mut kernels = BTreeMap::new();
@@ -138,7 +136,6 @@ pub enum Import {
 
 impl Import {
     /// Returns the kind of the import `symbol`.
-    #[must_use]
     pub fn of(symbol: &str) -> Self {
         if symbol.contains("__sycl_getScalar2020SpecConstantValue")
             || symbol.contains("__sycl_getComposite2020SpecConstantValue")
@@ -158,7 +155,6 @@ pub const ASSERT_FAIL: &str = "__devicelib_assert_fail";
 
 /// Returns whether `target` is a 64-bit SPIR-V triple. An empty target is accepted, because some writers omit it. This
 /// check is necessary because compilers declare every image without an architecture as SPIR-V.
-#[must_use]
 pub fn is_target(target: &str) -> bool {
     let architecture = target.split('-').next().unwrap_or_default();
     architecture.is_empty() || architecture == "spir64" || architecture.starts_with("spirv64")

@@ -150,7 +150,6 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Error> {
 }
 
 /// Returns the bytes of a module.
-#[must_use]
 pub fn bytes(words: Vec<u32>) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }

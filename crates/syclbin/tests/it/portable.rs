@@ -101,7 +101,7 @@ fn setup_lists_initial_values_since_version_1_4() {
         id,
         holds_value: true,
     };
-    let globals: Vec<_> = ids.keys().map(global).collect();
+    let globals: Vec<_> = ids.names().map(global).collect();
     let mut module = modules("made/initial.syclbin").remove(0);
     for (minor, expected) in [(3, 0), (4, 7)] {
         module[5] = minor;

@@ -312,7 +312,7 @@ fn required_sizes_follow_sycl_order_and_dimensions() {
     let found = signature::kernels(&file).unwrap();
     assert_eq!(size(&found, "block_sum"), (Some(vec![64]), Ok(())));
     let key = all
-        .keys()
+        .names()
         .find(|key| key.ends_with("block_sum@reqd_work_group_size"));
     let value = Value::from([32u32, 1, 1].map(u32::to_le_bytes).concat());
     let sets = &mut file.modules[0].metadata;

@@ -124,7 +124,7 @@ fn exports_and_imports_match_the_reference_runtime() {
             let code = Module::parse(&module.images[0].bytes).unwrap();
             let listed = |set| -> Vec<&str> {
                 let set = module.metadata.set(set);
-                set.map(|set| set.keys().collect()).unwrap_or_default()
+                set.map(|set| set.names().collect()).unwrap_or_default()
             };
             let exports: Vec<_> = code.exports().collect();
             for symbol in listed(set::EXPORTED_SYMBOLS) {

@@ -67,7 +67,6 @@ pub struct Lifted {
 
 impl Layout {
     /// Returns the number of hidden arguments.
-    #[must_use]
     pub fn arguments(&self) -> usize {
         1 + self.buffers.len()
     }
@@ -75,7 +74,6 @@ impl Layout {
     /// Returns the name of the kernel that sets the initial values of a module. The kernel takes only the hidden
     /// arguments. The name contains a hash of the layout, so a program with a different layout has no kernel with this
     /// name.
-    #[must_use]
     pub fn setup_kernel(&self, module: u32) -> String {
         // 64-bit FNV-1a.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -86,7 +84,6 @@ impl Layout {
     }
 
     /// Returns the layout as text for [`Self::of_text`].
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{} {}\n", self.size, self.modules);
         for (id, Slot { offset, bytes }) in &self.slots {
@@ -101,7 +98,6 @@ impl Layout {
 
     /// Parses the output of [`Self::to_text`]. Returns `None` if the text is malformed, if a slot exceeds the arena, or
     /// if a variable with its own buffer has no slot.
-    #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let (size, modules) = lines.next()?.split_once(' ')?;

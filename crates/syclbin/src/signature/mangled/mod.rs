@@ -111,7 +111,6 @@ impl KernelName {
 const UNNAMED_NAMESPACE: &str = "_GLOBAL__N_1";
 
 /// Demangles a kernel symbol. Returns `None` if the symbol contains unsupported parts.
-#[must_use]
 pub fn parse(symbol: &str) -> Option<KernelName> {
     let is_marked = symbol.starts_with("_Z") || symbol.starts_with(KERNEL_PREFIX);
     // C++ identifiers may also contain the mark. In that case, the part before the mark is not a valid symbol.
@@ -168,21 +167,18 @@ fn of_class(rest: &str) -> Option<KernelName> {
 
 /// Returns `symbol` with its source appended, for files in which several sources define the same symbol. `source`
 /// must consist of ASCII letters, digits and `_`.
-#[must_use]
 pub fn with_source(symbol: &str, source: &str) -> String {
     [symbol, source].join(SOURCE_MARK)
 }
 
 /// Returns the C++ spelling of a symbol, such as `twice(float)` for `_Z5twicef`, or the symbol itself if it cannot be
 /// demangled.
-#[must_use]
 pub fn declared(symbol: &str) -> String {
     parse(symbol).map_or_else(|| symbol.into(), |name| name.declared())
 }
 
 /// Returns the identifier of a variable without the part that distinguishes sources. For a variable with internal
 /// linkage, DPC++ prefixes the symbol with `uid`, a number and three underscores.
-#[must_use]
 pub(super) fn without_source(symbol: &str) -> &str {
     match symbol.split_once("____Z") {
         Some((uid, _)) if uid.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
@@ -194,7 +190,6 @@ pub(super) fn without_source(symbol: &str) -> &str {
 
 /// Demangles the identifier of a variable: `_ZN2ns6radiusE` becomes `ns::radius`. Unnamed namespaces are left out.
 /// Returns `None` for an unsupported identifier.
-#[must_use]
 pub fn variable(symbol: &str) -> Option<KernelName> {
     let symbol = without_source(symbol);
     let mut name = match symbol.strip_prefix("_Z") {

@@ -109,7 +109,6 @@ impl Module {
     }
 
     /// Returns the parameters of `kernel`, or `None` if the module does not contain the kernel.
-    #[must_use]
     pub fn parameters(&self, kernel: &str) -> Option<Vec<Parameter>> {
         let parameters = self.functions.get(self.entry_names.get(kernel)?)?;
         let parameters = parameters.iter().map(|&(id, ty)| Parameter {
@@ -121,7 +120,6 @@ impl Module {
     }
 
     /// Returns the size in bytes of a scalar or of a struct passed by value, if it is known.
-    #[must_use]
     pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
         match ty {
             ParameterType::Bool => Some(1),
@@ -134,14 +132,12 @@ impl Module {
     }
 
     /// Returns the size and alignment of the type `ty` in bytes, or `None` if it has no size in memory.
-    #[must_use]
     pub fn size(&self, ty: u32) -> Option<(u64, u64)> {
         self.types.size(ty)
     }
 
     /// Returns the number of parts of a vector, array or struct, and each part's type and offset. Returns `None` for
     /// any other type, and for a type without a size in memory.
-    #[must_use]
     pub fn parts(&self, ty: u32) -> Option<(u64, Parts<'_>)> {
         self.size(ty)?;
         let (of, count) = match self.types.get(ty)? {

@@ -278,11 +278,11 @@ fn others(value: &Value) -> Vec<Value> {
 fn damaged_metadata_is_reported_or_survives() {
     let all = everything();
     let (mut named, mut survived) = (0, 0);
-    for set in all.iter() {
+    for (name, set) in all.iter() {
         for (key, value) in set.iter() {
             for other in others(value) {
                 let mut damaged = all.clone();
-                damaged.insert(set.name().to_owned(), key.to_owned(), other);
+                damaged.insert(name.to_owned(), key.to_owned(), other);
                 match ModuleMetadata::read(&damaged) {
                     Ok(metadata) => {
                         metadata.write(&mut damaged);
@@ -290,12 +290,12 @@ fn damaged_metadata_is_reported_or_survives() {
                         survived += 1;
                     }
                     // Constants and their blobs are judged together.
-                    Err(error) if set.name().starts_with(set::SPECIALIZATION_CONSTANTS) => {
+                    Err(error) if name.starts_with(set::SPECIALIZATION_CONSTANTS) => {
                         assert!(error.set.starts_with(set::SPECIALIZATION_CONSTANTS));
                         named += 1;
                     }
                     Err(error) => {
-                        assert_eq!((&*error.set, &*error.key), (set.name(), key));
+                        assert_eq!((&*error.set, &*error.key), (name, key));
                         named += 1;
                     }
                 }

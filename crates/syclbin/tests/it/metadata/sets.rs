@@ -186,8 +186,8 @@ fn every_set_is_written_in_reference_form() {
     // Into nothing: the same but for the order of sets.
     let mut fresh = PropertySets::default();
     metadata.write(&mut fresh);
-    for set in all.iter() {
-        assert_eq!(fresh.set(set.name()), Some(set));
+    for (name, set) in all.iter() {
+        assert_eq!(fresh.set(name), Some(set));
     }
     assert_eq!(fresh.iter().count(), all.iter().count());
 }
@@ -224,7 +224,7 @@ fn default_metadata_removes_known_keys_only() {
     ModuleMetadata::default().write(&mut all);
     let left: Vec<_> = all
         .iter()
-        .flat_map(|set| set.iter().map(|(key, value)| (set.name(), key, value)))
+        .flat_map(|(name, set)| set.iter().map(move |(key, value)| (name, key, value)))
         // Lists stay, as lists of nothing.
         .filter(|(_, _, value)| *value != &Value::from(Vec::new()))
         .collect();
@@ -316,7 +316,7 @@ fn removed_size_is_the_only_removed_key() {
     metadata.program.kernels.get_mut("k").unwrap().maximum = None;
     metadata.program.kernels.retain(|name, _| name != "a@b");
     metadata.write(&mut sets);
-    assert!(sets.set(set::PROGRAM_METADATA).unwrap().keys().eq([
+    assert!(sets.set(set::PROGRAM_METADATA).unwrap().names().eq([
         "k@reqd_work_group_size",
         "k@work_group_num_dim",
         "k@max_linear_work_group_size",

@@ -75,7 +75,7 @@ fn constant_order_replaces_an_older_order() {
     let mut sets = PropertySets::default();
     ab.write(&mut sets);
     ba.write(&mut sets);
-    let keys = sets.set(set::SPECIALIZATION_CONSTANTS).unwrap().keys();
+    let keys = sets.set(set::SPECIALIZATION_CONSTANTS).unwrap().names();
     assert!(keys.eq(["b", "a"]));
     assert_eq!(SpecializationConstants::read(&sets), Ok(ba));
 }

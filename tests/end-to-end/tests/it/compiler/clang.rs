@@ -344,7 +344,7 @@ fn only_code_with_asserts_records_them() {
         let sets = file.modules.iter().map(|module| &module.metadata);
         let globals = sets.filter_map(|sets| sets.set(set::DEVICE_GLOBALS));
         let globals: Vec<String> = globals
-            .flat_map(|globals| globals.keys().map(str::to_owned))
+            .flat_map(|globals| globals.names().map(str::to_owned))
             .collect();
         let native = b"__devicelib_assert_fail";
         (

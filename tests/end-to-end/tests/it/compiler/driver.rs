@@ -136,7 +136,7 @@ fn functions_stay_linkable_and_executables_need_all() {
         let file = parsed(folder, "k.syclbin");
         let [imports, exports] = [set::IMPORTED_SYMBOLS, set::EXPORTED_SYMBOLS].map(|set| {
             let sets = file.modules.iter().filter_map(|m| m.metadata.set(set));
-            sets.flat_map(|set| set.keys().map(str::to_owned))
+            sets.flat_map(|set| set.names().map(str::to_owned))
                 .collect::<Vec<_>>()
         });
         assert_eq!(
