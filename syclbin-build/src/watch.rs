@@ -241,6 +241,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn file_possibly_changed_since_has_no_stamp() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let changed = changed(&file.as_file().metadata().unwrap()).unwrap();
+        for (moment, is_older) in [
+            (changed, false),
+            (changed + TICK / 2, false),
+            (changed + TICK, false),
+            (changed + TICK * 2, true),
+        ] {
+            let stamp = stamp_before(file.path(), moment);
+            assert_eq!(
+                stamp,
+                stamp_of(&file.as_file().metadata().unwrap()).filter(|_| is_older)
+            );
+        }
+    }
+
+    #[test]
     fn notes_of_build_scripts_are_adopted() {
         let out = tempfile::tempdir().unwrap();
         std::fs::create_dir(listing::directory(out.path())).unwrap();

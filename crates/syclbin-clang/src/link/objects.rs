@@ -277,7 +277,10 @@ mod tests {
         let objects = open(&path, State::Executable).unwrap();
         let module = &objects[0].file.modules[0];
         let constants = module.metadata.set(set::SPECIALIZATION_CONSTANTS);
-        assert_eq!(constants.map(|constants| constants.names().count()), Some(3));
+        assert_eq!(
+            constants.map(|constants| constants.names().count()),
+            Some(3)
+        );
         assert_eq!(imports::of_module(module), Ok(BTreeSet::new()));
     }
 }

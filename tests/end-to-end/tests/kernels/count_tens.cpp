@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // A variable of its own, although count_ones.cpp has one of the same name.
 #include <sycl/ext/oneapi/device_global/device_global.hpp>
-#include <sycl/sycl.hpp>
+#include <sycl/queue.hpp>
 #include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // One kernel for each kind of parameter; signatures.rs says what each must come out as.
-#include <sycl/sycl.hpp>
+#include <sycl/accessor.hpp>
+#include <sycl/ext/oneapi/bfloat16.hpp>
+#include <sycl/queue.hpp>
+#include <sycl/vector.hpp>
+#include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
 using bf16 = sycl::ext::oneapi::bfloat16;
 #define KERNEL SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<1>))

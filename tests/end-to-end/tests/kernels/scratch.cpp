@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Work-group memory whose size the launch gives, without a parameter for it.
 #include <sycl/ext/oneapi/work_group_scratch_memory.hpp>
-#include <sycl/sycl.hpp>
+#include <sycl/ext/oneapi/experimental/enqueue_functions.hpp>
+#include <sycl/queue.hpp>
 #include <syclbin/group.hpp>
 #include <syclbin/kernel.hpp>
 namespace syclexp = sycl::ext::oneapi::experimental;
