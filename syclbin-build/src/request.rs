@@ -120,11 +120,11 @@ impl Request {
     }
 }
 
-/// The beginnings of options that name files that the compiler writes.
+/// Prefixes of options that name files that the compiler writes.
 const OUTPUTS: &str =
     "-M -o -foptimization-record-file -ftime-trace -serialize-diagnostics --serialize-diagnostics";
 
-/// The options among them whose value is the next argument.
+/// Options in [`OUTPUTS`] whose value is the next argument.
 const SEPARATE: &str = "-MF -MJ -MQ -MT -o -serialize-diagnostics --serialize-diagnostics";
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];

@@ -259,6 +259,27 @@ mod tests {
     }
 
     #[test]
+    fn files_of_positions_in_diagnostics_are_watched() {
+        let out = tempfile::tempdir().unwrap();
+        std::fs::create_dir(listing::directory(out.path())).unwrap();
+        listing::write(out.path(), "a", &Request::default()).unwrap();
+        let watch = Watch::of_build(out.path(), "a").unwrap();
+        let [header, other, missing] =
+            ["a.hpp", "b.hpp", "c.hpp"].map(|name| out.path().join(name));
+        for path in [&header, &other] {
+            std::fs::write(path, "").unwrap();
+        }
+        let [at, word, gone] = [&header, &other, &missing].map(|path| path.display());
+        let error = Error::Compile {
+            source_file: "k/a.cpp".into(),
+            diagnostics: format!("{at}:3:1: error: x\n{word}: error: y\n{gone}:3:1: error: z\n"),
+        };
+        let mut expected = watch.own_files();
+        expected.insert(header);
+        assert_eq!(watch.named_by(&error), expected);
+    }
+
+    #[test]
     fn notes_of_build_scripts_are_adopted() {
         let out = tempfile::tempdir().unwrap();
         std::fs::create_dir(listing::directory(out.path())).unwrap();

@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(
             launched.unwrap_err().to_string(),
             format!(
-                "kernel saxpy: argument 1 (x) is in another context of {device} than the queue"
+                "kernel saxpy: argument 1 (x) belongs to a different context than the queue, on the same device {device}"
             )
         );
         assert_eq!(queue.download(&y)?, [1.0]);
@@ -364,7 +364,7 @@ mod tests {
         };
         let foreign = foreign_queue(queue.device()).upload(&[1.0f32])?;
         let message = queue.download(&foreign).unwrap_err().to_string();
-        let start = "the buffer is in another context of ";
+        let start = "the buffer belongs to a different context ";
         assert!(message.starts_with(start), "{message}");
         Ok(())
     }
@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(
             launched.unwrap_err().to_string(),
             format!(
-                "kernel fill::iota: cannot wait for event 0 (running kernel fill::iota): it is in another context of {device} than the queue"
+                "kernel fill::iota: cannot wait for event 0 (running kernel fill::iota): it belongs to a different context than the queue, on the same device {device}"
             )
         );
         assert_eq!(queue.download(&out)?, [7.0; 2]);

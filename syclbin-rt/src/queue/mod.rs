@@ -125,11 +125,13 @@ impl Queue {
         &self.0.device
     }
 
-    /// Says where a thing on `device` is, for the error that this queue cannot use it.
+    /// Describes where an object on `device` belongs, for the message of the error that this queue cannot use it.
     pub(crate) fn elsewhere(&self, device: &Device) -> String {
         let own = self.device();
         if device == own {
-            return format!("is in another context of {own} than the queue");
+            return format!(
+                "belongs to a different context than the queue, on the same device {own}"
+            );
         }
         format!("is on {device}, but the queue is on {own}")
     }

@@ -194,7 +194,7 @@ fn begin(path: PathBuf, begun: u64) -> Trace {
     RECORDERS.fetch_add(1, Ordering::Relaxed);
     Collector::with(|collector| collector.traces += 1);
     Trace {
-        // The program may change its directory before the trace ends.
+        // The program may change its current directory before the trace ends.
         path: std::path::absolute(&path).unwrap_or(path),
         begun,
         written: false,

@@ -284,9 +284,10 @@ fn unwritable_trace_is_an_error() {
 }
 
 #[test]
-fn relative_path_is_that_of_the_first_directory() {
-    let trace = start("a directory that does not exist/trace.json");
-    assert!(trace.path.is_absolute());
+fn relative_path_is_resolved_at_the_start() {
+    let path = "a directory that does not exist/trace.json";
+    let trace = start(path);
+    assert_eq!(trace.path, std::env::current_dir().unwrap().join(path));
     assert!(trace.finish().is_err());
 }
 

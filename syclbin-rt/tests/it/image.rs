@@ -311,7 +311,7 @@ pub(crate) fn check_foreign_images(queue: &Queue, other: &Queue) -> Result<()> {
         assert_eq!(
             launched.expect_err("it is foreign").to_string(),
             format!(
-                "kernel look: argument {argument} is in another context of {device} than the queue"
+                "kernel look: argument {argument} belongs to a different context than the queue, on the same device {device}"
             )
         );
     }

@@ -190,7 +190,7 @@ fn show_only(options: &Options, inputs: &[Input], backends: &[Backend]) -> Resul
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = file::replace(path, bytes).and_then(|()| {
         if path.metadata()?.is_file() {
-            // Windows sets the time only of a file that is open for writing.
+            // Windows sets a file's time only through a handle that is open for writing.
             let file = std::fs::File::options()
                 .read(true)
                 .write(cfg!(windows))

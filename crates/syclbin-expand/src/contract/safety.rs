@@ -49,7 +49,7 @@ pub(crate) fn missing(
         }
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
-        // In a condition, `range` is the range of the launch.
+        // In a condition, `range` means the launch range, so the advice uses the parameter's index.
         let unnamed = || format!("arg{index}");
         let name = Some(name).filter(|name| name != "range");
         let name = name.unwrap_or_else(unnamed);

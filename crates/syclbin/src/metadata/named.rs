@@ -8,8 +8,8 @@ use crate::prelude::*;
 use crate::property::PropertySets;
 use crate::text::is_decimal;
 
-/// Values by name, in file order, such as the properties of kernels, variables or constants. Names are unique. `K` is
-/// the type that stores a name.
+/// A map from unique names to values, in file order. Holds, for example, the properties of kernels, variables or
+/// constants. `K` is the type that stores a name.
 ///
 /// ```
 /// use syclbin::metadata::{DeviceGlobal, Named};

@@ -17,7 +17,7 @@ pub struct PropertySets<'a> {
     sets: Named<PropertySet<'a>, Cow<'a, str>>,
 }
 
-/// A set of properties, in file order, which is significant for specialization constants. Files may contain empty sets.
+/// A set of properties, in file order. The order matters for specialization constants. Files may contain empty sets.
 pub type PropertySet<'a> = Named<Value, Cow<'a, str>>;
 
 impl<'a> PropertySets<'a> {

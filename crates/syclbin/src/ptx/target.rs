@@ -139,8 +139,8 @@ pub struct Version {
 }
 
 /// Runs of CUDA releases that each added 1 to the minor PTX version: the first release, as `cuDriverGetVersion` reports
-/// it, its major PTX version, and the minor ones of the run. The source is the PTX ISA, chapter "PTX Release History".
-/// In CUDA 13, both minor numbers are the same.
+/// it, its major PTX version, and the minor PTX versions of the run. The source is the PTX ISA, chapter "PTX Release
+/// History". In CUDA 13, the minor version of PTX is that of CUDA.
 const RELEASES: [(u32, u32, Range<u32>); 9] = [
     (7000, 4, 2..3),
     (7050, 4, 3..4),
@@ -153,7 +153,8 @@ const RELEASES: [(u32, u32, Range<u32>); 9] = [
     (13000, 9, 0..100),
 ];
 
-/// The newest release whose PTX version is known, from the assembler in that release.
+/// The newest release whose PTX version is known; its assembler tells it. Drivers of CUDA 14 and later count as this
+/// release.
 const NEWEST: u32 = 13050;
 
 impl Version {

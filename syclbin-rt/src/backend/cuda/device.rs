@@ -30,7 +30,7 @@ pub(crate) struct Library {
     devices: Devices<DriverDevice>,
 }
 
-/// The library's name and functions. They name its errors even if it cannot be initialized.
+/// The library's name and functions. The functions can name an error even if `cuInit` fails.
 static FUNCTIONS: OnceLock<(&str, Functions)> = OnceLock::new();
 
 static LOADED: Mutex<Option<&'static Library>> = Mutex::new(None);

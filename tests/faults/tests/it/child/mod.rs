@@ -11,7 +11,7 @@ use syclbin_rt::Device;
 use tempfile::TempDir;
 
 /// Far more than any child needs: one that reaches it hangs.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// The driver that calls are passed on to. None where there is none, which is printed.
 pub(crate) fn driver() -> Option<String> {
