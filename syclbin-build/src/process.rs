@@ -193,6 +193,14 @@ mod tests {
     }
 
     #[test]
+    fn time_limit_is_a_positive_integer() {
+        for (value, expected) in [(" 7 ", 7), ("0", 9), ("-1", 9), ("soon", 9)] {
+            let limit = time_limit(Some(value.into()), Duration::from_secs(9));
+            assert_eq!(limit, Duration::from_secs(expected), "{value}");
+        }
+    }
+
+    #[test]
     fn hanging_process_is_killed() {
         assert_eq!(sh("exec sleep 600", Duration::from_millis(50)), None);
     }

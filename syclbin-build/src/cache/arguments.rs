@@ -104,6 +104,15 @@ mod tests {
     }
 
     #[test]
+    fn named_file_may_contain_any_character() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a=b,c.bc");
+        std::fs::write(&file, "").unwrap();
+        let argument = format!("-some-option={}", file.display());
+        assert!(named_files(&argument).eq([file]));
+    }
+
+    #[test]
     fn argument_with_other_file_prevents_caching() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("more.bc");
