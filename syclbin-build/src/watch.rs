@@ -243,18 +243,16 @@ mod tests {
     #[test]
     fn file_possibly_changed_since_has_no_stamp() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let changed = changed(&file.as_file().metadata().unwrap()).unwrap();
+        let metadata = file.as_file().metadata().unwrap();
+        let changed = changed(&metadata).unwrap();
         for (moment, is_older) in [
             (changed, false),
             (changed + TICK / 2, false),
             (changed + TICK, false),
             (changed + TICK * 2, true),
         ] {
-            let stamp = stamp_before(file.path(), moment);
-            assert_eq!(
-                stamp,
-                stamp_of(&file.as_file().metadata().unwrap()).filter(|_| is_older)
-            );
+            let expected = stamp_of(&metadata).filter(|_| is_older);
+            assert_eq!(stamp_before(file.path(), moment), expected);
         }
     }
 

@@ -30,6 +30,7 @@ use crate::error::Result;
 
 /// The wheels and files of one installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Manifest {
     version: String,
     /// The SHA-256, the file name and the licence of each wheel.
@@ -63,7 +64,16 @@ impl Manifest {
     pub fn read(folder: &Path) -> std::result::Result<Self, String> {
         let text = std::fs::read_to_string(folder.join(MANIFEST))
             .map_err(|cause| format!("{MANIFEST} cannot be read: {cause}"))?;
-        serde_json::from_str(&text).map_err(|cause| format!("{MANIFEST} is malformed: {cause}"))
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let manifest = serde_json::from_str::<Self>(text);
+        let manifest = manifest.map_err(|cause| format!("{MANIFEST} is malformed: {cause}"))?;
+        if manifest.files.is_empty() {
+            return Err(format!("{MANIFEST} lists no files"));
+        }
+        Ok(manifest)
     }
 
     /// Reads the manifest of a complete installation.
@@ -131,11 +141,37 @@ mod tests {
     use crate::toolchain::pins::ALL;
 
     #[test]
-    fn a_manifest_of_other_pins_does_not_match() {
+    fn a_manifest_reads_back_as_it_was_written() {
         for pin in ALL.iter() {
-            assert_eq!(Manifest::of(pin).mismatch(pin), None);
-            assert_eq!(Manifest::of(pin).size(), pin.unpacked_size());
+            let manifest = Manifest::of(pin);
+            let text = serde_json::to_string_pretty(&manifest).unwrap();
+            assert_eq!(Manifest::parse(&text), Ok(manifest.clone()));
+            assert_eq!(manifest.mismatch(pin), None);
+            assert_eq!(manifest.size(), pin.unpacked_size());
         }
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_refused() {
+        let text = serde_json::to_string_pretty(&Manifest::of(&ALL[0])).unwrap();
+        for (broken, reason) in [
+            ("", "EOF"),
+            ("syclbin manifest 1\n", "expected value"),
+            (&text[..40], "EOF"),
+            (&text.replace("\"files\"", "\"fil\""), "unknown field `fil`"),
+            (&text.replace("250467448", "\"many\""), "expected u64"),
+            (
+                r#"{"version":"1","wheels":[],"files":{}}"#,
+                "lists no files",
+            ),
+        ] {
+            let error = Manifest::parse(broken).unwrap_err();
+            assert!(error.contains(reason), "{broken}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_of_other_pins_does_not_match() {
         let mut manifest = Manifest::of(&ALL[0]);
         assert!(manifest.mismatch(&ALL[1]).is_some());
         manifest.files.pop_last();

@@ -50,9 +50,10 @@ pub(crate) fn missing(
         let dimensions = u64::from(parameter.ty.dimensions().unwrap_or(1));
         let open = (0..dimensions).find(|dimension| !bounded.contains(&(index, *dimension)))?;
         // In a condition, `range` means the launch range, so the advice uses the parameter's index.
-        let unnamed = || format!("arg{index}");
-        let name = Some(name).filter(|name| name != "range");
-        let name = name.unwrap_or_else(unnamed);
+        let name = match &*name {
+            "range" => format!("arg{index}"),
+            _ => name,
+        };
         Some(match dimensions {
             1 => format!(
                 "nothing bounds `{name}`: add a condition such as `{name}.len() >= range.items()`"

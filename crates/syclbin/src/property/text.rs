@@ -319,7 +319,8 @@ mod tests {
     #[test]
     fn removing_a_set_leaves_the_others() {
         let mut sets = PropertySets::parse(b"[a]\n[b]\nk=1|1\n[c]\nk=1|2\n").unwrap();
-        assert!(sets.remove_set("b").is_some());
+        let removed = sets.remove_set("b").unwrap();
+        assert!(removed.iter().eq([("k", &Value::U32(1))]));
         assert!(sets.remove_set("b").is_none());
         assert_eq!(sets.get("c", "k"), Some(&Value::U32(2)));
         assert_eq!(sets.to_text().unwrap(), "[a]\n[c]\nk=1|2\n");
