@@ -135,8 +135,7 @@ impl Parser<'_> {
         if ["D0", "D1", "D2"].iter().any(|code| self.eat(code)) {
             return Some(Part::Constructor(format!("~{}", class()?)));
         }
-        let mut operators = OPERATORS.split(' ').map(|operator| operator.split_at(2));
-        if let Some((_, symbol)) = operators.find(|(code, _)| self.eat(code)) {
+        if let Some((_, symbol)) = OPERATORS.iter().find(|(code, _)| self.eat(code)) {
             return Some(Part::Named(format!("operator{symbol}")));
         }
         let name = self.source_name()?.into();
@@ -264,6 +263,37 @@ fn whole(parts: &[String]) -> CppType {
     }
 }
 
-/// The code of each operator, which has two letters, and its symbol.
-const OPERATORS: &str = "cl() ix[] aS= pL+= mI-= mL*= dV/= rM%= aN&= oR|= eO^= lS<<= rS>>= pl+ mi- \
-    ng- ml* de* dv/ rm% an& or| eo^ ls<< rs>> eq== ne!= lt< gt> pp++ mm-- nt!";
+const OPERATORS: [(&str, &str); 32] = [
+    ("cl", "()"),
+    ("ix", "[]"),
+    ("aS", "="),
+    ("pL", "+="),
+    ("mI", "-="),
+    ("mL", "*="),
+    ("dV", "/="),
+    ("rM", "%="),
+    ("aN", "&="),
+    ("oR", "|="),
+    ("eO", "^="),
+    ("lS", "<<="),
+    ("rS", ">>="),
+    ("pl", "+"),
+    ("mi", "-"),
+    ("ng", "-"),
+    ("ml", "*"),
+    ("de", "*"),
+    ("dv", "/"),
+    ("rm", "%"),
+    ("an", "&"),
+    ("or", "|"),
+    ("eo", "^"),
+    ("ls", "<<"),
+    ("rs", ">>"),
+    ("eq", "=="),
+    ("ne", "!="),
+    ("lt", "<"),
+    ("gt", ">"),
+    ("pp", "++"),
+    ("mm", "--"),
+    ("nt", "!"),
+];

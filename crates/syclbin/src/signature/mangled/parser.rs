@@ -161,9 +161,8 @@ impl<'s> Parser<'s> {
 
     pub(super) fn ty(&mut self, depth: usize) -> Option<CppType> {
         check_depth(depth)?;
-        let mut built_in = BUILT_IN.split(',').filter_map(|row| row.split_once(' '));
-        if let Some((_, name)) = built_in.find(|(code, _)| self.eat(code)) {
-            return self.spend(CppType::named(name));
+        if let Some((_, name)) = BUILT_IN.iter().find(|(code, _)| self.eat(code)) {
+            return self.spend(CppType::named(*name));
         }
         // Ignores `volatile` and `__restrict`. All qualifiers of a type together make one substitution.
         if self.eat("V") || self.eat("r") {
@@ -271,8 +270,32 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// The code of each built-in type, and its name.
-const BUILT_IN: &str = "v void,b bool,c char,a signed char,h unsigned char,s short,t unsigned short,i int,j unsigned int,\
-    l long,m unsigned long,x long long,y unsigned long long,f float,d double,w wchar_t,n __int128,\
-    o unsigned __int128,e long double,z ...,Da auto,Dn std::nullptr_t,Du char8_t,Ds char16_t,\
-    Di char32_t,DF16_ _Float16,DF16b __bf16";
+const BUILT_IN: &[(&str, &str)] = &[
+    ("v", "void"),
+    ("b", "bool"),
+    ("c", "char"),
+    ("a", "signed char"),
+    ("h", "unsigned char"),
+    ("s", "short"),
+    ("t", "unsigned short"),
+    ("i", "int"),
+    ("j", "unsigned int"),
+    ("l", "long"),
+    ("m", "unsigned long"),
+    ("x", "long long"),
+    ("y", "unsigned long long"),
+    ("f", "float"),
+    ("d", "double"),
+    ("w", "wchar_t"),
+    ("n", "__int128"),
+    ("o", "unsigned __int128"),
+    ("e", "long double"),
+    ("z", "..."),
+    ("Da", "auto"),
+    ("Dn", "std::nullptr_t"),
+    ("Du", "char8_t"),
+    ("Ds", "char16_t"),
+    ("Di", "char32_t"),
+    ("DF16_", "_Float16"),
+    ("DF16b", "__bf16"),
+];
