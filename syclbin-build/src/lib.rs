@@ -144,7 +144,7 @@
 //! | variable | |
 //! |---|---|
 //! | `SYCLBIN_CACHE=off` | always compile |
-//! | `SYCLBIN_CACHE=/a/directory` | use another directory (an absolute path) |
+//! | `SYCLBIN_CACHE=/a/directory` | use the directory `kernels` in this directory (an absolute path) |
 //! | `SYCLBIN_CACHE_SIZE=500M` | the size limit (`1G` by default); the least recently used results are removed first |
 //!
 //! A cached result is used if all of these are unchanged:

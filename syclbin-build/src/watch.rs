@@ -202,12 +202,12 @@ impl Watch {
         let text = diagnostics::plain(error.diagnostics());
         for line in text.lines() {
             let line = line.strip_prefix("In file included from ").unwrap_or(line);
-            let Some((path, rest)) = line.split_once(':') else {
-                continue;
-            };
-            if rest.starts_with(|c: char| c.is_ascii_digit()) && Path::new(path).is_file() {
-                files.insert(path.into());
-            }
+            // A path may contain a colon, too, such as that of a Windows drive.
+            let splits = line.match_indices(':').map(|(at, _)| line.split_at(at));
+            let positions =
+                splits.filter(|(_, rest)| rest[1..].starts_with(|c: char| c.is_ascii_digit()));
+            let paths = positions.map(|(path, _)| Path::new(path));
+            files.extend(paths.filter(|path| path.is_file()).map(Path::to_owned));
         }
         if text.contains("file not found") {
             // Includes the directories that may contain the missing header, because they change when it appears.
@@ -263,7 +263,7 @@ mod tests {
         listing::write(out.path(), "a", &Request::default()).unwrap();
         let watch = Watch::of_build(out.path(), "a").unwrap();
         let [header, other, missing] =
-            ["a.hpp", "b.hpp", "c.hpp"].map(|name| out.path().join(name));
+            ["a:2.hpp", "b.hpp", "c.hpp"].map(|name| out.path().join(name));
         for path in [&header, &other] {
             std::fs::write(path, "").unwrap();
         }

@@ -12,12 +12,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use hmac_sha256::Hash as Sha256;
-use syclbin_toolchain::store::{Store, hex};
+use syclbin_toolchain::store::{self, CACHE_VARIABLE, Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use crate::backend::{
@@ -27,9 +26,6 @@ use crate::error::counted;
 use crate::log;
 use crate::trace::{self, Class};
 
-/// The environment variable that configures the cache: `off` disables the cache, and an absolute path replaces the
-/// default directory.
-const VARIABLE: &str = "SYCLBIN_CACHE";
 /// The maximum total size of all entries, in bytes.
 const LIMIT: u64 = 256 << 20;
 
@@ -40,15 +36,11 @@ pub(crate) type Key = [u8; 32];
 /// Returns the persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
 /// toolchain's home directory. Returns `None` if caching is disabled or no directory is usable.
 pub(crate) fn of_environment() -> Option<Store> {
-    let directory = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        // `off` and other relative paths, which would resolve differently in each working directory, disable the cache.
-        Some(directory) => Some(PathBuf::from(directory)).filter(|path| path.is_absolute())?,
-        None => {
-            let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
-            home.ok()?.path().to_owned()
-        }
-    };
-    Some(Store::new(directory.join("programs"), LIMIT))
+    let configured = env::var_os(CACHE_VARIABLE).filter(|value| !value.is_empty());
+    let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
+    let directory = store::directory(configured.as_deref(), home.ok().as_ref(), "programs");
+    let directory = directory.inspect_err(|problem| log::warn(problem)).ok()??;
+    Some(Store::new(directory, LIMIT))
 }
 
 fn file_name(key: &Key) -> String {

@@ -72,7 +72,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let fresh = |report: &Report| !matches!(report.outcome, Outcome::Stale(_));
     let all_fresh = reports.iter().all(fresh);
     if !output.status.success() && (is_incomplete || !options.check) {
-        ui::complain(stderr.trim_end());
+        if options.check {
+            ui::complain(stderr.trim_end());
+        }
         ui::complain(
             "error: Cargo failed; see above. Files that are not listed were neither checked nor written",
         );

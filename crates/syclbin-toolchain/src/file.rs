@@ -36,9 +36,13 @@ fn open_as(path: &Path, options: &mut OpenOptions, own: bool) -> io::Result<File
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
+
+        use rustix::fs::OFlags;
+
         // The standard library adds O_CLOEXEC.
-        let links = if own { libc::O_NOFOLLOW } else { 0 };
-        options.custom_flags(libc::O_NONBLOCK | links);
+        let mut flags = OFlags::NONBLOCK;
+        flags.set(OFlags::NOFOLLOW, own);
+        options.custom_flags(flags.bits().cast_signed());
     }
     #[cfg(not(unix))]
     let _ = own;

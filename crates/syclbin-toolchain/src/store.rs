@@ -23,8 +23,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hmac_sha256::Hash as Sha256;
 
-use crate::file;
 use crate::trust::{is_private, is_private_file};
+use crate::{Home, file};
+
+/// The environment variable that moves or disables both caches.
+pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
 
 const MARK: &[u8; 16] = b"SYCLBIN stored 1";
 const HEADER: usize = MARK.len() + 32;
@@ -34,6 +37,29 @@ const DIGITS: usize = 64;
 const PATIENCE: Duration = Duration::from_millis(150);
 /// The time of an entry's last use is updated at most this often.
 const FRESH: Duration = Duration::from_secs(3600);
+
+/// Returns the directory of the cache `name`, in the directory that `configured` (the value of [`CACHE_VARIABLE`])
+/// names, or by default in `home`. Returns `None` if caching is disabled, or if both are `None`.
+///
+/// # Errors
+///
+/// Fails if the variable contains a relative path, which would refer to a different directory in each working
+/// directory.
+pub fn directory(
+    configured: Option<&OsStr>,
+    home: Option<&Home>,
+    name: &str,
+) -> Result<Option<PathBuf>, String> {
+    match configured.map(Path::new) {
+        Some(off) if off.as_os_str().eq_ignore_ascii_case("off") => Ok(None),
+        Some(folder) if folder.is_absolute() => Ok(Some(folder.join(name))),
+        Some(folder) => Err(format!(
+            "{CACHE_VARIABLE}={} is relative, so nothing is cached; set it to an absolute path, or to off",
+            folder.display()
+        )),
+        None => Ok(home.map(|home| home.path().join(name))),
+    }
+}
 
 /// A directory of entries.
 #[derive(Debug)]

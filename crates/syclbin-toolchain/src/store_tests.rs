@@ -321,3 +321,17 @@ fn directories_that_cannot_be_written_are_no_failure() {
     store.write(&name(1), b"content");
     assert_eq!(store.read(&name(1)), None);
 }
+
+#[test]
+fn directory_is_configured_or_the_default() {
+    let home = Home::locate(Some(OsStr::new("/home"))).unwrap();
+    let of = |named: Option<&str>| directory(named.map(OsStr::new), Some(&home), "kernels");
+    assert_eq!(of(None), Ok(Some(PathBuf::from("/home/kernels"))));
+    let elsewhere = PathBuf::from("/else where/kernels");
+    assert_eq!(of(Some("/else where")), Ok(Some(elsewhere)));
+    assert_eq!(of(Some("off")), Ok(None));
+    assert_eq!(of(Some("OFF")), Ok(None));
+    let relative = of(Some("here")).unwrap_err();
+    assert!(relative.contains("SYCLBIN_CACHE=here is relative"));
+    assert_eq!(directory(None, None, "kernels"), Ok(None));
+}

@@ -34,15 +34,13 @@ fn is_closed_to(path: &Path, writers: u32) -> bool {
 fn is_closed(metadata: &Metadata, writers: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    // The owner of `/proc/self` is the user of this process. Without `/proc`, only files that root owns are trusted.
-    let own = std::fs::metadata("/proc/self").map(|process| process.uid());
-    let mode = metadata.mode();
-    belongs_to(own.ok(), metadata.uid()) && mode & writers == 0
+    let own = rustix::process::geteuid().as_raw();
+    belongs_to(own, metadata.uid()) && metadata.mode() & writers == 0
 }
 
 #[cfg(unix)]
-fn belongs_to(own: Option<u32>, owner: u32) -> bool {
-    owner == 0 || own == Some(owner)
+fn belongs_to(own: u32, owner: u32) -> bool {
+    owner == 0 || own == owner
 }
 
 /// Always trusts a file, because the standard library cannot read the owner or the access list of a file on Windows.
@@ -88,11 +86,9 @@ mod tests {
 
     #[test]
     fn only_root_and_the_user_are_trusted() {
-        assert!(belongs_to(Some(1000), 1000));
-        assert!(belongs_to(Some(1000), 0));
-        assert!(belongs_to(None, 0));
-        assert!(!belongs_to(Some(1000), 1001));
-        assert!(!belongs_to(Some(0), 1001));
-        assert!(!belongs_to(None, 1001));
+        assert!(belongs_to(1000, 1000));
+        assert!(belongs_to(1000, 0));
+        assert!(!belongs_to(1000, 1001));
+        assert!(!belongs_to(0, 1001));
     }
 }

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use hmac_sha256::Hash as Sha256;
-use syclbin_toolchain::store::{Store, hex};
+use syclbin_toolchain::store::{self, CACHE_VARIABLE, Store, hex};
 use syclbin_toolchain::{HOME_VARIABLE, Home, trust};
 
 use crate::cargo;
@@ -43,9 +43,6 @@ pub use files::asked;
 use manifest::{Record, decode_result, encode_result};
 use setting::Setting;
 
-/// The environment variable for the cache directory. The value `off` disables the cache.
-pub const CACHE_VARIABLE: &str = "SYCLBIN_CACHE";
-
 /// The environment variable for the size limit of the cache: a number of bytes, or a number followed by K, M or G.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
@@ -55,24 +52,6 @@ pub const LIMIT: u64 = 1 << 30;
 /// Decodes a manifest of the cache and encodes it again, so that fuzzers reach both.
 pub fn recode(text: &str) -> Option<String> {
     manifest::decode(text).map(|records| manifest::encode(&records))
-}
-
-/// Returns the cache directory: `named` (the value of [`SYCLBIN_CACHE`](CACHE_VARIABLE)), or by default `kernels` in
-/// `home`. Returns `None` if the cache is disabled, or if both arguments are `None`.
-///
-/// # Errors
-///
-/// Fails if the variable contains a relative path, which would refer to a different directory in each package.
-pub fn folder(named: Option<&OsStr>, home: Option<&Home>) -> Result<Option<PathBuf>, String> {
-    match named {
-        Some(off) if off.eq_ignore_ascii_case("off") => Ok(None),
-        Some(folder) if Path::new(folder).is_absolute() => Ok(Some(PathBuf::from(folder))),
-        Some(folder) => Err(format!(
-            "{CACHE_VARIABLE}={} is relative, so nothing is cached; set it to an absolute path, or to off",
-            folder.display()
-        )),
-        None => Ok(home.map(|home| home.path().join("kernels"))),
-    }
 }
 
 fn size_limit(value: Option<&OsStr>) -> Result<u64, String> {
@@ -117,7 +96,7 @@ impl Cache {
         // Cargo tracks this variable, so the script runs again when the cache is turned off.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = folder(named.as_deref(), home.ok().as_ref());
+        let folder = store::directory(named.as_deref(), home.ok().as_ref(), "kernels");
         let folder = folder
             .inspect_err(|problem| cargo::warning(problem))
             .ok()??;
@@ -228,25 +207,6 @@ fn hash_of(paths: &BTreeSet<PathBuf>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn directory_is_configured_or_the_default() {
-        let home = Home::locate(Some(OsStr::new("/home"))).unwrap();
-        let of = |named: Option<&str>| folder(named.map(OsStr::new), Some(&home));
-        assert_eq!(of(None), Ok(Some(PathBuf::from("/home/kernels"))));
-        assert_eq!(
-            of(Some("/else where")),
-            Ok(Some(PathBuf::from("/else where")))
-        );
-        assert_eq!(of(Some("off")), Ok(None));
-        assert_eq!(of(Some("OFF")), Ok(None));
-        assert!(
-            of(Some("here"))
-                .unwrap_err()
-                .contains("SYCLBIN_CACHE=here is relative")
-        );
-        assert_eq!(folder(None, None), Ok(None));
-    }
 
     #[test]
     fn sizes_have_units() {

@@ -28,6 +28,7 @@ impl Cached {
             package: Package::new(),
             cache: tempfile::tempdir().unwrap(),
         };
+        fs::create_dir(cached.entries()).unwrap();
         cached.write("kernels/vector_ops.cpp", "#include \"a.hpp\"\nint a;\n");
         cached.write("include/a.hpp", "int b;\n");
         cached
@@ -41,6 +42,11 @@ impl Cached {
         file.set_modified(before).unwrap();
         settle();
         path
+    }
+
+    /// The directory of the entries.
+    fn entries(&self) -> PathBuf {
+        self.cache.path().join("kernels")
     }
 
     fn script(&self, steps: &str, compile: &str) -> script::Script {
@@ -60,7 +66,7 @@ impl Cached {
 
     /// All entries of a kind in the cache.
     fn kept(&self, kind: &str) -> Vec<PathBuf> {
-        let files = fs::read_dir(self.cache.path()).unwrap();
+        let files = fs::read_dir(self.entries()).unwrap();
         let paths = files.map(|file| file.unwrap().path());
         paths
             .filter(|path| path.extension().is_some_and(|end| end == kind))
@@ -459,9 +465,9 @@ fn unwritable_cache_does_not_disturb_a_build() {
 fn read_only_cache_is_read_without_failure() {
     use std::os::unix::fs::PermissionsExt as _;
     let cached = Cached::new();
-    let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
+    let mode = |mode| fs::set_permissions(cached.entries(), fs::Permissions::from_mode(mode));
     mode(0o555).unwrap();
-    if fs::write(cached.cache.path().join("probe"), "").is_ok() {
+    if fs::write(cached.entries().join("probe"), "").is_ok() {
         let _ = writeln!(
             std::io::stderr(),
             "skipped: permissions do not bind this user"
@@ -483,7 +489,7 @@ fn cache_writable_by_others_is_ignored() {
     use std::os::unix::fs::PermissionsExt as _;
     let cached = Cached::new();
     assert_eq!((cached.compiles(), cached.compiles()), (2, 0));
-    let mode = |mode| fs::set_permissions(cached.cache.path(), fs::Permissions::from_mode(mode));
+    let mode = |mode| fs::set_permissions(cached.entries(), fs::Permissions::from_mode(mode));
     // All, or a group.
     for writable in [0o777, 0o770] {
         mode(writable).unwrap();
@@ -527,7 +533,7 @@ fn oversized_entry_is_not_left_half_written() {
         "{:?}",
         cached.kept("result")
     );
-    assert!(!cached.cache.path().join("new").exists());
+    assert!(!cached.entries().join("new").exists());
     assert_eq!(cached.compiles_of(limited()), 2);
     let free = || cached.script(&steps(""), &compile);
     assert_eq!(cached.compiles_of(free()), 2);

@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use syclbin_build::cache::{self, CACHE_VARIABLE};
+use syclbin_build::cache;
 use syclbin_build::search::{Detected, Search};
 use syclbin_rt::{Device, DeviceKind};
 use syclbin_toolchain::file::paths_in;
-use syclbin_toolchain::store::Store;
+use syclbin_toolchain::store::{self, CACHE_VARIABLE, Store};
 use syclbin_toolchain::{Component, HOME_VARIABLE, Home, version_order};
 
 use super::intel_gpu;
@@ -144,7 +144,7 @@ fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
 }
 
 fn cache(home: Option<&Home>) -> String {
-    match cache::folder(variable_os(CACHE_VARIABLE).as_deref(), home) {
+    match store::directory(variable_os(CACHE_VARIABLE).as_deref(), home, "kernels") {
         Ok(Some(folder)) => {
             let size = Store::new(folder.clone(), cache::LIMIT).size();
             format!("{} ({})", folder.display(), Size(size))

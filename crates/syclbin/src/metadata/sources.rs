@@ -90,7 +90,7 @@ fn one_line(text: &str) -> String {
 
 fn hash_and_path(line: &str) -> Option<(String, [u8; 32])> {
     let (hash, path) = line.split_once("  ")?;
-    if hash.len() != 64 || !hash.is_ascii() {
+    if hash.len() != 64 || !hash.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
     let mut bytes = [0; 32];
@@ -134,8 +134,8 @@ mod tests {
     fn malformed_file_list_is_an_error() {
         let mut sets = PropertySets::default();
         assert_eq!(Sources::read(&sets).unwrap(), None);
-        let long = "g".repeat(64);
-        for text in ["ab  k.cpp\n", "k.cpp\n", &alloc::format!("{long}  k.cpp\n")] {
+        let [letters, signs] = ["g".repeat(64), "+f".repeat(32)].map(|hash| hash + "  k.cpp\n");
+        for text in ["ab  k.cpp\n", "k.cpp\n", &letters, &signs] {
             sets.insert(set::SOURCES, FILES, text);
             let error = Sources::read(&sets).unwrap_err();
             assert!(error.expected.contains("SHA-256"), "{error}");

@@ -184,12 +184,13 @@ fn layout(end: u64, ty: Passed) -> Option<ParameterLayout> {
     })
 }
 
-/// Returns the numbers of a directive, with 1 for each omitted number.
+/// Returns the numbers of a directive, with 1 for each omitted number. Requires at least one.
 fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
     let small = |word: &&[u8]| u32::try_from(number(word)?).ok();
-    let mut numbers = numbers.map_while(small).fuse();
+    let mut numbers = numbers.map_while(small).fuse().peekable();
+    numbers.peek()?;
     Some(array::from_fn(|_| numbers.next().unwrap_or(1)))
 }
 

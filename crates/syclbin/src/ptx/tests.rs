@@ -118,7 +118,7 @@ fn kernel_directives_and_real_names_are_read() {
     assert_eq!(module.kernel("declared").unwrap().required_local_size, None);
     assert_eq!(module.kernel("cut").unwrap().parameters.len(), 1);
     // At most 65 words of directives are read.
-    for (count, expected) in [(31, Some([8, 1, 1])), (33, None)] {
+    for (count, expected) in [(31, Some([8, 1, 1])), (32, None), (33, None)] {
         let others = ".maxnreg 32 ".repeat(count);
         let text = format!(".version 6.3\n.entry k() {others} .reqntid 8 {{ }}");
         let module = Module::read(text.as_bytes()).0;
