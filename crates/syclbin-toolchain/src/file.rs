@@ -241,4 +241,48 @@ mod tests {
         std::fs::write(folder.path().join("pip"), "text").unwrap();
         assert_eq!(find_program("pip", Some(folder.path().as_os_str())), None);
     }
+
+    #[test]
+    fn stamps_and_times_follow_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("file"), folder.path().join("other"));
+        assert_eq!(stamp(&path), None);
+        std::fs::write(&path, b"bytes").unwrap();
+        let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        let file = File::options().append(true).open(&path).unwrap();
+        file.set_modified(hour_ago).unwrap();
+        let first = stamp(&path).unwrap();
+        assert_eq!(stamp(&path).as_ref(), Some(&first));
+        // Neither size nor modification time reveals that another file has replaced the file.
+        std::fs::write(&other, b"other").unwrap();
+        let file = File::options().append(true).open(&other).unwrap();
+        file.set_modified(hour_ago).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        let metadata = path.metadata().unwrap();
+        assert_eq!(stamp_of(&metadata), stamp(&path));
+        assert_ne!(stamp(&path), Some(first));
+        assert!(changed(&metadata).unwrap() > hour_ago + Duration::from_secs(1800));
+    }
+
+    #[test]
+    fn programs_are_executable_files() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        for folder in [&first, &second] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join("tool"), "").unwrap();
+        }
+        let tool = second.join("tool");
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let search = std::env::join_paths([&first, &second]).unwrap();
+        let find = |name: &Path| find_program(name, Some(&search));
+        assert_eq!(find(Path::new("tool")), Some(tool.clone()));
+        assert_eq!(find(Path::new("no-tool")), None);
+        // A path is not searched for, and a directory is no program.
+        assert_eq!(find(&tool), Some(tool.clone()));
+        assert_eq!(find(&first.join("tool")), None);
+        assert_eq!(find_program(&tool, None), Some(tool));
+        assert_eq!(find(&first), None);
+    }
 }

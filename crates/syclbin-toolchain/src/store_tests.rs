@@ -335,3 +335,8 @@ fn directory_is_configured_or_the_default() {
     assert!(relative.contains("SYCLBIN_CACHE=here is relative"));
     assert_eq!(directory(None, None, "kernels"), Ok(None));
 }
+
+#[test]
+fn hashes_are_written_in_lowercase() {
+    assert_eq!(hex([0x00, 0x0f, 0xab]), "000fab");
+}

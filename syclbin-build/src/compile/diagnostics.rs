@@ -263,6 +263,7 @@ mod tests {
         assert_eq!(hints("a.cpp:1:1: warning: 'mpi.h' file not found\n"), "");
         let global = "a.cpp:3:24: error: no matching constructor for initialization of 'ex::device_global<int>'\n";
         assert!(hints(global).contains("requires C++20"));
+        assert_eq!(hints(&global.replace("device_global", "queue")), "");
     }
 
     #[test]

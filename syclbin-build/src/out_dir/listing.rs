@@ -203,4 +203,13 @@ mod tests {
         assert_eq!(arguments(Path::new("/other")), ["-isystem", "/other"]);
         assert_eq!(arguments(&headers::folder()), [""; 0]);
     }
+
+    #[test]
+    fn only_a_missing_directory_has_no_notes() {
+        let out = tempfile::tempdir().unwrap();
+        assert_eq!(names(&out.path().join("none")).unwrap(), [""; 0]);
+        let file = out.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(names(&file).is_err());
+    }
 }
