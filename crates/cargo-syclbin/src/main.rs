@@ -181,7 +181,11 @@ fn run(command: Command) -> Result<bool> {
         }) => install(&components, wheels, force)?,
         Command::Toolchain(Toolchain::List) => {
             let home = home()?;
-            answer(&list::render(&home, &list::rows(&home)))?;
+            answer(&list::render(
+                &home,
+                &list::rows(&home),
+                &toolchain::pins::ALL,
+            ))?;
         }
         Command::Toolchain(Toolchain::Path { component }) => {
             let folder = list::path(&home()?, component)?;

@@ -75,6 +75,17 @@ macro_rules! either {
     };
 }
 
+/// A driver's handle. It may be sent to and shared with any thread, because the functions of both drivers are
+/// thread-safe (OpenCL 3.0, appendix A.2; CUDA driver API). The exceptions, such as `clSetKernelArg`, are called through
+/// `&mut` references or under a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw<P>(pub(crate) P);
+
+// SAFETY: see above; a handle refers to a driver object, which does not belong to a thread.
+unsafe impl<T> Send for Raw<*mut T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T> Sync for Raw<*mut T> {}
+
 /// Unwraps function types that are declared as `Option`s, such as those in `opencl-sys`.
 pub(crate) trait EntryPoint {
     type Function;

@@ -7,6 +7,7 @@ use syclbin_toolchain::file::paths_in;
 use syclbin_toolchain::{Component, Home, INSTALL_COMMAND};
 
 use super::manifest::Manifest;
+use super::pins::ComponentPin;
 use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::ui::{Page, Progress, Size};
@@ -34,6 +35,10 @@ impl Row {
             folder,
         }
     }
+
+    fn is_of(&self, pin: &ComponentPin) -> bool {
+        (self.component, self.version.as_str()) == (pin.component, pin.version)
+    }
 }
 
 /// Lists all installations in `home`, sorted by component, then by version.
@@ -48,8 +53,9 @@ pub fn rows(home: &Home) -> Vec<Row> {
     rows
 }
 
-/// Formats the rows as an aligned table, or a single line if there are none.
-pub fn render(home: &Home, rows: &[Row]) -> String {
+/// Formats the rows as an aligned table, or a single line if there are none. `pins` are the versions that `install`
+/// installs.
+pub fn render(home: &Home, rows: &[Row], pins: &[ComponentPin]) -> String {
     if rows.is_empty() {
         let home = home.path().display();
         return format!("nothing is installed in {home}; run `{INSTALL_COMMAND}`\n");
@@ -61,7 +67,10 @@ pub fn render(home: &Home, rows: &[Row]) -> String {
         let size = row.state.as_ref().map(|manifest| Size(manifest.size()));
         let licence = match &row.state {
             Ok(manifest) => manifest.licences().join("; "),
-            Err(problem) => format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)"),
+            Err(problem) if pins.iter().any(|pin| row.is_of(pin)) => {
+                format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)")
+            }
+            Err(problem) => format!("({problem}; delete this directory)"),
         };
         table.push([
             name.to_owned(),

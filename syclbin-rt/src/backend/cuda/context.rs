@@ -12,23 +12,17 @@ use super::*;
 
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
-    pub(crate) handle: CUcontext,
+    pub(crate) handle: Raw<CUcontext>,
     /// The error that destroyed the context.
     lost: OnceLock<Failure>,
     pub(crate) queues: LiveQueues<Stream>,
     /// A stream that only allocates and initializes memory and variables, so waiting for it takes little time.
-    pub(crate) allocating: CUstream,
+    pub(crate) allocating: Raw<CUstream>,
     /// A stream that frees memory, after the queues that may use it.
-    pub(crate) freeing: CUstream,
+    pub(crate) freeing: Raw<CUstream>,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,
 }
-
-// SAFETY: a context may be current on any number of threads at once (CUDA driver API, "Context Management"), and all
-// driver functions are thread-safe.
-unsafe impl Send for Context {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Context {}
 
 /// The contexts in use, one for each device. A context lives until the process ends, because creating one takes a tenth
 /// of a second or more.
@@ -67,16 +61,16 @@ impl Context {
         gate::close_at_exit(&raw const *device.functions, Stage::FirstContext);
         let mut context = Self {
             device,
-            handle,
+            handle: Raw(handle),
             lost: OnceLock::new(),
             queues: LiveQueues::new(),
-            allocating: std::ptr::null_mut(),
-            freeing: std::ptr::null_mut(),
+            allocating: Raw(std::ptr::null_mut()),
+            freeing: Raw(std::ptr::null_mut()),
             pool: Pool::default(),
             clock: Clock::default(),
         };
-        context.allocating = context.stream(0)?;
-        context.freeing = context.stream(0)?;
+        context.allocating = Raw(context.stream(0)?);
+        context.freeing = Raw(context.stream(0)?);
         Ok(context)
     }
 
@@ -97,7 +91,7 @@ impl Context {
     pub(crate) fn native(&self, stream: CUstream) -> QueueHandle {
         QueueHandle::Cuda {
             stream: stream.cast(),
-            context: self.handle.cast(),
+            context: self.handle.0.cast(),
         }
     }
 
@@ -117,9 +111,9 @@ impl Context {
         // SAFETY: the call writes one handle through a valid pointer.
         let code = unsafe { (functions.cuCtxGetCurrent.pass())(&raw mut current) };
         // Query first: other libraries may have changed the context, and setting it costs more than querying.
-        if code != 0 || current != self.handle {
+        if code != 0 || current != self.handle.0 {
             // SAFETY: the context is not lost, so it is alive.
-            let code = unsafe { (functions.cuCtxSetCurrent.pass())(self.handle) };
+            let code = unsafe { (functions.cuCtxSetCurrent.pass())(self.handle.0) };
             self.check("cuCtxSetCurrent", code)?;
         }
         Ok(functions)

@@ -83,7 +83,7 @@ impl Copies for Queue {
             // borrows outlive the copy, because this function waits for it.
             unsafe {
                 call!(here => cuMemcpyPeerAsync(
-                    target, there.handle, source, here.handle, size, stream
+                    target, there.handle.0, source, here.handle.0, size, stream
                 ))
             }
         });
@@ -204,7 +204,7 @@ impl Queue {
         let asked = unsafe { call!(context => cuDeviceCanAccessPeer(&raw mut can, here, there)) };
         if asked.is_ok() && can != 0 {
             // SAFETY: both contexts are alive.
-            let _ = unsafe { call!(context => cuCtxEnablePeerAccess(other.handle, 0)) };
+            let _ = unsafe { call!(context => cuCtxEnablePeerAccess(other.handle.0, 0)) };
         }
     }
 }

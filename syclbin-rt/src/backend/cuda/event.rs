@@ -107,7 +107,7 @@ impl DriverEvent for Event {
 
     fn native(&self) -> Result<Option<NativeEvent>> {
         let mark = self.mark()?;
-        Ok(mark.map(|mark| NativeEvent::new(EventHandle::Cuda(mark.handle.cast()), mark)))
+        Ok(mark.map(|mark| NativeEvent::new(EventHandle::Cuda(mark.handle.0.cast()), mark)))
     }
 
     /// Does not use `cuLaunchHostFunc`: it never calls back after an error, so the task would sleep forever. Instead,

@@ -100,14 +100,14 @@ impl AnyGraph for Graph {
             Depth: 1,
             ..Zeroable::zeroed()
         };
-        let context = self.context().handle;
+        let context = self.context().handle.0;
         // SAFETY: the graph and the context are alive, and both regions lie within the context's memory.
         unsafe { add!(self => cuGraphAddMemcpyNode(&raw const node, context)) }
     }
 
     fn add_fill(&mut self, region: &Region, pattern: &[u8]) -> Result<()> {
         let steps = steps(self.queue.address_of(region)?, region.bytes(), pattern);
-        let context = self.context().handle;
+        let context = self.context().handle.0;
         let mut steps = steps.ok_or(invalid(FILL))?;
         steps.try_for_each(|step| {
             // SAFETY: the graph and the context are alive; the step is inside the context's memory.
@@ -120,7 +120,7 @@ impl AnyGraph for Graph {
         let stream = Stream::new(Arc::clone(self.context()), Priority::Normal)?;
         let (graph, nodes, mut count) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
         let mut capture = Capture { stream, graph };
-        let stream = capture.stream.handle;
+        let stream = capture.stream.handle.0;
         // The restrictions during a capture do not apply to other threads.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive and belongs to the context.
@@ -188,7 +188,7 @@ struct Capture {
 
 impl Capture {
     fn end(&mut self) -> Result<()> {
-        let (stream, graph) = (self.stream.handle, &raw mut self.graph);
+        let (stream, graph) = (self.stream.handle.0, &raw mut self.graph);
         // SAFETY: the stream is alive; the call writes one handle through a valid pointer.
         unsafe { call!(self.stream.context => cuStreamEndCapture(stream, graph)) }
     }

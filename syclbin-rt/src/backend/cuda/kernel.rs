@@ -33,8 +33,8 @@ impl Kernel {
         let number = |attribute| attribute_of(context, plain, attribute);
         let facts = &context.device.facts;
         let handles = Handles {
-            plain,
-            offset_variant,
+            plain: Raw(plain),
+            offset_variant: offset_variant.map(Raw),
             bounds: Bounds {
                 groups: context.device.max_grid,
                 items: std::array::from_fn(|dimension| {
@@ -79,8 +79,8 @@ impl Kernel {
 impl DriverKernel for Kernel {
     fn native(&self) -> KernelHandle {
         KernelHandle::Cuda {
-            function: self.handles.plain.cast(),
-            module: self.program.handle.cast(),
+            function: self.handles.plain.0.cast(),
+            module: self.program.handle.0.cast(),
         }
     }
 
@@ -111,7 +111,7 @@ impl DriverKernel for Kernel {
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         // Otherwise, the driver would report 0 for sizes of work-group memory that need the opt-in.
         object.opt_in_to_max_local()?;
-        let (mut groups, function) = (0, self.handles.plain);
+        let (mut groups, function) = (0, self.handles.plain.0);
         let items = c_int::try_from(items).unwrap_or(c_int::MAX);
         // SAFETY: the kernel is alive; the call writes one value through a valid pointer.
         unsafe {
@@ -124,7 +124,8 @@ impl DriverKernel for Kernel {
     }
 
     fn attributes(&self) -> Result<KernelAttributes> {
-        let number = |attribute| attribute_of(&self.program.context, self.handles.plain, attribute);
+        let number =
+            |attribute| attribute_of(&self.program.context, self.handles.plain.0, attribute);
         let private = number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
         let registers = number(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
         Ok(KernelAttributes {
@@ -145,7 +146,7 @@ fn find(program: &Program, symbol: &CStr) -> Result<CUfunction> {
     // SAFETY: the module is loaded, and the name is NUL-terminated; the call writes one handle through a valid pointer.
     unsafe {
         let (found, name) = (&raw mut function, symbol.as_ptr());
-        call!(program.context => cuModuleGetFunction(found, program.handle, name))
+        call!(program.context => cuModuleGetFunction(found, program.handle.0, name))
     }?;
     Ok(function)
 }

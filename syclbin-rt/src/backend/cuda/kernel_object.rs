@@ -20,18 +20,13 @@ const DEFAULT_LOCAL_BYTES: usize = 48 << 10;
 /// A kernel's handles and launch limits.
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {
-    pub(crate) plain: CUfunction,
+    pub(crate) plain: Raw<CUfunction>,
     /// The variant of the kernel that also takes the range offset, if the program contains one.
-    pub(crate) offset_variant: Option<CUfunction>,
+    pub(crate) offset_variant: Option<Raw<CUfunction>>,
     pub(crate) bounds: Bounds,
     /// The size in bytes of the work-group memory that the kernel itself declares.
     pub(crate) fixed_local: usize,
 }
-
-// SAFETY: functions belong to a module, not to a thread, and all driver functions are thread-safe.
-unsafe impl Send for Handles {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Handles {}
 
 pub(crate) struct KernelObject {
     pub(crate) context: Arc<Context>,
@@ -182,7 +177,7 @@ impl KernelObject {
         }
         let ([x, y, z], [items_x, items_y, items_z]) = (blocks.groups, blocks.items);
         use_it(&CUDA_KERNEL_NODE_PARAMS {
-            func: function,
+            func: function.0,
             gridDimX: x,
             gridDimY: y,
             gridDimZ: z,
@@ -208,7 +203,7 @@ impl KernelObject {
         for function in std::iter::once(self.handles.plain).chain(self.handles.offset_variant) {
             // SAFETY: the kernel is alive. The request is always for the same size, so it never lowers the limit
             // below the needs of another launch.
-            unsafe { call!(self.context => cuFuncSetAttribute(function, attribute, most)) }?;
+            unsafe { call!(self.context => cuFuncSetAttribute(function.0, attribute, most)) }?;
         }
         self.opted_in.store(true, Ordering::Relaxed);
         Ok(())

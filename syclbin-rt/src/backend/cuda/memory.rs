@@ -38,12 +38,12 @@ impl Memory {
             Some(Code::Cuda(OUT_OF_MEMORY)) if context.device.has_pool => {
                 // Dropped buffers may not be freed yet.
                 // SAFETY: the stream is alive.
-                unsafe { call!(context => cuStreamSynchronize(context.freeing)) }?;
+                unsafe { call!(context => cuStreamSynchronize(context.freeing.0)) }?;
                 allocate()
             }
             _ => Err(failure),
         })?;
-        let (stream, pointer) = (context.allocating, memory.pointer);
+        let (stream, pointer) = (context.allocating.0, memory.pointer);
         // SAFETY: the streams are alive and belong to the context. The addresses are valid for that many bytes, and
         // outlive the commands, because this function waits for them.
         let enqueued = unsafe {
@@ -72,7 +72,7 @@ impl Memory {
         let call = unsafe {
             match kind {
                 None if context.device.has_pool => {
-                    let stream = context.allocating;
+                    let stream = context.allocating.0;
                     call!(context, "a CUDA 11.2 driver" => cuMemAllocAsync(&raw mut pointer, size, stream))?;
                     "cuMemAllocAsync"
                 }
@@ -144,9 +144,9 @@ impl Drop for Memory {
         let owner = self.owner.take();
         if self.kind.is_none() && owner.is_none() && self.context.device.has_pool {
             // The stream waits; this thread does not.
-            let all = |stream: &Stream| stream.make_wait(self.context.freeing);
+            let all = |stream: &Stream| stream.make_wait(self.context.freeing.0);
             if self.context.queues.for_each(all).is_ok() {
-                let (pointer, stream) = (self.pointer, self.context.freeing);
+                let (pointer, stream) = (self.pointer, self.context.freeing.0);
                 // SAFETY: the memory is owned, and the stream waits for all commands that use it.
                 let _ = unsafe {
                     call!(self.context, "a CUDA 11.2 driver" => cuMemFreeAsync(pointer, stream))

@@ -9,7 +9,7 @@ use super::*;
 
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
-    pub(crate) handle: CUmodule,
+    pub(crate) handle: Raw<CUmodule>,
     kind: Kind,
     code: Vec<u8>,
     /// Keeps alive the memory that the program's variables point to.
@@ -23,11 +23,6 @@ pub(crate) enum Kind {
     /// A cubin or a fat binary.
     Native,
 }
-
-// SAFETY: modules belong to a context, not to a thread, and all driver functions are thread-safe.
-unsafe impl Send for Program {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Program {}
 
 impl Builds for Context {
     fn build(self: Arc<Self>, sources: &[Source<'_>]) -> Result<AnyProgram, BuildError> {
@@ -79,7 +74,7 @@ impl Program {
         log_warnings(&context.device.facts, || text(&jit.remarks));
         Ok(Self {
             context: Arc::clone(context),
-            handle,
+            handle: Raw(handle),
             kind,
             code,
             memory: Mutex::default(),
@@ -99,7 +94,7 @@ impl Program {
         }
         let from = bytes.as_ptr().expose_provenance() as u64;
         // Not the default stream, which waits for streams of other libraries and fails while one of them captures.
-        let stream = self.context.allocating;
+        let stream = self.context.allocating.0;
         // SAFETY: the context is current, and the variable is at least as long as `bytes`. `settle` waits for the
         // stream, so `bytes` outlives the copy, and kernels on every queue read the new value.
         unsafe {
@@ -115,7 +110,7 @@ impl Program {
         // pointers.
         unsafe {
             let (address, size) = (&raw mut address, &raw mut size);
-            call!(self.context => cuModuleGetGlobal_v2(address, size, self.handle, name.as_ptr()))
+            call!(self.context => cuModuleGetGlobal_v2(address, size, self.handle.0, name.as_ptr()))
         }?;
         Ok((address, size))
     }
@@ -153,7 +148,7 @@ impl Drop for Program {
         // Wait, because the program's kernels may still be running. If waiting fails, leak the program.
         if self.context.finish_all().is_ok() {
             // SAFETY: the module is owned. Its kernels keep this value alive, so none are left.
-            let _ = unsafe { call!(self.context => cuModuleUnload(self.handle)) };
+            let _ = unsafe { call!(self.context => cuModuleUnload(self.handle.0)) };
         }
     }
 }

@@ -56,7 +56,7 @@ impl Queue {
             return Err(Failure::FOREIGN);
         };
         let own = Context::shared(device)?;
-        if !std::ptr::eq(own.handle.cast(), context) {
+        if !std::ptr::eq(own.handle.0.cast(), context) {
             return Err(Failure::FOREIGN);
         }
         // `CU_STREAM_PER_THREAD`
@@ -79,9 +79,9 @@ impl Queue {
         let functions = self.stream.context.enter()?;
         self.make_wait(after)?;
         if self.options.profiling {
-            return self.submit_timed(call, || commands(functions, self.stream.handle));
+            return self.submit_timed(call, || commands(functions, self.stream.handle.0));
         }
-        commands(functions, self.stream.handle)?;
+        commands(functions, self.stream.handle.0)?;
         Ok(Event::new(&self.stream, call, self.stream.count(), None).into())
     }
 
@@ -91,7 +91,7 @@ impl Queue {
         call: &'static str,
         commands: impl FnOnce() -> Result<()>,
     ) -> Result<AnyEvent> {
-        let (context, handle) = (&self.stream.context, self.stream.handle);
+        let (context, handle) = (&self.stream.context, self.stream.handle.0);
         let (base, queued) = context.clock.base(context)?;
         // SAFETY: the stream is alive and belongs to the context.
         let started = unsafe { Mark::record(context, handle, true) }?;
@@ -122,7 +122,7 @@ impl Queue {
                 && let Some(mark) = event.mark()?
             {
                 // SAFETY: the stream is alive and belongs to the event's context.
-                unsafe { mark.make_wait(self.stream.handle) }?;
+                unsafe { mark.make_wait(self.stream.handle.0) }?;
             }
         }
         Ok(())
@@ -144,7 +144,7 @@ impl DriverQueue for Queue {
     }
 
     fn native(&self) -> QueueHandle {
-        self.stream.context.native(self.stream.handle)
+        self.stream.context.native(self.stream.handle.0)
     }
 
     fn barrier(&self, events: &WaitList<'_>) -> Result<AnyEvent> {

@@ -19,7 +19,7 @@ const MAX_MARKS: usize = 8;
 /// to wait for the stream's commands.
 pub(crate) struct Stream {
     pub(crate) context: Arc<Context>,
-    pub(crate) handle: CUstream,
+    pub(crate) handle: Raw<CUstream>,
     /// Whether another library created the stream.
     foreign: bool,
     /// The number of commands enqueued so far.
@@ -30,11 +30,6 @@ pub(crate) struct Stream {
     marks: Mutex<Vec<(u64, Arc<Mark>)>>,
     pub(crate) waiter: Waiter<Arc<Mark>>,
 }
-
-// SAFETY: streams belong to a context, not to a thread, and all driver functions are thread-safe.
-unsafe impl Send for Stream {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Stream {}
 
 impl Stream {
     /// Creates an empty stream that does not synchronize with the default stream.
@@ -56,7 +51,7 @@ impl Stream {
     pub(crate) fn with_handle(context: Arc<Context>, handle: CUstream, foreign: bool) -> Arc<Self> {
         Arc::new(Self {
             context,
-            handle,
+            handle: Raw(handle),
             foreign,
             queued: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -84,7 +79,7 @@ impl Stream {
         // Read before waiting, because the wait may not cover later commands.
         let last = self.last();
         // SAFETY: the stream is alive.
-        unsafe { call!(self.context => cuStreamSynchronize(self.handle)) }?;
+        unsafe { call!(self.context => cuStreamSynchronize(self.handle.0)) }?;
         self.ended.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
@@ -93,7 +88,7 @@ impl Stream {
     pub(crate) fn settle(&self) -> Result<()> {
         let last = self.last();
         // SAFETY: the stream is alive and belongs to the context.
-        unsafe { self.context.settle(self.handle) }?;
+        unsafe { self.context.settle(self.handle.0) }?;
         self.ended.fetch_max(last, Ordering::AcqRel);
         Ok(())
     }
@@ -114,7 +109,7 @@ impl Stream {
         // Read before recording, so that the mark comes after all of these commands.
         let last = self.last();
         // SAFETY: the stream is alive and belongs to this context.
-        let mark = Arc::new(unsafe { Mark::record(&self.context, self.handle, false) }?);
+        let mark = Arc::new(unsafe { Mark::record(&self.context, self.handle.0, false) }?);
         if let Some((upto, first)) = marks.first()
             && first.is_reached()?
         {
@@ -144,7 +139,7 @@ impl Stream {
     /// library enqueued, which [`Stream::count`] does not count.
     pub(crate) fn make_wait(&self, other: CUstream) -> Result<()> {
         // SAFETY: both streams are alive and belong to the context.
-        unsafe { Mark::record(&self.context, self.handle, false)?.make_wait(other) }
+        unsafe { Mark::record(&self.context, self.handle.0, false)?.make_wait(other) }
     }
 
     /// Blocks until command `number` has ended.
@@ -169,7 +164,7 @@ impl Drop for Stream {
         if !self.foreign {
             // SAFETY: the stream is owned. If commands are still running, the driver keeps it until they have ended
             // (CUDA driver API, cuStreamDestroy).
-            let _ = unsafe { call!(self.context => cuStreamDestroy_v2(self.handle)) };
+            let _ = unsafe { call!(self.context => cuStreamDestroy_v2(self.handle.0)) };
         }
     }
 }
@@ -180,27 +175,17 @@ const SPIN: Duration = Duration::from_micros(50);
 /// A context's unused driver events, kept for reuse.
 #[derive(Default)]
 pub(crate) struct Pool {
-    plain: Mutex<Vec<Free>>,
+    plain: Mutex<Vec<Raw<CUevent>>>,
     /// The events that record the time.
-    timed: Mutex<Vec<Free>>,
+    timed: Mutex<Vec<Raw<CUevent>>>,
 }
-
-struct Free(CUevent);
-
-// SAFETY: events may be used from any thread; the handle is owned.
-unsafe impl Send for Free {}
 
 /// A recorded CUDA event, which returns to the pool when dropped.
 pub(crate) struct Mark {
     context: Arc<Context>,
-    pub(crate) handle: CUevent,
+    pub(crate) handle: Raw<CUevent>,
     timed: bool,
 }
-
-// SAFETY: all driver functions are thread-safe, and events belong to a context, not to a thread.
-unsafe impl Send for Mark {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Mark {}
 
 impl Mark {
     /// Records a mark after all commands in `stream`. If `timed`, the mark also records the time.
@@ -214,7 +199,7 @@ impl Mark {
         timed: bool,
     ) -> Result<Self> {
         let unused = context.pool.of(timed).pop();
-        let mut handle = unused.map_or(std::ptr::null_mut(), |Free(handle)| handle);
+        let mut handle = unused.map_or(std::ptr::null_mut(), |Raw(handle)| handle);
         if handle.is_null() {
             let mut flags = Flags::CU_EVENT_BLOCKING_SYNC.0;
             if !timed {
@@ -225,7 +210,7 @@ impl Mark {
         }
         let mark = Self {
             context: Arc::clone(context),
-            handle,
+            handle: Raw(handle),
             timed,
         };
         // SAFETY: the event and the stream are alive and belong to this context; nothing else uses the event.
@@ -236,7 +221,7 @@ impl Mark {
     pub(crate) fn is_reached(&self) -> Result<bool> {
         let functions = self.context.enter()?;
         // SAFETY: the event is alive.
-        match unsafe { (functions.cuEventQuery.pass())(self.handle) } {
+        match unsafe { (functions.cuEventQuery.pass())(self.handle.0) } {
             SUCCESS => Ok(true),
             NOT_READY => Ok(false),
             code => self.context.check("cuEventQuery", code).map(|()| true),
@@ -255,7 +240,7 @@ impl Mark {
 
     pub(crate) fn sleep(&self) -> Result<()> {
         // SAFETY: the event is alive.
-        unsafe { call!(self.context => cuEventSynchronize(self.handle)) }
+        unsafe { call!(self.context => cuEventSynchronize(self.handle.0)) }
     }
 
     /// Makes later commands on `stream` wait until the mark is reached.
@@ -266,7 +251,7 @@ impl Mark {
     pub(crate) unsafe fn make_wait(&self, stream: CUstream) -> Result<()> {
         // SAFETY: the caller guarantees this. The stream waits for the event as last recorded, even if the event is
         // recorded again later (CUDA driver API, cuStreamWaitEvent).
-        unsafe { call!(self.context => cuStreamWaitEvent(stream, self.handle, 0)) }
+        unsafe { call!(self.context => cuStreamWaitEvent(stream, self.handle.0, 0)) }
     }
 
     /// Returns the time from `earlier` to this mark in nanoseconds. Both marks must have been reached and must be
@@ -277,7 +262,7 @@ impl Mark {
         // pointer.
         unsafe {
             let time = &raw mut milliseconds;
-            call!(self.context => cuEventElapsedTime(time, earlier.handle, self.handle))
+            call!(self.context => cuEventElapsedTime(time, earlier.handle.0, self.handle.0))
         }?;
         #[allow(
             clippy::cast_possible_truncation,
@@ -289,12 +274,12 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        self.context.pool.of(self.timed).push(Free(self.handle));
+        self.context.pool.of(self.timed).push(self.handle);
     }
 }
 
 impl Pool {
-    fn of(&self, timed: bool) -> std::sync::MutexGuard<'_, Vec<Free>> {
+    fn of(&self, timed: bool) -> std::sync::MutexGuard<'_, Vec<Raw<CUevent>>> {
         let events = if timed { &self.timed } else { &self.plain };
         events.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -333,7 +318,7 @@ impl Clock {
         let record = |before| {
             // On this stream, no kernel delays the event.
             // SAFETY: the stream lives as long as the context.
-            let mark = Arc::new(unsafe { Mark::record(context, context.allocating, true) }?);
+            let mark = Arc::new(unsafe { Mark::record(context, context.allocating.0, true) }?);
             let recorded = Instant::now();
             Ok(Arc::new(Base {
                 mark,

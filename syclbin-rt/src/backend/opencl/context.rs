@@ -12,18 +12,13 @@ use crate::backend::guard::{self, Mode};
 pub(crate) struct Context {
     pub(crate) device: &'static DriverDevice,
     pub(crate) functions: &'static Functions,
-    pub(crate) handle: cl_context,
+    pub(crate) handle: Raw<cl_context>,
     /// Whether another library created the context.
     foreign: bool,
     /// What launches detect, if `SYCLBIN_GUARD` is set.
     pub(crate) guard: Option<Mode>,
     pub(crate) queues: LiveQueues<OwnedQueue>,
 }
-
-// SAFETY: contexts may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Context {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Context {}
 
 /// The contexts in use. Stored here so that devices have no interior mutability and can be keys in maps and sets.
 static IN_USE: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
@@ -45,7 +40,7 @@ impl Context {
         device: &'static DriverDevice,
         handle: cl_context,
     ) -> Result<Arc<Self>> {
-        let is_it = |context: &Self| context.handle == handle;
+        let is_it = |context: &Self| context.handle.0 == handle;
         Self::in_use(device, is_it, || {
             // SAFETY: the context is alive; the retained reference is released on drop.
             unsafe { call!(device.functions => clRetainContext(handle)) }?;
@@ -98,7 +93,7 @@ impl Context {
         Self {
             device,
             functions: device.functions,
-            handle,
+            handle: Raw(handle),
             foreign,
             guard: requested.filter(|_| device.facts.guards_buffers),
             queues: LiveQueues::new(),
@@ -137,7 +132,7 @@ impl DriverContext for Context {
                 let functions = self.functions;
                 // SAFETY: the object is alive.
                 let query = |name| unsafe { query!(functions => clGetMemObjectInfo(memory, name)) };
-                if query(CL_MEM_CONTEXT).value::<usize>()? != self.handle.addr() {
+                if query(CL_MEM_CONTEXT).value::<usize>()? != self.handle.0.addr() {
                     return Err(Failure::FOREIGN);
                 }
                 if query(CL_MEM_SIZE).value::<usize>()? < size {
@@ -155,7 +150,7 @@ impl DriverContext for Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; everything created from it holds a reference of its own.
-        unsafe { (self.functions.clReleaseContext.pass())(self.handle) };
+        unsafe { (self.functions.clReleaseContext.pass())(self.handle.0) };
     }
 }
 

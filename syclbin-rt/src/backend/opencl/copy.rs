@@ -116,7 +116,7 @@ impl Copies for Queue {
             return Err(Failure::UNSUITABLE);
         };
         let flags = CL_MAP_READ | if writing { CL_MAP_WRITE } else { 0 };
-        let (queue, no_events, none) = (self.handle, std::ptr::null(), std::ptr::null_mut());
+        let (queue, no_events, none) = (self.handle.0, std::ptr::null(), std::ptr::null_mut());
         // SAFETY: the queue and the memory share a context, and the region is inside the memory. There are no events,
         // and the call writes only the status. It blocks until the mapped memory can be used.
         let mapped = unsafe {

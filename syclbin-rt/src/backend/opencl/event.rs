@@ -17,13 +17,8 @@ use super::*;
 pub(crate) struct Event {
     functions: &'static Functions,
     call: &'static str,
-    pub(crate) handle: cl_event,
+    pub(crate) handle: Raw<cl_event>,
 }
-
-// SAFETY: events may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Event {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Event {}
 
 impl Event {
     /// Takes ownership of the event reference that `call` returned for the command that it enqueued, if `status` is
@@ -44,7 +39,7 @@ impl Event {
         Ok(Self {
             functions,
             call,
-            handle,
+            handle: Raw(handle),
         })
     }
 
@@ -72,7 +67,8 @@ impl Event {
     /// Fails if the driver does not report the end, in which case the command may still be running.
     pub(crate) fn end(&self) -> Result<cl_int> {
         // SAFETY: the list is a single event, which is alive.
-        let waited = unsafe { call!(self.functions => clWaitForEvents(1, &raw const self.handle)) };
+        let waited =
+            unsafe { call!(self.functions => clWaitForEvents(1, &raw const self.handle.0)) };
         let Err(failure) = waited else {
             return Ok(CL_COMPLETE);
         };
@@ -92,13 +88,13 @@ impl Event {
         let (name, value) = (CL_EVENT_COMMAND_EXECUTION_STATUS, (&raw mut status).cast());
         let none = std::ptr::null_mut();
         // SAFETY: the event is alive, and the buffer has the size of the status.
-        unsafe { call!(self.functions => clGetEventInfo(self.handle, name, size, value, none)) }?;
+        unsafe { call!(self.functions => clGetEventInfo(self.handle.0, name, size, value, none)) }?;
         Ok(status)
     }
 
     pub(crate) fn another(&self) -> Result<Self> {
         // SAFETY: the event is alive.
-        unsafe { Self::retain(self.functions, self.call, self.handle) }
+        unsafe { Self::retain(self.functions, self.call, self.handle.0) }
     }
 }
 
@@ -130,7 +126,7 @@ impl DriverEvent for Event {
     fn profile(&self) -> Result<Profile> {
         let time = |name| {
             // SAFETY: the event is alive.
-            unsafe { query!(self.functions => clGetEventProfilingInfo(self.handle, name)) }
+            unsafe { query!(self.functions => clGetEventProfilingInfo(self.handle.0, name)) }
                 .value()
                 .map(Duration::from_nanos)
         };
@@ -146,7 +142,7 @@ impl DriverEvent for Event {
     }
 
     fn native(&self) -> Result<Option<NativeEvent>> {
-        let handle = EventHandle::OpenCl(self.handle);
+        let handle = EventHandle::OpenCl(self.handle.0);
         Ok(Some(NativeEvent::new(handle, Arc::new(self.another()?))))
     }
 
@@ -158,7 +154,7 @@ impl DriverEvent for Event {
         // most once.
         let registered = unsafe {
             let callback = Some(command_ended as _);
-            call!(self.functions => clSetEventCallback(self.handle, CL_COMPLETE, callback, data))
+            call!(self.functions => clSetEventCallback(self.handle.0, CL_COMPLETE, callback, data))
         };
         if let Err(failure) = registered {
             // SAFETY: the driver rejected the callback, so this function still owns the reference.
@@ -175,7 +171,7 @@ impl DriverEvent for Event {
 impl Drop for Event {
     fn drop(&mut self) {
         // SAFETY: the reference is owned. The command continues without it.
-        unsafe { (self.functions.clReleaseEvent.pass())(self.handle) };
+        unsafe { (self.functions.clReleaseEvent.pass())(self.handle.0) };
     }
 }
 
@@ -207,7 +203,7 @@ impl Handles {
             many: Vec::new(),
             count: list.iter().count(),
         };
-        let all = list.iter().map(|event| Ok(event.opencl()?.handle));
+        let all = list.iter().map(|event| Ok(event.opencl()?.handle.0));
         if handles.count > FEW {
             handles.many = all.collect::<Result<_>>()?;
             return Ok(handles);
@@ -263,7 +259,7 @@ mod tests {
             // SAFETY: the library exports this function, which writes only the status.
             let handle = unsafe {
                 let create = library.get::<Create>(b"clCreateUserEvent\0");
-                (create.expect("clCreateUserEvent"))(context.handle, &raw mut code)
+                (create.expect("clCreateUserEvent"))(context.handle.0, &raw mut code)
             };
             // SAFETY: the call returned this reference, which nothing else owns.
             let event =
@@ -293,7 +289,7 @@ mod tests {
         let references = || {
             // SAFETY: the event is alive.
             let count = unsafe {
-                query!(functions => clGetEventInfo(event.handle, CL_EVENT_REFERENCE_COUNT))
+                query!(functions => clGetEventInfo(event.handle.0, CL_EVENT_REFERENCE_COUNT))
             };
             count.value::<cl_uint>().unwrap()
         };
@@ -325,7 +321,7 @@ mod tests {
         let device = unsafe { context.device.with_functions(replace) };
         let (user, event) = UserEvent::new(context);
         // SAFETY: the event is alive.
-        let event = unsafe { Event::retain(device.functions, "", event.handle) }.unwrap();
+        let event = unsafe { Event::retain(device.functions, "", event.handle.0) }.unwrap();
         let refused = Failure::opencl("clWaitForEvents", -5);
         assert_eq!(event.end(), Err(refused));
         user.end(0);

@@ -55,7 +55,7 @@ macro_rules! enqueue {
         let mut event = std::ptr::null_mut();
         let (count, list) = after.raw();
         let status =
-            ($table.$name.pass())($queue.handle, $($argument,)* count, list, &raw mut event);
+            ($table.$name.pass())($queue.handle.0, $($argument,)* count, list, &raw mut event);
         $crate::backend::opencl::event::Event::enqueued(
             $queue.functions,
             stringify!($name),

@@ -104,14 +104,9 @@ pub enum Filtering {
 
 pub(crate) struct Image {
     pub(crate) context: Arc<Context>,
-    pub(crate) handle: cl_mem,
+    pub(crate) handle: Raw<cl_mem>,
     shape: Shape,
 }
-
-// SAFETY: memory objects may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Image {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Image {}
 
 /// Kernels may read and write every image.
 const FLAGS: cl::cl_mem_flags = cl::CL_MEM_READ_WRITE;
@@ -143,12 +138,12 @@ impl Image {
         let handle = unsafe {
             let (format, description) = (&raw const format, &raw const description);
             create!(context.functions => clCreateImage(
-                context.handle, flags, format, description, host
+                context.handle.0, flags, format, description, host
             ))
         }?;
         Ok(Self {
             context,
-            handle,
+            handle: Raw(handle),
             shape: *shape,
         })
     }
@@ -157,7 +152,7 @@ impl Image {
     /// as `shape`; 1 for each unused dimension. Returns `None` if the device does not support images of this format.
     pub(crate) fn max_size(context: &AnyContext, shape: &Shape) -> Result<Option<[usize; 3]>> {
         let context = downcast::<Context>(context.clone())?;
-        let (functions, handle, id) = (context.functions, context.handle, context.device.id);
+        let (functions, handle, id) = (context.functions, context.handle.0, context.device.id);
         let (kind, wanted) = (kind(shape.dimensions), format(shape));
         let empty = cl_image_format {
             image_channel_order: 0,
@@ -205,7 +200,7 @@ impl Drop for Image {
     fn drop(&mut self) {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the object once they have finished
         // (OpenCL 3.0, clReleaseMemObject).
-        unsafe { (self.context.functions.clReleaseMemObject.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseMemObject.pass())(self.handle.0) };
     }
 }
 
@@ -218,7 +213,7 @@ impl AnyQueue {
         same_bytes(&image.shape, pixels.len())?;
         self.in_order()?;
         let (queue, none) = (self.opencl()?, WaitList::NOTHING);
-        let (object, origin, size) = (image.handle, ORIGIN.as_ptr(), image.shape.size.as_ptr());
+        let (object, origin, size) = (image.handle.0, ORIGIN.as_ptr(), image.shape.size.as_ptr());
         // SAFETY: the queue and the image share a context. The region is the entire image, and `pixels` is equally long
         // and valid for writing or reading. The call blocks, so the pixels outlive the copy.
         unsafe {
@@ -258,13 +253,8 @@ fn format(shape: &Shape) -> cl_image_format {
 /// An owned sampler, which defines how a kernel reads an image between and beyond its pixels.
 pub(crate) struct Sampler {
     pub(crate) context: Arc<Context>,
-    pub(crate) handle: cl_sampler,
+    pub(crate) handle: Raw<cl_sampler>,
 }
-
-// SAFETY: samplers may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Sampler {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Sampler {}
 
 impl Sampler {
     /// Creates a sampler for a device that supports images. With `normalized`, coordinates range from 0 to 1; otherwise
@@ -292,10 +282,13 @@ impl Sampler {
         // SAFETY: the context is alive; the call writes only the status.
         let handle = unsafe {
             create!(context.functions => clCreateSampler(
-                context.handle, normalized, addressing, filtering
+                context.handle.0, normalized, addressing, filtering
             ))
         }?;
-        Ok(Self { context, handle })
+        Ok(Self {
+            context,
+            handle: Raw(handle),
+        })
     }
 }
 
@@ -304,7 +297,7 @@ impl Drop for Sampler {
         // SAFETY: the handle is owned. Commands may still use it: the driver deletes the sampler once they have
         // finished (OpenCL 3.0, clReleaseSampler). A kernel object does not keep its samplers alive, so every launch
         // sets them again. Prepared launches and recordings do not, but they keep their samplers alive.
-        unsafe { (self.context.functions.clReleaseSampler.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseSampler.pass())(self.handle.0) };
     }
 }
 

@@ -108,7 +108,7 @@ impl Kernel {
         let largest = [self.bounds.max_local, 1, 1];
         let local = self.bounds.required_local.unwrap_or(largest);
         let (input, size) = (local.as_ptr().cast(), size_of_val(&local));
-        let (kernel, id) = (object.handle, device.id);
+        let (kernel, id) = (object.handle.0, device.id);
         // SAFETY: the kernel was built for the device. The input is a work-group size, which queries without an input
         // ignore.
         let query =
@@ -118,7 +118,7 @@ impl Kernel {
 }
 
 fn work_group_info<T: AnyBitPattern>(object: &KernelObject, name: cl_uint) -> Result<T> {
-    let (handle, device) = (object.handle, object.context.device.id);
+    let (handle, device) = (object.handle.0, object.context.device.id);
     let functions = object.functions;
     // SAFETY: the kernel was built for the device.
     unsafe { query!(functions => clGetKernelWorkGroupInfo(handle, device, name)) }.value()
@@ -129,7 +129,7 @@ impl DriverKernel for Kernel {
         let mut object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         KernelHandle::OpenCl {
             kernel: object.share_handle(),
-            program: self.program.handle,
+            program: self.program.handle.0,
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct KernelObject {
     /// A copy of the device's pointer: between two launches, the driver evicts the original from the CPU cache.
     pub(crate) functions: &'static Functions,
     pub(crate) context: Arc<Context>,
-    pub(crate) handle: cl_kernel,
+    pub(crate) handle: Raw<cl_kernel>,
     /// The sub-buffers among the arguments, with their argument indices.
     parts: Vec<(usize, Memory)>,
     /// The current value of each argument. Empty if each launch must set all arguments.
@@ -57,23 +57,17 @@ pub(crate) struct KernelObject {
     pub(crate) reach: order::Reach,
 }
 
-// SAFETY: any thread may use a kernel object, but none may set its arguments while another thread uses it (OpenCL
-// 3.0, appendix A.2); setting them requires `&mut self`.
-unsafe impl Send for KernelObject {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for KernelObject {}
-
 impl KernelObject {
     pub(crate) fn new(program: &Arc<Program>, symbol: &CStr) -> Result<Self> {
         let functions = program.context.functions;
         // SAFETY: the program is built, and the name is NUL-terminated; the call writes only the status.
         let handle =
-            unsafe { create!(functions => clCreateKernel(program.handle, symbol.as_ptr())) }?;
+            unsafe { create!(functions => clCreateKernel(program.handle.0, symbol.as_ptr())) }?;
         // From here on, `Drop` releases the handle.
         let mut object = Self {
             functions,
             context: Arc::clone(&program.context),
-            handle,
+            handle: Raw(handle),
             parts: Vec::new(),
             current: Vec::new(),
             program: Arc::clone(program),
@@ -109,7 +103,7 @@ impl KernelObject {
     /// Returns the handle for use by other code, which may set arguments. From then on, launches set all arguments.
     pub(crate) fn share_handle(&mut self) -> cl_kernel {
         self.current = Vec::new();
-        self.handle
+        self.handle.0
     }
 
     #[inline(always)]
@@ -181,7 +175,7 @@ impl GuardedObject<'_> {
     /// The requirements of [`Arguments::set`] apply.
     #[inline(never)]
     unsafe fn set_any(&mut self, index: usize, value: Argument<'_>) -> Result<()> {
-        let (kernel, context) = (self.object.handle, &self.object.context);
+        let (kernel, context) = (self.object.handle.0, &self.object.context);
         let number = cl_uint::try_from(index).unwrap_or(cl_uint::MAX);
         let set_address = |address: *const c_void| {
             let usm = context.usm("clSetKernelArgMemPointerINTEL")?;
@@ -224,10 +218,10 @@ impl GuardedObject<'_> {
             // SYCL programs may request 0 bytes, but OpenCL rejects that (OpenCL 3.0, clSetKernelArg).
             Argument::Local(bytes) => (bytes.max(1), std::ptr::null()),
             Argument::Sampler(sampler) if Arc::ptr_eq(&sampler.context, context) => {
-                bytes_of(&sampler.handle)
+                bytes_of(&sampler.handle.0)
             }
             Argument::Image(image, _) if Arc::ptr_eq(&image.context, context) => {
-                bytes_of(&image.handle)
+                bytes_of(&image.handle.0)
             }
             // `set` handles bytes.
             Argument::Sampler(_) | Argument::Image(..) | Argument::Bytes(_) => {
@@ -256,7 +250,7 @@ impl GuardedObject<'_> {
         let set_argument = self.object.functions.clSetKernelArg.within(self.guard);
         // SAFETY: `&mut self` ensures that nothing else uses the object; the driver copies the bytes before it returns
         // (OpenCL 3.0, clSetKernelArg); the caller guarantees the rest.
-        let status = unsafe { set_argument(self.object.handle, number, size, pointer) };
+        let status = unsafe { set_argument(self.object.handle.0, number, size, pointer) };
         let set = check("clSetKernelArg", status);
         self.object.note(index, current, set)?;
         if !self.object.parts.is_empty() {
@@ -357,8 +351,8 @@ impl KernelObject {
         // values. The caller guarantees that running the kernel is sound.
         let enqueue = |grid: &AnyRange, event| unsafe {
             (self.functions.clEnqueueNDRangeKernel.within(guard))(
-                queue.handle,
-                self.handle,
+                queue.handle.0,
+                self.handle.0,
                 dimensions,
                 grid.offset().map_or(std::ptr::null(), <[usize]>::as_ptr),
                 grid.global().as_ptr(),
@@ -437,7 +431,7 @@ impl DriverKernelObject for KernelObject {
         unsafe {
             let (offset, global, local) = (offset.as_ptr(), global.as_ptr(), local.as_mut_ptr());
             call!(suggestions => clGetKernelSuggestedLocalWorkSizeKHR(
-                queue.handle, self.handle, dimensions, offset, global, local
+                queue.handle.0, self.handle.0, dimensions, offset, global, local
             ))
         }?;
         Ok(Some(local))
@@ -447,7 +441,7 @@ impl DriverKernelObject for KernelObject {
 impl Drop for KernelObject {
     fn drop(&mut self) {
         // SAFETY: the handle is owned; enqueued launches hold references of their own.
-        unsafe { (self.functions.clReleaseKernel.pass())(self.handle) };
+        unsafe { (self.functions.clReleaseKernel.pass())(self.handle.0) };
     }
 }
 

@@ -44,9 +44,9 @@ pub(crate) enum Handle {
 
 // SAFETY: any thread may use buffer objects (OpenCL 3.0, appendix A.2). The same holds for memory with an address: the
 // device accesses it through queues, and the host through functions that require a borrow of it.
-unsafe impl Send for Memory {}
+unsafe impl Send for Handle {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for Handle {}
 
 /// The allocation property that holds flags (cl_intel_unified_shared_memory).
 const CL_MEM_FLAGS_INTEL: cl_bitfield = 0x10001;
@@ -123,7 +123,7 @@ impl Memory {
         let flags = flags | CL_MEM_READ_WRITE;
         // SAFETY: the context is alive, and the caller vouches for `host`. The call writes only the status.
         let object = unsafe {
-            create!(context.functions => clCreateBuffer(context.handle, flags, size, host))
+            create!(context.functions => clCreateBuffer(context.handle.0, flags, size, host))
         }?;
         Ok(Self::new(context, Handle::Object(object), size, None))
     }
@@ -134,7 +134,7 @@ impl Memory {
     ///
     /// Fails if the device does not support this kind of memory or has too little of it.
     pub(crate) fn addressed(context: &Arc<Context>, kind: UsmKind, size: usize) -> Result<Self> {
-        let (context_handle, device) = (context.handle, context.device.id);
+        let (context_handle, device) = (context.handle.0, context.device.id);
         let usm = context.usm("clDeviceMemAllocINTEL")?;
         let host = kind != UsmKind::Device;
         #[cfg(target_os = "linux")]
@@ -267,7 +267,7 @@ impl Drop for Memory {
             },
             // SAFETY: the memory is owned, and all commands that use it have finished.
             (Handle::Address { pointer, .. }, Some(usm)) if owner.is_none() => unsafe {
-                (usm.clMemFreeINTEL.pass())(self.context.handle, pointer);
+                (usm.clMemFreeINTEL.pass())(self.context.handle.0, pointer);
             },
             (Handle::Address { .. }, _) => {}
         }
@@ -315,7 +315,7 @@ mod tests {
         let found = std::ptr::NonNull::new(found).expect("a function of the extension");
         // SAFETY: the extension defines this type.
         let info = unsafe { Gated::<AllocInfo>::at(found) };
-        let (context, kind) = (context.handle, CL_MEM_ALLOC_TYPE_INTEL);
+        let (context, kind) = (context.handle.0, CL_MEM_ALLOC_TYPE_INTEL);
         // SAFETY: the context is alive, and the function takes any address.
         let query = unsafe { query!(with info => clGetMemAllocInfoINTEL(context, pointer, kind)) };
         let unknown = 0x4196; // CL_MEM_TYPE_UNKNOWN_INTEL

@@ -16,7 +16,7 @@ use crate::backend::guard::Mode;
 
 pub(crate) struct Program {
     pub(crate) context: Arc<Context>,
-    pub(crate) handle: cl_program,
+    pub(crate) handle: Raw<cl_program>,
     /// Keeps alive the memory that the program's variables point to.
     pub(crate) memory: Mutex<Vec<Arc<AnyMemory>>>,
     /// The hidden arguments of the program's kernels, if any.
@@ -40,11 +40,6 @@ const NO_BINDLESS_IMAGES: &str = "the code uses bindless images (BindlessImagesI
 
 const UNCHECKED: &str = "warning: SYCLBIN_GUARD=races skips some kernels: it checks only SPIR-V that it can rewrite; \
     to check more, build without native code, and remove `device_image_scope` from device globals";
-
-// SAFETY: programs may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Program {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Program {}
 
 impl Builds for Context {
     /// Modules must import only from each other: Intel's CPU driver aborts the process on an unresolved import.
@@ -144,7 +139,7 @@ impl Program {
         // pointer, valid for `size` bytes, which the driver copies before it returns.
         let handle = unsafe {
             create!(context.functions => clCreateProgramWithBinary(
-                context.handle, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
+                context.handle.0, 1, &raw const context.device.id, &raw const size, &raw mut start, &raw mut status
             ))
         }?;
         let program = Self::own(context, handle, false);
@@ -175,8 +170,9 @@ impl Program {
         static CREATING: Mutex<()> = Mutex::new(());
         let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the driver copies the words before it returns (OpenCL 3.0, clCreateProgramWithIL).
-        let handle =
-            unsafe { create!(with create => clCreateProgramWithIL(context.handle, start, size)) }?;
+        let handle = unsafe {
+            create!(with create => clCreateProgramWithIL(context.handle.0, start, size))
+        }?;
         Ok(Self::own(context, handle, rewritten.is_some()))
     }
 
@@ -187,7 +183,7 @@ impl Program {
         }
         Self {
             context: Arc::clone(context),
-            handle,
+            handle: Raw(handle),
             memory: Mutex::default(),
             hidden: OnceLock::new(),
             reversible,
@@ -199,7 +195,7 @@ impl Program {
         // blocks until the build ends.
         let built = unsafe {
             call!(self.context.functions => clBuildProgram(
-                self.handle, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
+                self.handle.0, 1, &raw const self.context.device.id, options.as_ptr(), None, null_mut()
             ))
         };
         gate::close_at_exit(self.context.device.platform, stage);
@@ -210,7 +206,7 @@ impl Program {
         // SAFETY: as in `build_with`; there are no headers.
         let compiled = unsafe {
             call!(self.context.functions => clCompileProgram(
-                self.handle, 1, &raw const self.context.device.id, options.as_ptr(),
+                self.handle.0, 1, &raw const self.context.device.id, options.as_ptr(),
                 0, null(), null_mut(), None, null_mut()
             ))
         };
@@ -221,14 +217,14 @@ impl Program {
     fn link(context: &Arc<Context>, objects: &[Self], options: &str) -> Result<Self, BuildError> {
         let call = "clLinkProgram";
         let options = terminated(call, options)?;
-        let handles: Vec<cl_program> = objects.iter().map(|object| object.handle).collect();
+        let handles: Vec<cl_program> = objects.iter().map(|object| object.handle.0).collect();
         let count = cl_uint::try_from(handles.len()).unwrap_or(cl_uint::MAX);
         let mut status = 0;
         // SAFETY: the objects are alive, belong to the context, and were compiled for its device. The options are
         // NUL-terminated. Without a callback, the call blocks until linking ends.
         let handle = unsafe {
             (context.functions.clLinkProgram.pass())(
-                context.handle,
+                context.handle.0,
                 1,
                 &raw const context.device.id,
                 options.as_ptr(),
@@ -260,7 +256,7 @@ impl Program {
     }
 
     fn build_log(&self) -> Result<String> {
-        let (program, device) = (self.handle, self.context.device.id);
+        let (program, device) = (self.handle.0, self.context.device.id);
         let functions = self.context.functions;
         // SAFETY: the program was built for `device`.
         unsafe { query!(functions => clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG)) }
@@ -280,7 +276,7 @@ impl DriverProgram for Program {
     }
 
     fn binary(&self) -> Result<Vec<u8>> {
-        let (functions, program) = (self.context.functions, self.handle);
+        let (functions, program) = (self.context.functions, self.handle.0);
         let _guard = CallGuard::new();
         let _alone = NATIVE.write().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is alive and built.
@@ -311,7 +307,7 @@ fn terminated(call: &'static str, options: &str) -> Result<CString> {
 impl Drop for Program {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned; kernels created from it hold references of their own.
-        unsafe { (self.context.functions.clReleaseProgram.pass())(self.handle) };
+        unsafe { (self.context.functions.clReleaseProgram.pass())(self.handle.0) };
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Queue {
     pub(crate) context: Arc<Context>,
     pub(crate) functions: &'static Functions,
     /// The handle in `owned`.
-    pub(crate) handle: cl_command_queue,
+    pub(crate) handle: Raw<cl_command_queue>,
     owned: Arc<OwnedQueue>,
     options: QueueOptions,
     starts_by_itself: bool,
@@ -29,11 +29,6 @@ pub(crate) struct Queue {
     pub(crate) guarded: bool,
     pub(crate) pace: Pace,
 }
-
-// SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Queue {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Queue {}
 
 impl Drop for Queue {
     fn drop(&mut self) {
@@ -56,7 +51,7 @@ impl Queue {
         let flag = |set, flag| if set { flag } else { 0 };
         let properties = flag(out_of_order, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
             | flag(options.profiling, CL_QUEUE_PROFILING_ENABLE);
-        let (handle, device) = (context.handle, context.device.id);
+        let (handle, device) = (context.handle.0, context.device.id);
         let queue = match Self::with_hint(&context, properties, options.priority) {
             Some(queue) => queue,
             // OpenCL 2.0 deprecates this function, but every version provides it.
@@ -93,7 +88,7 @@ impl Queue {
         let can_hint = facts.takes_spirv && facts.has("cl_khr_priority_hints");
         let create = context.functions.clCreateCommandQueueWithProperties;
         let create = create.filter(|_| can_hint)?;
-        let (handle, device) = (context.handle, context.device.id);
+        let (handle, device) = (context.handle.0, context.device.id);
         // SAFETY: the device belongs to the context; the list ends with 0; the call writes only the status.
         let queue = unsafe {
             create!(with create => clCreateCommandQueueWithProperties(handle, device, list.as_ptr()))
@@ -142,7 +137,7 @@ impl Queue {
         out_of_order: bool,
         options: QueueOptions,
     ) -> Self {
-        let facts = &context.device.facts;
+        let (handle, facts) = (Raw(handle), &context.device.facts);
         let owned = Arc::new(OwnedQueue {
             functions: context.functions,
             handle,
@@ -179,7 +174,7 @@ impl Queue {
             return Ok(());
         }
         // SAFETY: the queue is alive.
-        unsafe { call!(self.functions => clFlush(self.handle)) }
+        unsafe { call!(self.functions => clFlush(self.handle.0)) }
     }
 
     #[cfg(test)]
@@ -203,8 +198,8 @@ impl DriverQueue for Queue {
 
     fn native(&self) -> QueueHandle {
         QueueHandle::OpenCl {
-            queue: self.handle,
-            context: self.context.handle,
+            queue: self.handle.0,
+            context: self.context.handle.0,
         }
     }
 
@@ -270,7 +265,7 @@ impl DriverQueue for Queue {
 /// commands.
 pub(crate) struct OwnedQueue {
     functions: &'static Functions,
-    handle: cl_command_queue,
+    handle: Raw<cl_command_queue>,
     out_of_order: bool,
     /// Whether `clFinish` keeps failing after a command has failed.
     stays_failed: bool,
@@ -281,11 +276,6 @@ pub(crate) struct OwnedQueue {
     empties: bool,
 }
 
-// SAFETY: queues may be used from any thread (OpenCL 3.0, appendix A.2).
-unsafe impl Send for OwnedQueue {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for OwnedQueue {}
-
 impl OwnedQueue {
     fn finish(&self) -> Result<()> {
         if self.out_of_order {
@@ -294,7 +284,7 @@ impl OwnedQueue {
             return self.barrier(WaitList::NOTHING)?.wait();
         }
         // SAFETY: the queue is alive.
-        unsafe { call!(self.functions => clFinish(self.handle)) }
+        unsafe { call!(self.functions => clFinish(self.handle.0)) }
     }
 
     /// Waits until all commands enqueued so far have ended, even if some of them failed.
@@ -320,7 +310,7 @@ impl OwnedQueue {
 impl Drop for OwnedQueue {
     fn drop(&mut self) {
         // SAFETY: `handle` is owned.
-        unsafe { (self.functions.clReleaseCommandQueue.pass())(self.handle) };
+        unsafe { (self.functions.clReleaseCommandQueue.pass())(self.handle.0) };
     }
 }
 
@@ -367,7 +357,7 @@ impl Pace {
         let mark = queue.barrier(WaitList::NOTHING)?;
         // Another thread may hold the lock of the driver's queue until this command ends (see `waits_with_lock`).
         // SAFETY: the queue is alive.
-        unsafe { call!(queue.functions => clFlush(queue.handle)) }?;
+        unsafe { call!(queue.functions => clFlush(queue.handle.0)) }?;
         let waited_for = if queue.empties {
             Some(mark)
         } else {
@@ -510,7 +500,7 @@ mod tests {
         let device = unsafe { device.with_functions(replace) };
         let context = Arc::new(Context::new(device).unwrap());
         let in_order = Queue::new(Arc::clone(&context), QueueOptions::new()).unwrap();
-        let handle = in_order.handle;
+        let handle = in_order.handle.0;
         // SAFETY: the queue is alive, and the new reference is owned.
         unsafe { call!(context.functions => clRetainCommandQueue(handle)) }.unwrap();
         let options = QueueOptions::new().out_of_order();

@@ -47,7 +47,7 @@ impl Variables for Queue {
             return self.finish();
         }
         self.in_order()?;
-        let (handle, name, none) = (program.handle, name.as_ptr(), WaitList::NOTHING);
+        let (handle, name, none) = (program.handle.0, name.as_ptr(), WaitList::NOTHING);
         // SAFETY: the queue and the program share a context, the name is NUL-terminated, and the driver rejects unknown
         // names and invalid sizes. The call blocks, so the bytes that it writes or reads outlive the copy.
         unsafe {
@@ -63,7 +63,7 @@ impl Variables for Queue {
             return hidden.size(&name.to_string_lossy());
         }
         let globals = self.globals("clGetDeviceGlobalVariablePointerINTEL", &program)?;
-        let (device, handle, name) = (self.context.device.id, program.handle, name.as_ptr());
+        let (device, handle, name) = (self.context.device.id, program.handle.0, name.as_ptr());
         let (mut size, mut address) = (0, std::ptr::null_mut());
         // SAFETY: the program was built for the context's only device; the name is NUL-terminated; the call writes two
         // values through valid pointers.
@@ -177,7 +177,7 @@ impl KernelObject {
             let (size, value) = bytes_of(&object);
             // SAFETY: nothing else uses the object yet. Every kernel of the program takes its hidden arguments last, as
             // pointers to global memory, and the program keeps their buffers alive.
-            unsafe { call!(self.functions => clSetKernelArg(self.handle, number, size, value)) }?;
+            unsafe { call!(self.functions => clSetKernelArg(self.handle.0, number, size, value)) }?;
         }
         Ok(())
     }
@@ -186,7 +186,7 @@ impl KernelObject {
     pub(crate) fn count(&self) -> Result<usize> {
         // SAFETY: the kernel is alive.
         let query =
-            unsafe { query!(self.functions => clGetKernelInfo(self.handle, CL_KERNEL_NUM_ARGS)) };
+            unsafe { query!(self.functions => clGetKernelInfo(self.handle.0, CL_KERNEL_NUM_ARGS)) };
         Ok(query.value::<cl_uint>()? as usize)
     }
 }

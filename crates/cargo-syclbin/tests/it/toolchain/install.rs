@@ -242,7 +242,7 @@ fn size_of(path: &Path) -> u64 {
 #[test]
 fn list_shows_components_or_their_damage() {
     let world = World::new();
-    let render = || list::render(&world.home, &list::rows(&world.home));
+    let render = || list::render(&world.home, &list::rows(&world.home), &world.pins);
     assert!(render().starts_with("nothing is installed in "));
     world.install().unwrap();
     let cl_cfg = world.folder(Component::CpuDevice).join("lib/cl.cfg");
@@ -259,4 +259,11 @@ fn list_shows_components_or_their_damage() {
         lines[2].contains("damaged") && lines[2].contains("lib/cl.cfg"),
         "{text}"
     );
+    let remedy = "run `cargo syclbin toolchain install --component cpu-device`)";
+    assert!(lines[2].ends_with(remedy), "{text}");
+    // The command would not replace another version.
+    fs::create_dir(compiler.with_file_name("1.2.2")).unwrap();
+    let text = render();
+    let old = text.lines().find(|line| line.contains("1.2.2")).unwrap();
+    assert!(old.ends_with("; delete this directory)"), "{text}");
 }

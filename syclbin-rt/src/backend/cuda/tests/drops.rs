@@ -110,7 +110,7 @@ fn a_child_drops_streams() -> Tested {
         status == CUresult::CUDA_SUCCESS
     };
     let owned = bench.queue.context().new_queue(QueueOptions::new())?;
-    let handle = owned.cuda()?.stream.handle.cast();
+    let handle = owned.cuda()?.stream.handle.0.cast();
     assert!(is_alive(handle));
     drop(owned);
     assert!(!is_alive(handle));

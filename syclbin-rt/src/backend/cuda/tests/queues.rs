@@ -280,7 +280,7 @@ fn streams_have_the_priority_of_their_queue() -> Tested {
             return Ok(());
         };
         assert_eq!(bench.queue.options(), options);
-        let stream = bench.queue.cuda()?.stream.handle.cast();
+        let stream = bench.queue.cuda()?.stream.handle.0.cast();
         // SAFETY: the stream is alive; the call writes one value through a valid pointer.
         let status = unsafe { cudarc::driver::sys::cuStreamGetPriority(stream, number) };
         assert_eq!(status, cudarc::driver::sys::CUresult::CUDA_SUCCESS);
@@ -465,7 +465,7 @@ fn dropped_buffer_outlives_foreign_commands() -> Tested {
         return Ok(());
     };
     let queue = bench.queue.cuda()?;
-    let (stream, context) = (queue.stream.handle, &queue.stream.context);
+    let (stream, context) = (queue.stream.handle.0, &queue.stream.context);
     let out = Numbers::new(&bench.queue)?;
     let flag = Flag::new(&bench.queue)?;
     let object = flag.object(&bench)?;

@@ -113,13 +113,13 @@ fn driver_events_are_reused_without_times() -> Tested {
     // Other tests use the events of the shared context.
     let context: Arc<CudaContext> = downcast(device.separate_context()?)?;
     // SAFETY: the stream lives as long as the context.
-    let record = || unsafe { Mark::record(&context, context.allocating, false) };
+    let record = || unsafe { Mark::record(&context, context.allocating.0, false) };
     let (first, second) = (record()?, record()?);
-    let handle = first.handle;
-    assert_ne!(second.handle, handle);
+    let handle = first.handle.0;
+    assert_ne!(second.handle.0, handle);
     drop(first);
     let reused = record()?;
-    assert_eq!(reused.handle, handle);
+    assert_eq!(reused.handle.0, handle);
     // Recording the time would slow commands down.
     for mark in [&reused, &second] {
         mark.sleep()?;
@@ -168,7 +168,7 @@ fn mark(bench: &Bench) -> Result<Mark> {
         context, handle, ..
     } = &*bench.queue.cuda()?.stream;
     // SAFETY: the stream is alive and belongs to the context.
-    unsafe { Mark::record(context, *handle, false) }
+    unsafe { Mark::record(context, handle.0, false) }
 }
 
 #[test]
