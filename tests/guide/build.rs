@@ -50,7 +50,6 @@ fn main() {
         fs::write(&path, text).unwrap();
         Build::new()
             .source(path)
-            .flag("-std=c++20")
             .targets(["spir64"])
             .compile(&name);
     }

@@ -31,6 +31,60 @@ fn the_text_is_the_golden_one() {
     }
 }
 
+#[test]
+fn statistics_and_json_are_the_golden_ones() {
+    golden(
+        "gpus.native",
+        &answer(&["inspect", "intel/gpus.syclbin", "--native"]),
+    );
+    for name in ["structs.object", "work_group.executable"] {
+        let file = format!("{name}.syclbin");
+        let json = answer(&["inspect", &file, "--format", "json"]);
+        golden(&format!("{name}.json"), &json);
+    }
+    let json = run_with(&["inspect", "-", "--format", "json"], &everything());
+    golden("everything.json", &stdout(&json));
+}
+
+#[test]
+fn each_container_is_named() {
+    for (container, expected) in [
+        (Container::Bare, "version 1, without a wrapper (v1-bare)"),
+        (
+            Container::OffloadBinary1,
+            "version 1 in a version 1 OffloadBinary (v1)",
+        ),
+        (
+            Container::OffloadBinary2,
+            "version 1 in a version 2 OffloadBinary (v1-offload2)",
+        ),
+        (
+            Container::Version2,
+            "version 2, an OffloadBinary with an entry for each part (v2)",
+        ),
+    ] {
+        let mut file = Syclbin::new(State::Object);
+        let bytes = write::to_vec(&file, container).unwrap();
+        let text = stdout(&run_with(&["inspect", "-"], &bytes));
+        assert!(
+            text.contains(&format!("container   {expected}\n")),
+            "{text}"
+        );
+        let size = format!("size        {} bytes\n", bytes.len());
+        assert!(text.contains(&size), "{text}");
+        // From 1000 bytes, the size is both rounded and exact.
+        let mut module = AbstractModule::default();
+        module
+            .images
+            .push(Image::ir(IrType::SpirV, "", vec![0; 1000]));
+        file.modules.push(module);
+        let bytes = write::to_vec(&file, container).unwrap();
+        let text = stdout(&run_with(&["inspect", "-"], &bytes));
+        let size = format!(" kB ({} bytes)\n", bytes.len());
+        assert!(text.contains(&size), "{text}");
+    }
+}
+
 /// All that a report can show, which no compiler puts into one file.
 pub(crate) fn everything() -> Vec<u8> {
     let mut module = AbstractModule::default();
