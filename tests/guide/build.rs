@@ -48,10 +48,7 @@ fn main() {
         let path = out.join("kernels").join(&name).with_extension("cpp");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        Build::new()
-            .source(path)
-            .targets(["spir64"])
-            .compile(&name);
+        Build::new().source(path).targets(["spir64"]).compile(&name);
     }
 }
 

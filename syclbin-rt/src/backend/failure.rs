@@ -103,6 +103,8 @@ pub(crate) enum NoView {
     /// A prepared launch or a recording uses the memory.
     InUse,
     OutOfReach,
+    /// The host has no memory for a copy of this many bytes.
+    OutOfMemory(usize),
     Failed(Failure),
 }
 

@@ -11,6 +11,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::{
@@ -149,7 +150,8 @@ impl HostView {
         if let Some(pointer) = queue.map(memory, offset, size, writing)? {
             return Ok(Self::Mapped(pointer));
         }
-        let mut blocks = vec![Block([0; 64]); size.div_ceil(size_of::<Block>())];
+        let blocks = try_zeroed_vec::<Block>(size.div_ceil(size_of::<Block>()));
+        let mut blocks = blocks.map_err(|()| NoView::OutOfMemory(size))?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut blocks);
         queue.read(memory, offset, bytes.get_mut(..size).unwrap_or_default())?;
         Ok(Self::Copy(blocks))

@@ -33,6 +33,11 @@ pub(crate) trait DriverKernel: Send + Sync {
         Ok(1)
     }
 
+    /// Checks the device's limits on a launch range, for drivers that check them only when a launch is enqueued.
+    fn check_range(&self, _range: &AnyRange) -> Result<()> {
+        Ok(())
+    }
+
     fn attributes(&self) -> Result<KernelAttributes>;
 }
 

@@ -22,6 +22,8 @@ pub struct LaunchView<'g> {
     range: AnyRange,
     /// The fault in the current condition, if any.
     fault: Cell<Option<Fault>>,
+    /// The fault in the violated condition, if any. Reading values for the report may record further faults.
+    cause: Cell<Option<Fault>>,
 }
 
 /// A violated condition of a contract.
@@ -56,6 +58,7 @@ impl<'g> LaunchView<'g> {
             args,
             range: *range,
             fault: Cell::new(None),
+            cause: Cell::new(None),
         }
     }
 
@@ -113,7 +116,8 @@ impl<'g> LaunchView<'g> {
 
     /// Returns whether `condition` is true and was evaluated without a fault, such as an overflow.
     pub fn holds(&self, condition: bool) -> bool {
-        condition && self.fault.get().is_none()
+        self.cause.set(self.fault.take());
+        condition && self.cause.get().is_none()
     }
 
     /// Creates the report of a violated condition.
@@ -124,11 +128,14 @@ impl<'g> LaunchView<'g> {
         argument: Option<usize>,
         values: &[(&'static str, &dyn fmt::Display)],
     ) -> Broken {
+        // Without a work-group size, there is no value to report.
+        let has_value = |text: &str| self.range.local.is_some() || !text.contains("range.local()");
         let values: Vec<String> = (values.iter())
+            .filter(|(text, _)| has_value(text))
             .map(|(text, value)| format!("{text} is {value}"))
             .collect();
         let colon = if values.is_empty() { "" } else { ": " };
-        let fault = match self.fault.take() {
+        let fault = match self.cause.take() {
             None => "",
             Some(Fault::Overflow) => "; the condition overflows or divides by zero",
             Some(Fault::UnknownSign) => {
@@ -455,6 +462,25 @@ mod tests {
     }
 
     #[test]
+    fn report_states_only_what_the_condition_read() {
+        let args = [Arg::scalar(3i32)];
+        let view = given(&args, 8);
+        let n = view.number::<i32>(0, 0);
+        assert!(!view.holds(n > 3));
+        // The report reads all numbers of the condition, even in branches that were not taken.
+        let local = view.range().local()[0];
+        let broken = view.broken("c", None, &[("n", &n), ("range.local()[0]", &local)]);
+        assert_eq!(
+            broken.describe(&[]),
+            "the launch breaks the contract `c`: n is 3"
+        );
+        assert!(!view.holds(view.range().local()[0] == 8));
+        let broken = view.broken("c", None, &[("range.local()[0]", &local)]);
+        let expected = "the launch breaks the contract `c`; the launch leaves the work-group size to the driver";
+        assert_eq!(broken.describe(&[]), expected);
+    }
+
+    #[test]
     fn range_is_in_sycl_order() {
         let args = [];
         let view = given(&args, NdRange::new([4, 8, 16]).local([1, 8, 2]));
@@ -497,7 +523,7 @@ mod tests {
             number"
         );
         assert!(view.holds(true), "the fault was reported");
-        assert!(view.unsure::<i32>(1, 0) != 3);
+        assert!(!view.holds(view.unsure::<i32>(1, 0) != 3));
         assert_eq!(
             view.broken("m != 3", None, &[("m", &m)]).describe(&[]),
             "the launch breaks the contract `m != 3`: m is -16; a value would be negative if it were signed, and the file does not record whether it is"

@@ -75,6 +75,8 @@ fn only_several_groups_need_a_cooperative_launch() -> Result<()> {
         return Ok(());
     };
     let kernel = common::kernel(&queue, "functor.object.syclbin", "_ZTS6AddOne")?;
+    let empty = kernel.max_root_groups(0, 0).unwrap_err().to_string();
+    assert!(empty.contains("the work-group [0] is empty"), "{empty}");
     let max = kernel.max_root_groups(32, 0)?;
     let mut data = queue.zeroed::<i32>(64)?;
     let args = [Arg::write(&mut data), Arg::scalar(3i32)];

@@ -293,6 +293,8 @@ impl<'a> Arguments<'a> for BoundKernel {
 fn checked(call: &Invocation<'_>, mut range: AnyRange) -> Result<AnyRange> {
     call.check()?;
     call.divide(&mut range)?;
+    let fits = call.kernel.raw().check_range(&range);
+    fits.map_err(|failure| call.kernel.failed("launching", failure))?;
     if call.after.is_empty() {
         return Ok(range);
     }

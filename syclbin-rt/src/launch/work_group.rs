@@ -75,8 +75,8 @@ pub(crate) fn choose(
         let local = *range.local.get_or_insert(required);
         if local != required {
             return Err(format!(
-                "it was compiled for work-groups of {required} ({}), not of {local}; omit the size to use the \
-                 required one",
+                "it was compiled for work-groups of {required} ({}), not of {local}; use that size, or omit it in a \
+                 launch",
                 attributes(required)
             ));
         }
@@ -91,9 +91,7 @@ pub(crate) fn choose(
     };
     let items = local.items();
     if items == 0 {
-        return Err(format!(
-            "the work-group {local} is empty; each dimension needs at least one work-item"
-        ));
+        return Err(empty(local));
     }
     let pairs = || local.driver_order().iter().zip(global.driver_order());
     if pairs().any(|(local, global)| global % local != 0) {
@@ -112,7 +110,7 @@ pub(crate) fn choose(
     }
     if items > limits.max_items {
         return Err(format!(
-            "the work-group {local} has {items} work-items, but {device} allows at most {}",
+            "the work-group {local} has {items} work-items, but the kernel allows at most {} on {device}",
             limits.max_items
         ));
     }
@@ -123,6 +121,10 @@ pub(crate) fn choose(
         ));
     }
     Ok(())
+}
+
+fn empty(local: Extent) -> String {
+    format!("the work-group {local} is empty; each dimension needs at least one work-item")
 }
 
 /// Returns whether the work-group exceeds `max` (in the driver's order) in any dimension.
@@ -222,7 +224,11 @@ impl Kernel {
         local_bytes: usize,
     ) -> Result<usize> {
         let local = local.into();
-        let local = self.suggested(NdRange::new(local).local(local).into(), None)?;
+        let range = AnyRange::from(NdRange::new(local).local(local));
+        if range.global.items() == 0 {
+            return Err(self.refused(empty(range.global)));
+        }
+        let local = self.suggested(range, None)?;
         self.max_groups_of(local, local_bytes)
     }
 
@@ -357,7 +363,7 @@ mod tests {
         assert_eq!(
             message,
             "it was compiled for work-groups of [2, 4, 8] (work_group_size<2, 4, 8> or \
-             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; omit the size to use the required one"
+             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; use that size, or omit it in a launch"
         );
         let message = chosen([64], FIXED).unwrap_err();
         assert!(
@@ -435,7 +441,7 @@ mod tests {
 
     #[test]
     fn limits_of_kernel_and_device_hold() {
-        let problem = "the work-group [512] has 512 work-items, but the device allows at most 256";
+        let problem = "the work-group [512] has 512 work-items, but the kernel allows at most 256 on the device";
         assert_eq!(
             chosen(NdRange::new(512).local(512), OPEN),
             Err(problem.to_owned())

@@ -245,13 +245,14 @@ pub(crate) fn host_memory<T: Pod>(len: usize) -> Result<Vec<T>> {
     // Unlike `vec!`, this neither puts an element on the stack nor visits zero-sized elements, and it does not abort
     // the process if memory runs out.
     let data = bytemuck::allocation::try_zeroed_vec(len);
-    data.map_err(|()| {
-        let bytes = len.saturating_mul(size_of::<T>());
-        let message = format_args!(
-            "cannot allocate {bytes} bytes on the host; free host memory, or process the data in smaller parts"
-        );
-        Error::new(ErrorKind::OutOfMemory, message)
-    })
+    data.map_err(|()| no_host_memory(len.saturating_mul(size_of::<T>())))
+}
+
+pub(crate) fn no_host_memory(bytes: usize) -> Error {
+    let message = format_args!(
+        "cannot allocate {bytes} bytes on the host; free host memory, or process the data in smaller parts"
+    );
+    Error::new(ErrorKind::OutOfMemory, message)
 }
 
 /// Returns the size of `len` elements in bytes. Fails if the size exceeds the limit for Rust allocations, so that all

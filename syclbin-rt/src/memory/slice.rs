@@ -14,6 +14,7 @@ use crate::backend::{DeviceSlice, Mapped, MappedMut, NoView, OwnedRegion};
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::buffer::{Buffer, DeviceArray, HostArray, SharedArray};
+use crate::memory::copy::no_host_memory;
 use crate::queue::Queue;
 use crate::trace::{self, Class};
 
@@ -206,8 +207,9 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the slice is on another device, or belongs to a [`DeviceArray`], which the host cannot access. Returns
-    /// [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes the memory. Also fails if the driver
-    /// rejects the request, or if an earlier kernel or one of its asserts failed.
+    /// [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes the memory, and
+    /// [`ErrorKind::OutOfMemory`] if the view of a buffer on CUDA, which is a copy, does not fit into host memory. Also
+    /// fails if the driver rejects the request, or if an earlier kernel or one of its asserts failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
         self.same_device(slice)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
@@ -237,6 +239,7 @@ impl Queue {
                 "the host cannot access a DeviceArray's memory; download the array, or use a SharedArray or HostArray \
                  instead",
             ),
+            NoView::OutOfMemory(bytes) => no_host_memory(bytes),
             NoView::Failed(failure) => Error::driver(failure, "mapping a buffer", self.device()),
         }
     }

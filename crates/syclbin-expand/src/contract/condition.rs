@@ -36,8 +36,10 @@ impl Condition {
         let values = values.map(|(text, code)| quote!((#text, &#code)));
         let given = given();
         let holds = Ident::new("holds", Span::mixed_site());
+        // In a closure, a `return` ends this condition, but not the check of the others.
         let check = quote! {
-            let #holds: ::core::primitive::bool = #code;
+            #[allow(clippy::redundant_closure_call)]
+            let #holds = (|| -> ::core::primitive::bool { #code })();
             if !#given.holds(#holds) {
                 return ::core::result::Result::Err(#given.broken(#text, #argument, &[#(#values),*]));
             }

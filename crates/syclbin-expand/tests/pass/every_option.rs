@@ -24,7 +24,8 @@ syclbin_rt::include_syclbin! {
     }
     skip { nothing, fill::* }
     unsafe extern "SYCL" {
-        safe fn saxpy as axpy where x.len() >= n, y.len() >= n, range.dimensions() == 1;
+        safe fn saxpy as axpy where x.len() >= n, y.len() >= n, range.dimensions() == 1,
+            if n == 0 { return true } else { range.items() > 0 };
         safe fn step where particles.len() >= world.count, world.grid.b != 3, world.grid.a[1] > -4,
             range.dimensions() == 2;
     }

@@ -123,6 +123,10 @@ impl DriverKernel for Kernel {
         Ok((groups * context.device.cooperative_units).max(1))
     }
 
+    fn check_range(&self, range: &AnyRange) -> Result<()> {
+        self.handles.divide(range).map(drop)
+    }
+
     fn attributes(&self) -> Result<KernelAttributes> {
         let number =
             |attribute| attribute_of(&self.program.context, self.handles.plain.0, attribute);

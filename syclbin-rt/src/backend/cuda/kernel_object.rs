@@ -28,6 +28,25 @@ pub(crate) struct Handles {
     pub(crate) fixed_local: usize,
 }
 
+impl Handles {
+    /// Divides a launch range into work-groups, and returns the function to launch and the offset to pass to it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the range or the offset exceeds the limits of the device.
+    #[inline(always)]
+    pub(crate) fn divide(&self, grid: &AnyRange) -> Result<(Blocks, CUfunction, Option<[u32; 3]>)> {
+        let local = grid.local.as_ref().map(Extent::padded);
+        let blocks = blocks(grid.global.padded(), local, &self.bounds)
+            .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
+        // Only a kernel with an offset variant reads the offset.
+        Ok(match (self.offset_variant, grid.offset()) {
+            (Some(variant), Some(offset)) => (blocks, variant.0, Some(small(offset)?)),
+            _ => (blocks, self.plain.0, None),
+        })
+    }
+}
+
 pub(crate) struct KernelObject {
     pub(crate) context: Arc<Context>,
     pub(crate) handles: Handles,
@@ -147,20 +166,13 @@ impl KernelObject {
         use_it: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> Result<T>,
     ) -> Result<T> {
         same_context(&self.context, &queue.stream.context)?;
-        let local = grid.local.as_ref().map(Extent::padded);
-        let blocks = blocks(grid.global.padded(), local, &self.handles.bounds)
-            .ok_or(Failure::Rejected(Rejection::TooManyGroups))?;
+        let (blocks, function, offset) = self.handles.divide(grid)?;
         let local_bytes = self.values.local_bytes;
         if local_bytes > 0
             && local_bytes.saturating_add(self.handles.fixed_local) > DEFAULT_LOCAL_BYTES
         {
             self.opt_in_to_max_local()?;
         }
-        // Only a kernel with an offset variant reads the offset.
-        let (function, offset) = match (self.handles.offset_variant, grid.offset()) {
-            (Some(offset_variant), Some(offset)) => (offset_variant, Some(small(offset)?)),
-            _ => (self.handles.plain, None),
-        };
         let last = offset.as_ref().map(|offset| offset.as_ptr().cast::<u8>());
         let count = self.values.parameters.len() + usize::from(last.is_some());
         let pointers = self.values.pointers().chain(last);
@@ -177,7 +189,7 @@ impl KernelObject {
         }
         let ([x, y, z], [items_x, items_y, items_z]) = (blocks.groups, blocks.items);
         use_it(&CUDA_KERNEL_NODE_PARAMS {
-            func: function.0,
+            func: function,
             gridDimX: x,
             gridDimY: y,
             gridDimZ: z,

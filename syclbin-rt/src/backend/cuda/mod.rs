@@ -52,7 +52,7 @@ pub(crate) use sys::*;
 pub(crate) use context::Context;
 pub(crate) use device::{DriverDevice, WARP, error_name};
 pub(crate) use event::{Event, Timed};
-pub(crate) use kernel::{Bounds, Kernel, blocks};
+pub(crate) use kernel::{Blocks, Bounds, Kernel, blocks};
 pub(crate) use kernel_object::{Handles, KernelObject};
 pub(crate) use memory::Memory;
 pub(crate) use program::{OFFSET_VARIANT, Program};

@@ -154,7 +154,7 @@ fn a_child_faults() -> Result<()> {
 }
 
 #[test]
-fn failed_recording_names_its_kernel() -> Result<()> {
+fn range_with_too_many_groups_is_refused_at_once() -> Result<()> {
     if !common::on_cuda() {
         common::say_skipped("not a CUDA device");
         return Ok(());
@@ -165,12 +165,21 @@ fn failed_recording_names_its_kernel() -> Result<()> {
     let kernel = load(&queue)?.kernel("put");
     let mut out = queue.zeroed::<i32>(1)?;
     let mut recorder = queue.record();
+    // The size is prime, so each work-item would be a group of its own.
+    let range = [65_537, 1];
     let launch = Launch::new(&kernel, &["out"], [Arg::write(&mut out)]);
-    // SAFETY: it is not launched. There would be more groups than devices allow, because the size is prime.
-    unsafe { launch.record(&mut recorder, [65_537, 1])? };
-    let message = recorder.finish().unwrap_err().to_string();
-    assert!(message.contains("put"), "{message}");
-    Ok(())
+    // SAFETY: it is not launched.
+    let recorded = unsafe { launch.record(&mut recorder, range) };
+    let recorded = recorded.map(drop);
+    let launch = Launch::new(&kernel, &["out"], [Arg::write(&mut out)]);
+    let prepared = launch.prepare(range).map(drop);
+    for refused in [recorded, prepared] {
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("launching kernel put"), "{message}");
+        assert!(message.contains("too many work-groups"), "{message}");
+    }
+    // The recorder is as good as new.
+    recorder.finish()?.replay()?.wait()
 }
 
 #[test]

@@ -222,7 +222,8 @@ fn sizes_that_only_the_file_tells_hold_too() -> Result<()> {
         "kernel saxpy: it was compiled for work-groups of at most [16] (max_work_group_size<16> in \
          C++), not of [32]"
     );
-    assert!(refusal(16).ends_with("allows at most 8"), "{}", refusal(16));
+    let expected = "the work-group [16] has 16 work-items, but the kernel allows at most 8 on ";
+    assert!(refusal(16).contains(expected), "{}", refusal(16));
     saxpy(&kernel, 1.0, &x, &mut y, NdRange::new(64).local(8))?;
     assert_eq!(queue.download(&y)?, [2.0; 64]);
 
