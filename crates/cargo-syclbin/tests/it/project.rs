@@ -158,7 +158,10 @@ fn init_adds_files_and_dependencies() {
     let checkout = checkout();
     let words = ["init", "--path", checkout.to_str().unwrap()];
     let said = stdout(&syclbin(&root.path().join("src"), &words));
-    assert!(said.contains("\nadd to src/main.rs:\n"), "{said}");
+    let (_, code) = said.split_once("\nadd to src/main.rs:\n\n").unwrap();
+    assert!(code.contains("    mod kernels;\n"), "{said}");
+    let is_indented = |line: &str| line.is_empty() || line.starts_with("    ");
+    assert!(code.lines().all(is_indented), "{said}");
     let files = files(root.path());
     let names: Vec<_> = files.keys().map(String::as_str).collect();
     let expected = [
@@ -177,6 +180,18 @@ fn init_adds_files_and_dependencies() {
         "{manifest}"
     );
     assert!(build.contains("syclbin-build = "), "{manifest}");
+}
+
+#[test]
+fn init_takes_no_example_or_test_for_the_code() {
+    let checkout = checkout();
+    for target in ["examples/e.rs", "tests/t.rs", "benches/b.rs"] {
+        let root = package(&[(target, "fn main() {}\n")]);
+        fs::remove_file(root.path().join("src/main.rs")).unwrap();
+        let words = ["init", "--path", checkout.to_str().unwrap()];
+        let said = stdout(&syclbin(root.path(), &words));
+        assert!(said.contains("\nadd to src/lib.rs:\n"), "{target}: {said}");
+    }
 }
 
 #[test]

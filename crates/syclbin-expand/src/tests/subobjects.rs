@@ -106,7 +106,9 @@ fn names_are_reads_of_the_launch() {
         let code = code(&format!("safe fn k where {condition}, {BOUNDS};"), &file);
         let expected = expected.trim_end_matches(';');
         assert!(
-            code.contains(&format!("letholds:::core::primitive::bool={expected}")),
+            code.contains(&format!(
+                "letholds=(||->::core::primitive::bool{{{expected}"
+            )),
             "{condition}: {code}"
         );
     }

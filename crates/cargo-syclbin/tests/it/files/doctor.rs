@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use super::{complaint, run, run_with, schema, stderr, stdout};
+use super::{command, complaint, run, run_with, schema, stderr, stdout};
 
 /// The report of a run; `None` without a device.
 fn report(output: &Output) -> Option<Value> {
@@ -42,6 +42,14 @@ fn driver_reports_each_kernel() {
     assert_eq!(count(&report, "usable_kernels"), 4);
     let kernel = &report["modules"][0]["kernels"][0];
     assert_eq!(kernel["name"], json!("saxpy"));
+    let images = report["modules"][0]["images"].as_array().unwrap();
+    let chosen: Vec<_> = images
+        .iter()
+        .filter(|image| image["chosen"] == json!(true))
+        .collect();
+    assert_eq!(chosen.len(), 1, "{images:?}");
+    let verdict = chosen[0]["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("chosen: "), "{verdict}");
     assert!(count(&kernel["answers"], "max_work_group_size") >= 1);
     assert!(count(&kernel["answers"], "preferred_work_group_size_multiple") >= 1);
     let text = stdout(&run(&["doctor", name]));
@@ -50,6 +58,44 @@ fn driver_reports_each_kernel() {
         text.ends_with(": good, 4 of 4 kernels can be used\n"),
         "{text}"
     );
+}
+
+#[test]
+fn whole_machine_is_described() {
+    let cache = tempfile::tempdir().unwrap();
+    let doctor = |variable: &str, value: &std::path::Path| {
+        stdout(&command(&["doctor"]).env(variable, value).output().unwrap())
+    };
+    let text = doctor("SYCLBIN_CACHE", cache.path());
+    let expected = format!("     cache        {}/kernels (", cache.path().display());
+    assert!(text.contains(&expected), "{text}");
+    if !text.ends_with("\nkernels can be compiled and run here\n") {
+        let _ = writeln!(std::io::stderr(), "skipped a part: {text}"); // not kept back
+        return;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let of = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!(of("  ok trial        compiled a kernel in "), 1, "{text}");
+    let ran = "  ok trial        ran a kernel that was compiled here on ";
+    assert_eq!(of(ran), 1, "{text}");
+    let chosen = lines
+        .iter()
+        .find(|line| line.contains(" (chosen: "))
+        .unwrap();
+    let device = chosen.strip_prefix("  ok device       ").unwrap();
+    let name = device
+        .split_once(": ")
+        .unwrap()
+        .1
+        .split_once(" (")
+        .unwrap()
+        .0;
+    assert!(text.contains(&format!("{ran}{name} (")), "{text}");
+    let text = doctor("SYCLBIN_CACHE", "off".as_ref());
+    assert!(text.contains("\n     cache        none\n"), "{text}");
+    let text = doctor("SYCLBIN_DEVICE", "no such device".as_ref());
+    assert!(text.contains("no such device"), "{text}");
+    assert!(!text.contains(" (chosen: "), "{text}");
 }
 
 /// Returns a file whose first module was changed at its first instruction with `opcode`: `change` gets its words.
