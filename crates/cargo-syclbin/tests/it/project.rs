@@ -183,7 +183,7 @@ fn init_adds_files_and_dependencies() {
 }
 
 #[test]
-fn init_takes_no_example_or_test_for_the_code() {
+fn init_takes_no_example_for_the_code() {
     let checkout = checkout();
     for target in ["examples/e.rs", "tests/t.rs", "benches/b.rs"] {
         let root = package(&[(target, "fn main() {}\n")]);

@@ -154,7 +154,7 @@ fn a_child_faults() -> Result<()> {
 }
 
 #[test]
-fn range_with_too_many_groups_is_refused_at_once() -> Result<()> {
+fn range_with_too_many_groups_is_refused() -> Result<()> {
     if !common::on_cuda() {
         common::say_skipped("not a CUDA device");
         return Ok(());
