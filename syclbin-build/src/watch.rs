@@ -202,12 +202,13 @@ impl Watch {
         let text = diagnostics::plain(error.diagnostics());
         for line in text.lines() {
             let line = line.strip_prefix("In file included from ").unwrap_or(line);
-            // A path may contain a colon, too, such as that of a Windows drive.
-            let splits = line.match_indices(':').map(|(at, _)| line.split_at(at));
-            let positions =
-                splits.filter(|(_, rest)| rest[1..].starts_with(|c: char| c.is_ascii_digit()));
-            let paths = positions.map(|(path, _)| Path::new(path));
-            files.extend(paths.filter(|path| path.is_file()).map(Path::to_owned));
+            // A path may itself contain colons, for example after a Windows drive letter.
+            for (at, _) in line.match_indices(':') {
+                let path = Path::new(&line[..at]);
+                if line[at + 1..].starts_with(|c: char| c.is_ascii_digit()) && path.is_file() {
+                    files.insert(path.to_owned());
+                }
+            }
         }
         if text.contains("file not found") {
             // Includes the directories that may contain the missing header, because they change when it appears.

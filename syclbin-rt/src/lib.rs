@@ -179,8 +179,8 @@
 //!   the system's OpenCL loader; [`Device::all`] documents the order.
 //! - `SYCLBIN_HOME` is the directory where `cargo syclbin toolchain install` installs the CPU driver. If it is not set,
 //!   a program searches the default directory and then, except on Windows, the directory it was built with.
-//! - `SYCLBIN_CACHE` sets the cache directory for code that drivers compile, as an absolute path; `off` disables the
-//!   cache. By default, the code is cached in the toolchain's home directory.
+//! - `SYCLBIN_CACHE` is an absolute path: code that drivers compile is cached in its subdirectory `programs`. `off`
+//!   disables the cache. By default, `programs` is in the toolchain's home directory.
 //! - `SYCLBIN_GUARD` makes a launch fail if its kernel accesses memory beyond the end (`end`) or before the start
 //!   (`start`) of a buffer, or if its results depend on the order of its work-groups (`races`). It requires Linux and
 //!   Intel's CPU device, and makes each launch wait for its kernel.

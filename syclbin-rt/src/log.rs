@@ -4,7 +4,7 @@
 //!
 //! | level | content |
 //! |---|---|
-//! | warn | compiler warnings from drivers; unusable cache entries; a preferred device that cannot run all kernels of a file |
+//! | warn | compiler warnings from drivers; unusable cache entries; a relative `SYCLBIN_CACHE`; a preferred device that cannot run all kernels of a file |
 //! | info | the chosen device, with the reason; compilations, with their durations |
 //! | debug | searched locations; chosen and skipped images, with the reason; reused programs; linked modules |
 

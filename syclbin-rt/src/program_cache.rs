@@ -12,7 +12,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Instant;
 
 use hmac_sha256::Hash as Sha256;
@@ -36,10 +36,13 @@ pub(crate) type Key = [u8; 32];
 /// Returns the persistent cache of native code from drivers, in `$SYCLBIN_CACHE/programs`, or else in `programs` in the
 /// toolchain's home directory. Returns `None` if caching is disabled or no directory is usable.
 pub(crate) fn of_environment() -> Option<Store> {
+    static WARNED: Once = Once::new();
+
     let configured = env::var_os(CACHE_VARIABLE).filter(|value| !value.is_empty());
     let home = Home::locate(env::var_os(HOME_VARIABLE).as_deref());
     let directory = store::directory(configured.as_deref(), home.ok().as_ref(), "programs");
-    let directory = directory.inspect_err(|problem| log::warn(problem)).ok()??;
+    let warn = |problem: &String| WARNED.call_once(|| log::warn(problem));
+    let directory = directory.inspect_err(warn).ok()??;
     Some(Store::new(directory, LIMIT))
 }
 

@@ -450,8 +450,8 @@ fn unwritable_cache_does_not_disturb_a_build() {
     let cached = Cached::new();
     let file = cached.write("a file", "");
     let in_the_way = cached.package.path("cache");
-    cached.write("cache/lock/file", "");
-    for folder in [Path::new("/proc/none"), &file, &in_the_way] {
+    cached.write("cache/kernels/lock/file", "");
+    for folder in [Path::new("/proc/none"), &file, &in_the_way].repeat(2) {
         let script = cached.script(&steps(""), &compile());
         let script = script.env("SYCLBIN_CACHE", folder);
         let (ran, count) = runs(&cached.package, || script.run().succeeded());

@@ -103,7 +103,7 @@ pub(crate) enum NoView {
     /// A prepared launch or a recording uses the memory.
     InUse,
     OutOfReach,
-    /// The host has no memory for a copy of this many bytes.
+    /// The host cannot allocate a copy of this many bytes.
     OutOfMemory(usize),
     Failed(Failure),
 }

@@ -33,7 +33,7 @@ pub(crate) trait DriverKernel: Send + Sync {
         Ok(1)
     }
 
-    /// Checks the device's limits on a launch range, for drivers that check them only when a launch is enqueued.
+    /// Checks the limits on a launch range that the backend otherwise checks only when it enqueues the launch.
     fn check_range(&self, _range: &AnyRange) -> Result<()> {
         Ok(())
     }

@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn report_states_only_what_the_condition_read() {
+    fn reading_values_adds_no_cause() {
         let args = [Arg::scalar(3i32)];
         let view = given(&args, 8);
         let n = view.number::<i32>(0, 0);

@@ -75,8 +75,8 @@ pub(crate) fn choose(
         let local = *range.local.get_or_insert(required);
         if local != required {
             return Err(format!(
-                "it was compiled for work-groups of {required} ({}), not of {local}; use that size, or omit it in a \
-                 launch",
+                "it was compiled for work-groups of {required} ({}), not of {local}; pass that size, or launch \
+                 without a work-group size",
                 attributes(required)
             ));
         }
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(
             message,
             "it was compiled for work-groups of [2, 4, 8] (work_group_size<2, 4, 8> or \
-             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; use that size, or omit it in a launch"
+             reqd_work_group_size(2, 4, 8) in C++), not of [1, 4, 8]; pass that size, or launch without a work-group size"
         );
         let message = chosen([64], FIXED).unwrap_err();
         assert!(

@@ -244,3 +244,24 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+
+    #[test]
+    fn view_without_host_memory_is_an_error() -> Result<()> {
+        let Some(queue) = common::queue() else {
+            return Ok(());
+        };
+        let error = queue.no_view(&NoView::OutOfMemory(5));
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        let text = error.to_string();
+        assert!(
+            text.contains("cannot allocate 5 bytes on the host"),
+            "{text}"
+        );
+        Ok(())
+    }
+}

@@ -70,7 +70,7 @@ pub fn render(home: &Home, rows: &[Row], pins: &[ComponentPin]) -> String {
             Err(problem) if pins.iter().any(|pin| row.is_of(pin)) => {
                 format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)")
             }
-            Err(problem) => format!("({problem}; delete this directory)"),
+            Err(problem) => format!("({problem}; delete {})", row.folder.display()),
         };
         table.push([
             name.to_owned(),

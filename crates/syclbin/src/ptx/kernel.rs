@@ -2,7 +2,7 @@
 //! PTX kernels, their parameters and their work-group directives. Names follow the PTX ISA, chapters on kernel
 //! parameters and performance-tuning directives.
 
-use core::{array, fmt};
+use core::fmt;
 
 use super::tokens::{Tokens, number, text};
 use crate::prelude::*;
@@ -189,9 +189,10 @@ fn size(words: &[&[u8]], directive: &[u8]) -> Option<[u32; 3]> {
     let at = words.iter().position(|word| *word == directive)?;
     let numbers = words[at + 1..].iter().filter(|word| **word != b",");
     let small = |word: &&[u8]| u32::try_from(number(word)?).ok();
-    let mut numbers = numbers.map_while(small).fuse().peekable();
-    numbers.peek()?;
-    Some(array::from_fn(|_| numbers.next().unwrap_or(1)))
+    let mut numbers = numbers.map_while(small).fuse();
+    let first = numbers.next()?;
+    let mut next = || numbers.next().unwrap_or(1);
+    Some([first, next(), next()])
 }
 
 impl Parameter {

@@ -46,6 +46,7 @@ pub(crate) struct KernelObject {
     /// A copy of the device's pointer: between two launches, the driver evicts the original from the CPU cache.
     pub(crate) functions: &'static Functions,
     pub(crate) context: Arc<Context>,
+    /// Arguments are set only through `&mut self` (see [`Raw`]).
     pub(crate) handle: Raw<cl_kernel>,
     /// The sub-buffers among the arguments, with their argument indices.
     parts: Vec<(usize, Memory)>,

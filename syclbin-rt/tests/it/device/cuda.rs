@@ -178,7 +178,7 @@ fn range_with_too_many_groups_is_refused() -> Result<()> {
         assert!(message.contains("launching kernel put"), "{message}");
         assert!(message.contains("too many work-groups"), "{message}");
     }
-    // The recorder is as good as new.
+    // The recorder remains usable.
     recorder.finish()?.replay()?.wait()
 }
 

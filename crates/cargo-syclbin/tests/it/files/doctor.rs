@@ -8,14 +8,17 @@ use serde_json::{Value, json};
 
 use super::{command, complaint, run, run_with, schema, stderr, stdout};
 
+fn requires_device() -> bool {
+    std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1")
+}
+
 /// The report of a run; `None` without a device.
 fn report(output: &Output) -> Option<Value> {
     assert_eq!(stderr(output), "");
     let report = schema::check("doctor", &stdout(output));
     let code = i32::from(report["passed"] == json!(false));
     assert_eq!(output.status.code(), Some(code));
-    let required = std::env::var_os("SYCLBIN_REQUIRE_DEVICE").is_some_and(|value| value == "1");
-    if report["device"].is_null() && !required {
+    if report["device"].is_null() && !requires_device() {
         let _ = writeln!(std::io::stderr(), "skipped: {}", report["problem"]); // not kept back
         return None;
     }
@@ -61,15 +64,22 @@ fn driver_reports_each_kernel() {
 }
 
 #[test]
-fn whole_machine_is_described() {
+fn doctor_reports_cache_trial_and_device() {
     let cache = tempfile::tempdir().unwrap();
     let doctor = |variable: &str, value: &std::path::Path| {
-        stdout(&command(&["doctor"]).env(variable, value).output().unwrap())
+        let output = command(&["doctor"]).env(variable, value).output();
+        stdout(&output.unwrap())
     };
+    let text = doctor("SYCLBIN_CACHE", "off".as_ref());
+    assert!(text.contains("\n     cache        none\n"), "{text}");
+    let unknown = doctor("SYCLBIN_DEVICE", "no such device".as_ref());
+    assert!(unknown.contains("no such device"), "{unknown}");
+    assert!(!unknown.contains(" (chosen: "), "{unknown}");
     let text = doctor("SYCLBIN_CACHE", cache.path());
     let expected = format!("     cache        {}/kernels (", cache.path().display());
     assert!(text.contains(&expected), "{text}");
     if !text.ends_with("\nkernels can be compiled and run here\n") {
+        assert!(!requires_device(), "{text}");
         let _ = writeln!(std::io::stderr(), "skipped a part: {text}"); // not kept back
         return;
     }
@@ -78,24 +88,12 @@ fn whole_machine_is_described() {
     assert_eq!(of("  ok trial        compiled a kernel in "), 1, "{text}");
     let ran = "  ok trial        ran a kernel that was compiled here on ";
     assert_eq!(of(ran), 1, "{text}");
-    let chosen = lines
-        .iter()
-        .find(|line| line.contains(" (chosen: "))
-        .unwrap();
-    let device = chosen.strip_prefix("  ok device       ").unwrap();
-    let name = device
-        .split_once(": ")
-        .unwrap()
-        .1
-        .split_once(" (")
-        .unwrap()
-        .0;
+    let mut chosen = lines.iter().filter(|line| line.contains(" (chosen: "));
+    let device = chosen.next().unwrap().strip_prefix("  ok device       ");
+    let (_, device) = device.unwrap().split_once(": ").unwrap();
+    let (name, _) = device.split_once(" (").unwrap();
     assert!(text.contains(&format!("{ran}{name} (")), "{text}");
-    let text = doctor("SYCLBIN_CACHE", "off".as_ref());
-    assert!(text.contains("\n     cache        none\n"), "{text}");
-    let text = doctor("SYCLBIN_DEVICE", "no such device".as_ref());
-    assert!(text.contains("no such device"), "{text}");
-    assert!(!text.contains(" (chosen: "), "{text}");
+    assert_eq!(chosen.next(), None, "{text}");
 }
 
 /// Returns a file whose first module was changed at its first instruction with `opcode`: `change` gets its words.
