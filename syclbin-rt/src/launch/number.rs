@@ -19,6 +19,13 @@ pub(crate) enum Fault {
     UnknownSign,
 }
 
+impl Fault {
+    /// Records the fault, unless an earlier one may be its cause.
+    pub(crate) fn record(self, first: &Cell<Option<Self>>) {
+        first.set(first.get().or(Some(self)));
+    }
+}
+
 /// The value of a numeric expression in a contract.
 #[derive(Clone, Copy, Debug)]
 pub struct Number<'g> {
@@ -67,7 +74,7 @@ impl<'g> Number<'g> {
     /// Creates the result of an operation on this number; `None` records an overflow.
     fn with(self, value: Option<i128>, length: bool) -> Self {
         if value.is_none() {
-            self.fault.set(Some(Fault::Overflow));
+            Fault::Overflow.record(self.fault);
         }
         Self {
             value: value.unwrap_or_default(),
@@ -79,7 +86,7 @@ impl<'g> Number<'g> {
     fn compare(self, other: impl Integer) -> Ordering {
         let (value, length) = other.parts();
         if length && self.value < 0 || self.length && value < 0 {
-            self.fault.set(Some(Fault::NegativeLength));
+            Fault::NegativeLength.record(self.fault);
         }
         self.value.cmp(&value)
     }
