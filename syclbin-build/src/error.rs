@@ -10,7 +10,7 @@ use syclbin_toolchain::{GET_COMPILER, INSTALL_COMMAND};
 
 use crate::compile::diagnostics::hints;
 use crate::process::COMPILE_LIMIT_VARIABLE;
-use crate::search::{Origin, RejectedCandidate};
+use crate::search::{Origin, Problem, RejectedCandidate};
 
 /// The reason why a build produced no SYCLBIN file.
 #[derive(Debug, thiserror::Error)]
@@ -291,6 +291,9 @@ fn each(failures: &[Error]) -> String {
 }
 
 fn unusable(only: &RejectedCandidate) -> String {
+    if let Problem::NoTemporary(_) = only.problem {
+        return only.to_string();
+    }
     let without = match &only.candidate.origin {
         Origin::Variable { name, .. } => format!("unset {name}"),
         _ => "remove this setting".to_owned(),

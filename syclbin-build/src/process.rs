@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -108,7 +108,7 @@ impl Drop for Process {
 ///
 /// Fails if the process cannot be started or waited for.
 pub fn output(command: Command, limit: Duration) -> io::Result<Option<Output>> {
-    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let (mut stdout, mut stderr) = (with_room()?, with_room()?);
     let (to_stdout, to_stderr) = (stdout.try_clone()?, stderr.try_clone()?);
     let mut process = Process::start(command, Stdio::null(), to_stdout, to_stderr)?;
     let mut pause = Duration::from_micros(500);
@@ -127,6 +127,15 @@ pub fn output(command: Command, limit: Duration) -> io::Result<Option<Output>> {
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// Creates a temporary file, and checks that something can be written to it: many programs ignore a full disk.
+fn with_room() -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(&[0])?;
+    file.set_len(0)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 fn read(file: &mut File) -> io::Result<Vec<u8>> {

@@ -114,6 +114,9 @@ impl Watch {
     /// Fails for the same reasons as [`Build::try_compile`](crate::Build::try_compile). In that case, the file stays
     /// unchanged, and the next change triggers another compile.
     pub fn poll(&mut self) -> Option<Result<Recompiled>> {
+        if self.is_set_aside() {
+            return None;
+        }
         if let Some(compiled) = &self.compiled {
             let now: Stamps = stamps(compiled.keys().cloned());
             if now == *compiled {
@@ -167,8 +170,16 @@ impl Watch {
         let (whole, files) = compile::compile(&compiler, &request, work.path())?;
         self.compiler = Some(compiler);
         let bytes = action::to_bytes(&whole)?;
-        file::replace(&self.file, &bytes).map_err(Error::write(&self.file))?;
+        if !self.is_set_aside() {
+            file::replace(&self.file, &bytes).map_err(Error::write(&self.file))?;
+        }
         Ok(files)
+    }
+
+    /// Returns whether the build script's note is missing: the script is running, or does not build the file any more.
+    fn is_set_aside(&self) -> bool {
+        let noted = self.noted.as_ref();
+        noted.is_some_and(|(out_dir, name)| !listing::note_of(out_dir, name).exists())
     }
 
     /// Adopts the request from the build script's latest note.
@@ -176,7 +187,6 @@ impl Watch {
         let Some((out_dir, name)) = &self.noted else {
             return;
         };
-        // While a build script runs, the note may be missing for a moment.
         if let Ok(request) = listing::request(out_dir, name)
             && request != self.request
         {
@@ -187,8 +197,7 @@ impl Watch {
 
     /// Returns the sources, the pattern directories, and the build script's note.
     fn own_files(&self) -> BTreeSet<PathBuf> {
-        let note =
-            |(out_dir, name): &(PathBuf, String)| listing::note(&listing::directory(out_dir), name);
+        let note = |(out_dir, name): &(PathBuf, String)| listing::note_of(out_dir, name);
         let sources = self.sources.iter().cloned();
         let patterns = self.request.patterns.iter();
         let sources = sources.chain(patterns.map(|pattern| pattern_directory(pattern)));
@@ -276,6 +285,19 @@ mod tests {
         let mut expected = watch.own_files();
         expected.insert(header);
         assert_eq!(watch.named_by(&error), expected);
+    }
+
+    #[test]
+    fn file_without_a_note_is_not_watched() {
+        let out = tempfile::tempdir().unwrap();
+        std::fs::create_dir(listing::directory(out.path())).unwrap();
+        let request = Request::default();
+        listing::write(out.path(), "a", &request).unwrap();
+        let mut watch = Watch::of_build(out.path(), "a").unwrap();
+        std::fs::remove_file(listing::note_of(out.path(), "a")).unwrap();
+        assert!(watch.poll().is_none());
+        listing::write(out.path(), "a", &request).unwrap();
+        assert!(watch.poll().unwrap().is_err(), "there is no source");
     }
 
     #[test]

@@ -73,6 +73,11 @@ impl Compiler {
         let mut passed_over = Vec::new();
         let found = search.run(request.compiler.as_deref(), &mut passed_over)?;
         for passed_over in passed_over {
+            // After an update, it may be the first usable candidate.
+            let files = passed_over.candidate.files();
+            files
+                .filter(|file| file.exists())
+                .for_each(cargo::rerun_if_changed);
             // Only a candidate that hangs deserves a warning, because it delays every build.
             if matches!(passed_over.problem, Problem::Hangs { .. }) {
                 cargo::warning(&passed_over.to_string());
@@ -85,11 +90,12 @@ impl Compiler {
                 parts.extend(installed.folder.parent().map(Path::to_owned));
                 parts.push(installed.folder.join(COMPILER_LIBRARY));
             }
-            // A `syclbin-clang` that is installed later would take precedence, so Cargo tracks its directory.
+            // A `syclbin-clang` that is installed later would take precedence, so Cargo tracks its directory, which has to
+            // exist: Cargo reruns a script in each build while a tracked file is missing.
             Origin::Path | Origin::Default => {
                 let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
                 let versions = home.ok().map(|home| home.versions(Component::Compiler));
-                parts.extend(versions.filter(|versions| versions.exists()));
+                parts.extend(versions.filter(|versions| std::fs::create_dir_all(versions).is_ok()));
             }
             _ => {}
         }

@@ -35,6 +35,11 @@ pub(crate) fn note(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{PREFIX}{name}"))
 }
 
+/// Returns the note of the file called `name` that a build script with this `OUT_DIR` builds.
+pub(crate) fn note_of(out_dir: &Path, name: &str) -> PathBuf {
+    note(&directory(out_dir), name)
+}
+
 /// Writes a note with the request for the file called `name`.
 pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result<()> {
     let mut words = Vec::new();
@@ -60,7 +65,7 @@ pub(crate) fn write(out_dir: &Path, name: &str, request: &Request) -> io::Result
     words.extend(host.map(|triple| word("host", triple)));
     words.push(word("headers", headers::folder()));
     let bytes = join_words(words.iter().map(OsString::as_os_str));
-    file::replace(&note(&directory(out_dir), name), &bytes)
+    file::replace(&note_of(out_dir, name), &bytes)
 }
 
 fn word(key: &str, value: impl AsRef<OsStr>) -> OsString {

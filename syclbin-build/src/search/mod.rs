@@ -169,7 +169,8 @@ impl Search<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the forced compiler or every candidate is unusable, or if the directory of installed compilers is invalid.
+    /// Fails if the forced compiler or every candidate is unusable, if no temporary file can be written, or if the
+    /// directory of installed compilers is invalid.
     pub fn run(
         &self,
         forced: Option<&Path>,
@@ -198,6 +199,10 @@ impl Search<'_> {
                 }
                 match self.ask(candidate) {
                     Ok(found) => return Ok(found),
+                    // This is not the candidate's fault, and another one would fail too.
+                    Err(rejected) if matches!(rejected.problem, Problem::NoTemporary(_)) => {
+                        return Err(Error::Unusable(rejected));
+                    }
                     Err(rejected) => passed_over.push(*rejected),
                 }
             }

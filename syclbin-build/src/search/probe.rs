@@ -2,6 +2,7 @@
 //! Probes a program for its version and for `-fsyclbin`, within a time limit.
 
 use std::fmt;
+use std::io;
 use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ pub enum Problem {
     NotFound,
     /// The program could not be started.
     Start(String),
-    /// A temporary file could not be created.
+    /// A temporary file could not be created or written.
     NoTemporary(String),
     /// The program did not end within the time limit.
     Hangs {
@@ -54,8 +55,8 @@ impl fmt::Display for Problem {
             ),
             Self::NoTemporary(reason) => write!(
                 f,
-                "cannot be probed, because no temporary file can be created: {reason}; set TMPDIR to a writable \
-                 directory"
+                "cannot be probed, because no temporary file can be written: {reason}; set TMPDIR to a writable \
+                 directory with free space"
             ),
             Self::Hangs { question, limit } => write!(
                 f,
@@ -93,7 +94,7 @@ const OPTION: &str = "-fsyclbin -###";
 
 /// Returns the first line that the program prints for `--version`, if it supports `-fsyclbin`.
 pub(super) fn ask(candidate: &Candidate, limit: Duration) -> Result<String, Problem> {
-    let unwritten = |error: std::io::Error| Problem::NoTemporary(error.to_string());
+    let unwritten = |error: io::Error| Problem::NoTemporary(error.to_string());
     let folder = tempfile::tempdir().map_err(unwritten)?;
     let mut command = candidate.command();
     command.arg(VERSION);
@@ -144,8 +145,17 @@ fn failed(said: &Output, question: &'static str) -> Problem {
 
 fn run(command: Command, question: &'static str, limit: Duration) -> Result<Output, Problem> {
     let output = process::output(command, limit);
-    let output = output.map_err(|error| Problem::Start(error.to_string()))?;
+    let output = output.map_err(|error| not_run(&error))?;
     output.ok_or(Problem::Hangs { question, limit })
+}
+
+fn not_run(error: &io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Problem::NoTemporary(error.to_string())
+        }
+        _ => Problem::Start(error.to_string()),
+    }
 }
 
 /// Returns the first line that is not blank, without control characters.
@@ -153,4 +163,17 @@ fn first_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|c| !c.is_control()).take(200).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_disk_is_not_the_compilers_fault() {
+        let full = not_run(&io::ErrorKind::StorageFull.into());
+        assert!(matches!(full, Problem::NoTemporary(_)), "{full:?}");
+        let missing = not_run(&io::ErrorKind::NotFound.into());
+        assert!(matches!(missing, Problem::Start(_)), "{missing:?}");
+    }
 }
