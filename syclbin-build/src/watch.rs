@@ -176,7 +176,7 @@ impl Watch {
         Ok(files)
     }
 
-    /// Returns whether the build script's note is missing: the script is running, or does not build the file any more.
+    /// Returns whether the build script's note is missing: the script is running, or no longer builds the file.
     fn is_set_aside(&self) -> bool {
         let noted = self.noted.as_ref();
         noted.is_some_and(|(out_dir, name)| !listing::note_of(out_dir, name).exists())
@@ -297,7 +297,7 @@ mod tests {
         std::fs::remove_file(listing::note_of(out.path(), "a")).unwrap();
         assert!(watch.poll().is_none());
         listing::write(out.path(), "a", &request).unwrap();
-        assert!(watch.poll().unwrap().is_err(), "there is no source");
+        assert!(watch.poll().unwrap().is_err(), "it has no source");
     }
 
     #[test]

@@ -279,7 +279,7 @@ mod tests {
         let find = |name: &Path| find_program(name, Some(&search));
         assert_eq!(find(Path::new("tool")), Some(tool.clone()));
         assert_eq!(find(Path::new("no-tool")), None);
-        // A path is not searched for, and a directory is no program.
+        // A path is not searched for, and a directory cannot be run.
         assert_eq!(find(&tool), Some(tool.clone()));
         assert_eq!(find(&first.join("tool")), None);
         assert_eq!(find_program(&tool, None), Some(tool));

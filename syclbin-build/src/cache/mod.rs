@@ -46,6 +46,9 @@ use setting::Setting;
 /// The environment variable for the size limit of the cache: a number of bytes, or a number followed by K, M or G.
 pub const SIZE_VARIABLE: &str = "SYCLBIN_CACHE_SIZE";
 
+/// The name of the cache, for [`store::directory`].
+pub const NAME: &str = "kernels";
+
 /// The default size limit of the cache, in bytes.
 pub const LIMIT: u64 = 1 << 30;
 
@@ -96,7 +99,7 @@ impl Cache {
         // Cargo tracks this variable, so the script runs again when the cache is turned off.
         let named = cargo::env(CACHE_VARIABLE);
         let home = Home::locate(cargo::env_again(HOME_VARIABLE).as_deref());
-        let folder = store::directory(named.as_deref(), home.ok().as_ref(), "kernels");
+        let folder = store::directory(named.as_deref(), home.ok().as_ref(), NAME);
         let folder = folder
             .inspect_err(|problem| cargo::warning(problem))
             .ok()??;

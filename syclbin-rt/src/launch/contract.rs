@@ -128,7 +128,7 @@ impl<'g> LaunchView<'g> {
         argument: Option<usize>,
         values: &[(&'static str, &dyn fmt::Display)],
     ) -> Broken {
-        // Without a work-group size, there is no value to report.
+        // Without a work-group size, these values mean nothing.
         let has_value = |text: &str| self.range.local.is_some() || !text.contains("range.local()");
         let values: Vec<String> = (values.iter())
             .filter(|(text, _)| has_value(text))

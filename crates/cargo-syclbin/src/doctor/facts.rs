@@ -144,7 +144,7 @@ fn describe(all: &[Device], run: Option<&Ran>) -> Vec<Item> {
 }
 
 fn cache(home: Option<&Home>) -> String {
-    match store::directory(variable_os(CACHE_VARIABLE).as_deref(), home, "kernels") {
+    match store::directory(variable_os(CACHE_VARIABLE).as_deref(), home, cache::NAME) {
         Ok(Some(folder)) => {
             let size = Store::new(folder.clone(), cache::LIMIT).size();
             format!("{} ({})", folder.display(), Size(size))

@@ -35,10 +35,6 @@ impl Row {
             folder,
         }
     }
-
-    fn is_of(&self, pin: &ComponentPin) -> bool {
-        (self.component, self.version.as_str()) == (pin.component, pin.version)
-    }
 }
 
 /// Lists all installations in `home`, sorted by component, then by version.
@@ -64,10 +60,13 @@ pub fn render(home: &Home, rows: &[Row], pins: &[ComponentPin]) -> String {
     let mut table = vec![header];
     for row in rows {
         let name = row.component.name();
+        let is_pinned = |pin: &ComponentPin| {
+            (pin.component, pin.version) == (row.component, row.version.as_str())
+        };
         let size = row.state.as_ref().map(|manifest| Size(manifest.size()));
         let licence = match &row.state {
             Ok(manifest) => manifest.licences().join("; "),
-            Err(problem) if pins.iter().any(|pin| row.is_of(pin)) => {
+            Err(problem) if pins.iter().any(is_pinned) => {
                 format!("({problem}; run `{INSTALL_COMMAND} --component {name}`)")
             }
             Err(problem) => format!("({problem}; delete {})", row.folder.display()),
