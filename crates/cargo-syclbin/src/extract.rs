@@ -337,6 +337,15 @@ mod tests {
     }
 
     #[test]
+    fn extensions_tell_the_formats_apart() {
+        let of = |bytes: &[u8]| extension(Content::of(bytes));
+        assert_eq!(of(&syclbin::__private::SYCLBIN_MAGIC), ".syclbin");
+        assert_eq!(of(&0xba55_ed50_u32.to_le_bytes()), ".fatbin");
+        assert_eq!(of(b"\x03\x02\x23\x07"), ".spv");
+        assert_eq!(of(b"anything"), ".bin");
+    }
+
+    #[test]
     fn nameless_input_gives_default_image_name() {
         for input in ["-", "..", "/", "."] {
             assert_eq!(stem(Path::new(input)), "image", "{input}");

@@ -178,5 +178,7 @@ mod tests {
         let cut = remedy(&SYCLBIN_MAGIC);
         assert!(cut.contains("cargo syclbin verify a.o"), "{cut}");
         assert!(remedy(b"").contains("it is empty"), "{}", remedy(b""));
+        let program = remedy(b"MZ\x90\0");
+        assert!(program.contains("like a Windows executable"), "{program}");
     }
 }

@@ -207,6 +207,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn devices_name_platform_driver_and_library() {
+        let all = Device::all().unwrap_or_default();
+        let described = describe(&all, None);
+        assert_eq!(described.len(), all.len());
+        for (device, item) in all.iter().zip(described) {
+            let text = item.text;
+            let platform = format!("({}), {} ", device.kind(), device.platform());
+            assert_eq!(text.contains(&platform), !device.takes_ptx(), "{text}");
+            assert_eq!(text.contains("(accepts PTX)"), device.takes_ptx(), "{text}");
+            let takes_nothing = !device.takes_ptx() && !device.takes_spirv();
+            assert_eq!(text.contains("(accepts neither"), takes_nothing, "{text}");
+        }
+    }
+
+    #[test]
+    fn host_is_the_triple_of_rustc() {
+        let host = host().unwrap();
+        assert!(host.starts_with(std::env::consts::ARCH), "{host}");
+        assert!(host.contains('-'), "{host}");
+    }
+
+    #[test]
     fn the_newest_headers_are_found_by_number() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(headers(root.path()), None);

@@ -181,6 +181,8 @@ mod tests {
             run(r#"echo '{"Err":"no device"}'"#).unwrap().unwrap_err(),
             "no device"
         );
+        let failed = run(r#"echo '{"Err":"no device"}'; exit 3"#).unwrap_err();
+        assert!(failed.contains("exit status: 3"), "{failed}");
     }
 
     #[test]

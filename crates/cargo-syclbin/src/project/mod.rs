@@ -197,5 +197,10 @@ mod tests {
         drop(change);
         let text = fs::read_to_string(root.path().join("a/b/c")).unwrap();
         assert_eq!(text, "text");
+        let directory = root.path().join("a");
+        assert!(
+            Change::default().will_edit(&directory).is_err(),
+            "it could not be restored"
+        );
     }
 }

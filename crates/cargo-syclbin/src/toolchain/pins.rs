@@ -207,6 +207,18 @@ mod tests {
     }
 
     #[test]
+    fn programs_come_from_nvidia_alone() {
+        let members = |pin: &ComponentPin| {
+            let paths = pin.wheels.iter().flat_map(|wheel| wheel.members.keys());
+            paths.filter(|path| is_program(path)).count()
+        };
+        for pin in of("linux", "x86_64") {
+            let is_nvidia = pin.component == Component::Nvidia;
+            assert_eq!(members(&pin) > 0, is_nvidia, "{pin}");
+        }
+    }
+
+    #[test]
     fn shared_wheels_are_pinned_alike() {
         let wheels: Vec<_> = ALL.iter().flat_map(|pin| &pin.wheels).collect();
         for wheel in &wheels {

@@ -97,6 +97,9 @@ fn new_program_has_all_files() {
     let action = action.split_once("@main\n").unwrap().0;
     let action = checkout().join(".github").join(action).join("action.yml");
     assert!(action.is_file(), "{workflow}");
+    let repository = env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/");
+    let uses = format!("uses: {}/.github/", repository.unwrap_or("OWNER/syclbin"));
+    assert!(workflow.contains(&uses), "{workflow}");
 }
 
 #[test]

@@ -131,4 +131,14 @@ mod tests {
         }
         assert!(check_join("a.syclbin", None, Object).is_err());
     }
+
+    #[test]
+    fn only_executables_repeat_the_setting() {
+        let (object, executable) = (State::Object, State::Executable);
+        assert_eq!(Dependencies::Allowed.explicit(executable), Some(ALLOW));
+        let forbidden = Dependencies::Forbidden(FORBID.into());
+        assert_eq!(forbidden.explicit(executable), Some(FORBID));
+        assert_eq!(Dependencies::Unsaid.explicit(executable), None);
+        assert_eq!(Dependencies::Allowed.explicit(object), None);
+    }
 }

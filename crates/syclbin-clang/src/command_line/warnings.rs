@@ -96,6 +96,8 @@ mod tests {
         assert_eq!(shown(&["-Qunused-arguments"]), 1);
         assert_eq!(shown(&["-Wno-unused-command-line-argument"]), 1);
         assert_eq!(shown(&["-w"]), 0);
+        let option = "-Wunused-command-line-argument";
+        assert_eq!(shown(&["-Qunused-arguments", option]), 2);
     }
 
     #[test]
@@ -110,6 +112,9 @@ mod tests {
         let expected = "syclbin-clang: error: other [-Werror]\n\
             syclbin-clang: error: argument unused during compilation: '-lm' [-Werror]\n";
         assert_eq!(String::from_utf8(said).unwrap(), expected);
+        warnings.look_at("-Wno-error");
+        assert_eq!(warnings.write(&mut Vec::new()), Ok(()));
+        warnings.look_at("-Werror");
         warnings.texts.clear();
         warnings.look_at("-Qunused-arguments");
         assert_eq!(warnings.show(), Ok(()));

@@ -277,4 +277,21 @@ mod tests {
             assert_eq!(keeps_asserts(&arguments), kept, "{arguments:?}");
         }
     }
+
+    #[test]
+    fn virtual_functions_are_read_from_the_code() {
+        let bytes = test_files::read("export_side.object.syclbin");
+        let file = syclbin::read::parse(&bytes).unwrap();
+        let mut module = file.modules[0].clone();
+        assert_eq!(virtual_functions(&module), Ok(Vec::new()));
+        let key = key::VIRTUAL_FUNCTIONS_SET;
+        module
+            .metadata
+            .insert(set::VIRTUAL_FUNCTIONS, key, "figures");
+        let functions = virtual_functions(&module).unwrap();
+        assert!(
+            functions.iter().any(|symbol| symbol.starts_with("_Z")),
+            "{functions:?}"
+        );
+    }
 }

@@ -283,4 +283,21 @@ mod tests {
         );
         assert_eq!(imports::of_module(module), Ok(BTreeSet::new()));
     }
+
+    #[test]
+    fn code_and_target_must_fit_together() {
+        let bytes = test_files::read("extract/mixed.offload");
+        let images = images_with(&bytes, &mut |_| Err(String::new())).unwrap();
+        let is_linked = |content: Content, triple: &str| {
+            let mut image = images[0].clone();
+            image.offload_kind = OffloadKind::Sycl;
+            (image.content, image.triple) = (content, triple.to_owned().into());
+            objection(&image).is_none()
+        };
+        assert!(is_linked(Content::SpirV, "spir64-unknown-unknown"));
+        assert!(is_linked(Content::SpirV, ""));
+        assert!(!is_linked(Content::SpirV, "spir64_gen-unknown-unknown"));
+        assert!(is_linked(Content::Ptx, NVIDIA) && is_linked(Content::Ptx, ""));
+        assert!(!is_linked(Content::Ptx, "spir64-unknown-unknown"));
+    }
 }

@@ -222,4 +222,30 @@ mod tests {
             "constants prevent native code"
         );
     }
+
+    #[test]
+    fn other_gpus_and_kernels_are_kept() {
+        let state = State::Object;
+        let two = || object(vec![vec![spirv()], vec![native(&PVC, "pvc")]]);
+        for (arch, is_replaced) in [("pvc", true), ("dg2,pvc", true), ("dg2", false)] {
+            let mut parts = two();
+            let made = [backend(PVC, arch)];
+            assert_eq!(discard_replaced(&mut parts, &made, state), Ok(Vec::new()));
+            let expected = if is_replaced { 1 } else { 2 };
+            assert_eq!(left(&parts).len(), expected, "{arch}");
+        }
+        let mut parts = two();
+        let made = [backend(CPU, "pvc")];
+        assert_eq!(discard_replaced(&mut parts, &made, state), Ok(Vec::new()));
+        assert_eq!(left(&parts), [["spirv"], ["gpu"]], "another kind of device");
+        let mut parts = two();
+        parts[0].file.modules[1].add_kernel_name("other");
+        let made = [backend(PVC, "pvc")];
+        assert_eq!(discard_replaced(&mut parts, &made, state), Ok(Vec::new()));
+        assert_eq!(
+            left(&parts),
+            [["spirv"], ["gpu"]],
+            "a kernel without SPIR-V"
+        );
+    }
 }

@@ -148,6 +148,17 @@ fn doubles_are_refused_for_gpus_without_them() {
 }
 
 #[test]
+fn code_without_doubles_suits_every_gpu() {
+    let mut module = module("k");
+    let header = [0x0723_0203u32, 0x0001_0400, 0, 1, 0].map(u32::to_le_bytes);
+    module.images[0].bytes = header.concat().into();
+    let gpu = backend(Target::Gpu(Some("tgllp")), "tgllp");
+    assert_eq!(gpu.objection(&module), Ok(None));
+    assert_eq!(gpu.named(), "GPU tgllp");
+    assert_eq!(backend(CPU, "x86_64").named(), "spir64_x86_64");
+}
+
+#[test]
 fn cpu_options_are_translated_for_its_compiler() {
     let cpu = |options: &[&str]| {
         let options = options.iter().map(|&option| option.to_owned());

@@ -162,6 +162,24 @@ mod tests {
     }
 
     #[test]
+    fn ptx_without_an_export_gets_its_own_module() {
+        let exporting = |ty, symbols: &[&'static str]| {
+            let mut file = file(ty, &[&["a"]]);
+            for symbol in symbols {
+                let metadata = &mut file.modules[0].metadata;
+                metadata.insert(set::EXPORTED_SYMBOLS, *symbol, 1u32);
+            }
+            file
+        };
+        let whole = |of_spirv: &[&'static str], of_ptx: &[&'static str]| {
+            let [spirv, ptx] = [(IrType::SpirV, of_spirv), (IrType::Ptx, of_ptx)];
+            images(&merge(exporting(spirv.0, spirv.1), exporting(ptx.0, ptx.1)))
+        };
+        assert_eq!(whole(&["f"], &["f", "g"]), [2]);
+        assert_eq!(whole(&["f", "g"], &["f"]), [1, 1]);
+    }
+
+    #[test]
     fn extra_aspects_split_modules_only_for_spirv() {
         let with = |ty, aspects: &[u32]| {
             let mut file = file(ty, &[&["a"]]);

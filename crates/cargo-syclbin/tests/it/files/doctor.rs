@@ -75,6 +75,8 @@ fn doctor_reports_cache_trial_and_device() {
     let unknown = doctor("SYCLBIN_DEVICE", "no such device".as_ref());
     assert!(unknown.contains("no such device"), "{unknown}");
     assert!(!unknown.contains(" (chosen: "), "{unknown}");
+    let pip = doctor("SYCLBIN_PIP", "no-such-pip".as_ref());
+    assert!(pip.contains("`SYCLBIN_PIP=no-such-pip`: "), "{pip}");
     let text = doctor("SYCLBIN_CACHE", cache.path());
     let expected = format!("     cache        {}/kernels (", cache.path().display());
     assert!(text.contains(&expected), "{text}");

@@ -304,6 +304,9 @@ fn unreadable_spirv_is_shown_as_missing_signature() {
         text.contains("saxpy  no signature: abstract module 0: SPIR-V: "),
         "{text}"
     );
+    let json = stdout(&run_with(&["inspect", "-", "--format", "json"], &bytes));
+    let kernel = "\"symbol\": \"__sycl_kernel_saxpy\"";
+    assert!(json.contains(kernel), "{json}");
 }
 
 #[test]

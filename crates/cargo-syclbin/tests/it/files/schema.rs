@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{all, run, run_with, stdout};
+use super::{all, answer, run, run_with, stdout};
 
 fn read(name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/schema");
@@ -86,6 +86,37 @@ fn a_report_over_everything_follows_its_schema() {
     assert_eq!(module["strings"][0]["text"], json!("kept"));
     assert_eq!(report["file"]["state_number"], json!(7));
     assert_eq!(module["problems"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn counts_sizes_and_locations_are_reported() {
+    let values = |file: &str, pointer: &str| {
+        let report = check("inspect", &answer(&["inspect", file, "--format", "json"]));
+        let kernels = report["kernels"].as_array().unwrap().clone();
+        let parameters = kernels
+            .iter()
+            .filter_map(|kernel| kernel["parameters"].as_array());
+        let all = kernels.iter().chain(parameters.flatten());
+        let found: Vec<_> = all
+            .filter_map(|one| one.pointer(pointer))
+            .cloned()
+            .collect();
+        found
+            .into_iter()
+            .filter(|value| !value.is_null())
+            .collect::<Vec<_>>()
+    };
+    let vectors = values("made/entries.syclbin", "/type/count");
+    assert!(vectors.contains(&json!(4)), "{vectors:?}");
+    let arrays = values("described/functors.syclbin", "/type/count");
+    assert!(arrays.contains(&json!(3)), "{arrays:?}");
+    let sizes = values("work_group.object.syclbin", "/type/size");
+    assert_eq!(sizes, [json!(256)]);
+    let locations = values("made/root_group.syclbin", "/location");
+    assert!(
+        locations[0].as_str().unwrap().contains(".cpp:"),
+        "{locations:?}"
+    );
 }
 
 #[test]

@@ -77,6 +77,8 @@ fn warnings_decide_only_when_they_are_denied() {
         "{}",
         stdout(&output)
     );
+    let verdict = "-: usable, 1 warning\n";
+    assert!(stdout(&output).ends_with(verdict), "{}", stdout(&output));
     let output = run_with(&["verify", "--deny", "warnings", "-"], &bytes);
     assert_eq!(output.status.code(), Some(1));
 }

@@ -146,3 +146,15 @@ fn doctor_fails_on_bare_machine_with_remedies() {
     assert!(text.contains("!! compiler"), "{text}");
     assert!(text.contains(" -> "), "{text}");
 }
+
+#[test]
+fn doctor_fails_if_only_compiling_fails() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"));
+    let command = command
+        .arg("doctor")
+        .env("SYCLBIN_CLANG", "no-such-compiler");
+    let output = command.output().unwrap();
+    let text = stdout(&output);
+    assert!(text.contains("!! compiler"), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Installing, finding it installed, mending it, listing and removing it.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use cargo_syclbin::error::Error;
 use cargo_syclbin::toolchain::install::Outcome::{Installed, Present, Refreshed};
 use cargo_syclbin::toolchain::install::Source;
 use cargo_syclbin::toolchain::list;
-use cargo_syclbin::ui::Size;
+use cargo_syclbin::ui::{Progress, Size};
 use syclbin_toolchain::{Component, MANIFEST};
 
 #[cfg(unix)]
@@ -34,6 +35,39 @@ fn only_pinned_members_are_unpacked() {
     assert_eq!(world.in_home().len(), 2, "the staging directory is gone");
     for component in [Component::Compiler, Component::CpuDevice] {
         assert_eq!(world.home.newest(component).unwrap().version, VERSION);
+    }
+}
+
+/// Keeps each line that an installation shows.
+#[derive(Default)]
+struct Lines(RefCell<Vec<String>>);
+
+impl Progress for Lines {
+    fn line(&self, text: &str) {
+        self.0.borrow_mut().push(text.to_owned());
+    }
+    fn begin(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
+}
+
+#[test]
+fn announced_size_includes_the_driver() {
+    let world = World::new();
+    fs::write(world.driver(), vec![0; 500_000]).unwrap();
+    let source = Source::Folder(world.wheels());
+    let lines = Lines::default();
+    world.install_from(&source, false, &lines).unwrap();
+    let lines = lines.0.into_inner();
+    let [compiler, cpu] = [Component::Compiler, Component::CpuDevice].map(|one| world.folder(one));
+    for expected in [
+        format!(
+            "compiler {VERSION} needs 800.0 kB in {}",
+            compiler.display()
+        ),
+        format!("cpu-device {VERSION} needs 300.0 kB in {}", cpu.display()),
+    ] {
+        assert!(lines.contains(&expected), "{lines:#?}");
     }
 }
 

@@ -69,6 +69,11 @@ fn the_text_has_a_line_for_each_fact() {
     let script = [world.executed("one"), world.executed("two")].concat();
     let output = world.run(&["list"], &script);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        !stderr(&output).contains("Cargo failed"),
+        "{}",
+        stderr(&output)
+    );
     let said = stdout(&output);
     let lines: Vec<_> = said.lines().collect();
     assert!(lines[0].starts_with("one  made  up to date  "), "{said}");

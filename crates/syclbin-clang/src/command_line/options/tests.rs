@@ -220,3 +220,13 @@ fn relocatable_code_is_the_default() {
     let last = options("-fsyclbin -fno-gpu-rdc -fsycl-allow-device-image-dependencies k.cpp");
     assert_eq!(last.dependencies, Dependencies::Allowed);
 }
+
+#[test]
+fn frontend_options_of_both_targets_are_taken() {
+    for target in ["spir64", "spir64_gen", "nvptx64-nvidia-cuda"] {
+        let line = format!("-fsyclbin -Xsycl-target-frontend={target} -DZ k.cpp");
+        assert_eq!(options(&line).clang, ["-DZ"]);
+    }
+    let text = said("-fsyclbin -Xsycl-target-frontend=amdgcn -DZ k.cpp");
+    assert!(text.contains("must begin with spir64 or nvptx64"), "{text}");
+}

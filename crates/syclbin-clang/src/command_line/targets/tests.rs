@@ -209,3 +209,24 @@ fn input_state_refuses_native_code() {
     assert_eq!(input("spir64,nvptx64-nvidia-cuda"), Ok(()));
     assert!(said(input("nvptx64,nvidia_gpu_sm_80")).contains("cannot read native code"));
 }
+
+#[test]
+fn triples_are_those_of_dpcpp() {
+    for (name, triple) in [
+        ("spir64", "spir64-unknown-unknown"),
+        ("spir64_x86_64", "spir64_x86_64-unknown-unknown"),
+        ("intel_gpu_pvc", "spir64_gen-unknown-unknown"),
+        ("nvidia_gpu_sm_80", "nvptx64-nvidia-cuda"),
+    ] {
+        assert_eq!(listed(name).unwrap()[0].triple(), triple);
+    }
+}
+
+#[test]
+fn unknown_architectures_list_the_processors() {
+    let text = said(Targets::default().add("zen5"));
+    assert!(
+        text.contains("avx512, ") || text.contains(", avx512"),
+        "{text}"
+    );
+}

@@ -130,6 +130,14 @@ fn every_type_is_read_from_memory_layout() {
     for expected in ["ld.u8 %word", "ld.s8 %word", "ld.s16 %word", "ld.u16 %word"] {
         assert!(text.contains(expected), "{expected}");
     }
+    // Numbers and structs are copied in parts as large as their alignment.
+    for expected in [
+        "ld.b16 %half, [%address+0];\n\tst.param.b16 [func_retval0+0], %half;",
+        "ld.b32 %word, [%address+0];\n\tst.param.b32 [func_retval0+0], %word;",
+        "ld.b64 %long, [%address+0];\n\tst.param.b64 [func_retval0+0], %long;",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
     // Two kernels read it through one function.
     let reads = text
         .matches("mov.b64 \t%rd33, __syclbin_constant_____ZL3s64;")
@@ -195,6 +203,34 @@ fn untraceable_read_is_refused_with_its_kernel() {
             changed(
                 "_ZL4gain[8] = {0, 0, 0, 0, 0, 0, 4, 64};",
                 "_ZL4gain[4] = {0, 0, 4, 64};",
+            ),
+            "the function that reads it has an unexpected return type or number of parameters",
+        ),
+        (
+            changed(
+                ".align 4 .b8 func_retval0[16]",
+                ".align 8 .b8 func_retval0[16]",
+            ),
+            "the function that reads it has an unexpected return type or number of parameters",
+        ),
+        (
+            changed(
+                ".align 4 .b8 func_retval0[16]",
+                ".align 3 .b8 func_retval0[16]",
+            ),
+            "the function that reads it has an unexpected return type or number of parameters",
+        ),
+        (
+            changed(
+                ".align 4 .b8 func_retval0[16]",
+                ".align 4 .b8 func_retval0[12]",
+            ),
+            "the function that reads it has an unexpected return type or number of parameters",
+        ),
+        (
+            changed(
+                "\t.param .b64 _Z37__sycl_getScalar2020SpecConstantValueIdET_PKcPKvS4__param_0,\n",
+                "",
             ),
             "the function that reads it has an unexpected return type or number of parameters",
         ),

@@ -3,7 +3,9 @@
 
 use syclbin::__private::spirv;
 use syclbin::__private::spirv::edit::{Instruction, Module};
-use syclbin::__private::spirv::words::{DECORATION_CPACKED, DECORATION_SPEC_ID, bytes, op};
+use syclbin::__private::spirv::words::{
+    DECORATION_ALIGNMENT, DECORATION_CPACKED, DECORATION_SPEC_ID, bytes, op,
+};
 use syclbin::metadata::SpecConstantDescriptor;
 
 use super::builder::{BOOL, BYTE, Builder, INT, LONG, PAIR, READ, TO_BYTE, one, through_a_local};
@@ -253,4 +255,142 @@ fn lifetime_of_a_local_variable_is_no_access() {
     let stop = Instruction::new(op::LIFETIME_STOP, [local, 8]);
     builder.body.push(stop);
     assert!(builder.lower().is_ok());
+}
+
+/// Adds two texts and a value for reads. Returns the ids of the first text and of the value.
+fn text_and_value(builder: &mut Builder) -> [u32; 2] {
+    let id = builder.text("_Z1a");
+    let default = builder.global(op::CONSTANT, INT, &[5]);
+    [id, builder.variable(default)]
+}
+
+#[test]
+fn zero_offsets_and_constant_casts_are_followed() {
+    let read_at = |index: fn(&mut Builder) -> u32| {
+        let mut builder = Builder::of(INT);
+        let [id, value] = text_and_value(&mut builder);
+        let null = builder.global(op::CONSTANT_NULL, LONG, &[]);
+        let index = index(&mut builder);
+        let indices = [id, null, index];
+        let pointer = builder.inside(op::IN_BOUNDS_PTR_ACCESS_CHAIN, TO_BYTE, &indices);
+        builder.read(pointer, value);
+        builder
+    };
+    let lowered = read_at(|b| b.global(op::CONSTANT, INT, &[0]))
+        .lower()
+        .unwrap();
+    assert_eq!(count(&lowered.code, op::IN_BOUNDS_PTR_ACCESS_CHAIN), 0);
+    assert_eq!(count(&lowered.code, op::VARIABLE), 0);
+    assert_eq!(
+        count(&lowered.code, op::CONSTANT),
+        1,
+        "the length of an array type"
+    );
+    let unknown = "the kernel chooses the constant only when it runs";
+    let elsewhere = read_at(|b| b.global(op::CONSTANT, LONG, &[0, 1])).refused();
+    assert!(elsewhere.contains(unknown), "{elsewhere}");
+    let elsewhere = read_at(|b| b.global(op::UNDEF, INT, &[])).refused();
+    assert!(elsewhere.contains(unknown), "{elsewhere}");
+
+    const NOT: u16 = 200;
+    for (opcode, is_followed) in [(op::BITCAST, true), (NOT, false)] {
+        let mut builder = Builder::of(INT);
+        let [id, value] = text_and_value(&mut builder);
+        let operands = [opcode.into(), id];
+        let pointer = builder.global(op::SPEC_CONSTANT_OP, TO_BYTE, &operands);
+        builder.read(pointer, value);
+        match builder.lower() {
+            Ok(lowered) => assert_eq!(count(&lowered.code, op::SPEC_CONSTANT_OP), 0),
+            Err(refused) => assert!(refused.contains(unknown), "{refused}"),
+        }
+        assert_eq!(builder.lower().is_ok(), is_followed, "opcode {opcode}");
+    }
+}
+
+#[test]
+fn local_text_is_no_symbol() {
+    let mut builder = Builder::of(INT);
+    let [_, value] = text_and_value(&mut builder);
+    let mut globals = builder.globals.iter();
+    let text = globals.find(|i| i.opcode == op::VARIABLE).unwrap();
+    let operands = [STORAGE_FUNCTION, text.operands[3]];
+    let local = builder.inside(op::VARIABLE, TO_BYTE, &operands);
+    builder.read(local, value);
+    assert!(builder.refused().contains("only when it runs"));
+}
+
+#[test]
+fn extended_instructions_may_write_local_variables() {
+    let is_lowered = |set: &str| {
+        let mut builder = through_a_local(false, 1);
+        let mut body = builder.body.iter();
+        let local = body.find(|i| i.opcode == op::VARIABLE).unwrap().operands[1];
+        let import = builder.id();
+        let (name, _) = set.as_bytes().as_chunks();
+        let name = name.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        let operands = [import].into_iter().chain(name);
+        let instruction = Instruction::new(op::EXT_INST_IMPORT, operands);
+        builder.globals.insert(0, instruction);
+        builder.inside(op::EXT_INST, INT, &[import, 28, local]);
+        builder.lower().is_ok()
+    };
+    assert!(is_lowered("OpenCL.DebugInfo.100\0\0\0\0"));
+    assert!(!is_lowered("OpenCL.std\0\0"));
+}
+
+#[test]
+fn volatile_loads_stay() {
+    for (memory, loads) in [(&[1][..], 1), (&[2, 8], 0), (&[], 0)] {
+        let mut builder = Builder::of(INT);
+        let [id, value] = text_and_value(&mut builder);
+        let local = builder.inside(op::VARIABLE, TO_BYTE, &[STORAGE_FUNCTION]);
+        let operands = [&[local], memory].concat();
+        let loaded = builder.inside(op::LOAD, TO_BYTE, &operands);
+        builder.inside(op::FUNCTION_CALL, INT, &[READ, id, value, loaded]);
+        let lowered = builder.lower().unwrap();
+        assert_eq!(count(&lowered.code, op::LOAD), loads, "{memory:?}");
+    }
+}
+
+#[test]
+fn value_is_stored_with_the_recorded_alignment() {
+    let mut builder = one(PAIR, |b| b.global(op::CONSTANT_NULL, PAIR, &[]));
+    let stored = |builder: &Builder| {
+        let module = Module::read(&builder.lower().unwrap().code).unwrap();
+        let store = module.instructions.iter().find(|i| i.opcode == op::STORE);
+        store.unwrap().operands[2..].to_vec()
+    };
+    assert_eq!(stored(&builder), [2, 8], "the type's");
+    let parameter = 21;
+    let operands = [parameter, DECORATION_ALIGNMENT, 32];
+    builder
+        .globals
+        .insert(0, Instruction::new(op::DECORATE, operands));
+    assert_eq!(stored(&builder), [2, 32]);
+}
+
+#[test]
+fn entry_points_lose_only_removed_variables() {
+    let mut builder = Builder::of(INT);
+    let [id, value] = text_and_value(&mut builder);
+    let input = builder.global(op::VARIABLE, TO_BYTE, &[1]);
+    builder.read(id, value);
+    let mut module = Module::read(&builder.build()).unwrap();
+    module.instructions[0].operands.extend([id, input, value]);
+    let lowered = lower(&bytes(module.words().unwrap())).unwrap().unwrap();
+    let module = Module::read(&lowered.code).unwrap();
+    let (interface, _) = module.instructions[0].operands.split_last().unwrap();
+    assert_eq!(*interface, input);
+    assert_eq!(module.instructions[0].operands.len(), 5);
+}
+
+#[test]
+fn prefix_of_a_source_has_hexadecimal_digits() {
+    let of = crate::lower::without_unit;
+    assert_eq!(of("syclbin0123456789abcdefrest"), "rest");
+    assert_eq!(
+        of("syclbin0123456789abcdxyrest"),
+        "syclbin0123456789abcdxyrest"
+    );
+    assert_eq!(of("syclbin01"), "syclbin01");
 }
