@@ -59,7 +59,7 @@ use proc_macro::TokenStream;
 /// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte must be 0 or 1 |
 /// | `T *` that may be null, declared by an item: `fn f where mask: Option;` | `Option<&DeviceSlice<T>>`, `Option<&mut DeviceSlice<T>>` |
 /// | `void *`, or a pointer to a type that the file does not describe | `&DeviceSlice` or `&mut DeviceSlice` of any `Pod` type |
-/// | `T *` in a struct | `DevicePointer<T>` |
+/// | `T *` in a struct | `DevicePointer<T>` for numbers and vectors, otherwise `DevicePointer<()>`, from `pointer().cast()` |
 /// | `work_group_memory` of a fixed size, `kernel_handler` | no parameter: the function passes it |
 /// | `work_group_memory<T[]>`, `dynamic_work_group_memory` | `LocalMemory<T>` |
 /// | `local_accessor<T, 1>`, `local_accessor<T, 2>` | `usize`, `[usize; 2]`: the number of elements |
@@ -143,8 +143,9 @@ use proc_macro::TokenStream;
 ///   `range.local()[0]` and `range.local().items()` describe the work-group, whose size the launch must then set;
 /// - all other names, such as constants, resolve in the module that contains `include_syclbin!`.
 ///
-/// Integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A condition is false if
-/// it overflows, divides by zero, or compares a length with a negative number. Without this rule, for an `int n`, the
+/// A kernel's integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A literal without
+/// a type is an `i128`, so name its type beside your own integers: `2usize * BLOCK`. A condition is false if a
+/// kernel's numbers overflow, are divided by zero, or if it compares a length with a negative number. Without this rule, for an `int n`, the
 /// condition `x.len() >= n` would hold for -1, and a kernel that converts -1 to `size_t` would write out of bounds.
 /// To allow negative numbers, state it explicitly: `n < 0 || x.len() >= n`.
 ///
@@ -163,7 +164,8 @@ use proc_macro::TokenStream;
 /// form: `range.dimensions() == 2`, or `range.dimensions() == 0` for a `single_task`. The launch then accepts only
 /// such ranges.
 ///
-/// The following conditions are implied. The function's generated documentation lists those that apply:
+/// The following conditions are implied. The function's generated documentation lists those that apply, except the
+/// first:
 ///
 /// - A number in a condition must be `>= 0` if the file does not record whether it is signed.
 /// - A `bool` inside a value must be 0 or 1. A `bool` in a union, or in a part that the file does not describe, is not

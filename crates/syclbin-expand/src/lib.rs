@@ -64,7 +64,15 @@ pub fn include(tokens: TokenStream) -> TokenStream {
         File::default()
     });
     let module = module::expand(&input, &file, &mut errors);
-    let errors = errors.iter().map(syn::Error::to_compile_error);
+    // Without the module, its errors do not matter either.
+    let attributes = input.attributes.iter();
+    let conditions: Vec<_> = attributes
+        .filter(|one| one.path().is_ident("cfg"))
+        .collect();
+    let errors = errors.iter().map(|error| {
+        let error = error.to_compile_error();
+        quote!(#(#conditions)* #error)
+    });
     quote!(#(#errors)* #module)
 }
 

@@ -110,3 +110,28 @@ fn dependency(name: &str, checkout: Option<&str>, features: &str) -> String {
 fn repository() -> Option<&'static str> {
     env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependencies_name_a_version_or_path() {
+        let features = ", features = [\"half\"]";
+        for (checkout, features, expected) in [
+            (None, "", format!("a = \"{VERSION}\"\n")),
+            (
+                None,
+                features,
+                format!("a = {{ version = \"{VERSION}\"{features} }}\n"),
+            ),
+            (
+                Some("/c"),
+                features,
+                format!("a = {{ path = \"/c/a\"{features} }}\n"),
+            ),
+        ] {
+            assert_eq!(dependency("a", checkout, features), expected);
+        }
+    }
+}

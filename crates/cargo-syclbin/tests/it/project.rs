@@ -186,6 +186,22 @@ fn init_adds_files_and_dependencies() {
 }
 
 #[test]
+fn init_adds_what_only_the_script_uses() {
+    let checkout = checkout();
+    let runtime = checkout.join("syclbin-rt");
+    let manifest = format!("{CRATE}[build-dependencies]\nsyclbin-rt = {{ path = {runtime:?} }}\n");
+    let root = package(&[("Cargo.toml", &manifest)]);
+    let words = ["init", "--path", checkout.to_str().unwrap()];
+    stdout(&syclbin(root.path(), &words));
+    let manifest = &files(root.path())["Cargo.toml"];
+    assert!(
+        manifest.contains("[dependencies]\nsyclbin-rt = "),
+        "{manifest}"
+    );
+    assert_eq!(manifest.matches("syclbin-rt = ").count(), 2, "{manifest}");
+}
+
+#[test]
 fn init_takes_no_example_for_the_code() {
     let checkout = checkout();
     for target in ["examples/e.rs", "tests/t.rs", "benches/b.rs"] {

@@ -36,10 +36,11 @@ impl Condition {
         let values = values.map(|(text, code)| quote!((#text, &#code)));
         let given = given();
         let holds = Ident::new("holds", Span::mixed_site());
-        // In a closure, a `return` ends this condition, but not the check of the others.
+        // In a closure, a `return` ends this condition, but not the check of the others. After `return`, an `if` is an
+        // expression that may continue.
         let check = quote! {
-            #[allow(clippy::redundant_closure_call)]
-            let #holds = (|| -> ::core::primitive::bool { #code })();
+            #[allow(clippy::needless_return, clippy::redundant_closure_call)]
+            let #holds = (|| -> ::core::primitive::bool { return #code })();
             if !#given.holds(#holds) {
                 return ::core::result::Result::Err(#given.broken(#text, #argument, &[#(#values),*]));
             }
@@ -52,6 +53,8 @@ pub(super) struct Reader<'k, 'f> {
     parameters: &'k [Parameter],
     types: &'k Types<'f>,
     dimensions: Option<u8>,
+    /// The path from the generated module of the conditions to the module that contains `include_syclbin!`.
+    around: TokenStream,
     /// Whether the parameters are members of a lambda or functor, whose values may have been compiled into the code.
     captured: bool,
     /// The bounded dimensions, each with the index of its parameter. A pointer has only dimension 0, and a condition
@@ -73,11 +76,13 @@ impl<'k, 'f> Reader<'k, 'f> {
         kernel: &'k KernelSignature,
         types: &'k Types<'f>,
         dimensions: Option<u8>,
+        around: TokenStream,
     ) -> Self {
         Self {
             parameters: kernel.parameters.as_deref().unwrap_or_default(),
             types,
             dimensions,
+            around,
             captured: kernel.symbol.starts_with("_ZTS"),
             bounded: BTreeSet::new(),
             aligned: BTreeSet::new(),
@@ -162,7 +167,8 @@ impl<'k, 'f> Reader<'k, 'f> {
     fn foreign(&mut self, word: &Ident) -> (TokenStream, usize) {
         let keywords = ["true", "false", "as", "if", "else", "crate"];
         self.foreign |= !keywords.contains(&&*word.to_string());
-        (word.to_token_stream(), 1)
+        let around = Some(&self.around).filter(|_| word == "super");
+        (quote!(#around #word), 1)
     }
 
     /// Returns the code for a size of `range` or `range.local()`.

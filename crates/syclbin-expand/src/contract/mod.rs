@@ -48,7 +48,9 @@ pub(crate) fn check(
     errors: &mut Vec<syn::Error>,
 ) -> Checked {
     let parameters = kernel.parameters.as_deref().unwrap_or_default();
-    let mut reader = Reader::new(kernel, types, dimensions);
+    let up = std::iter::repeat_n(quote!(super::), depth + 2);
+    let around = quote!(#(#up)*);
+    let mut reader = Reader::new(kernel, types, dimensions, around.clone());
     let (mut all, before) = (Vec::new(), errors.len());
     match safety::bools(parameters, types) {
         Ok(bools) => all.extend(bools),
@@ -75,10 +77,8 @@ pub(crate) fn check(
     };
     // Imports the module that contains `include_syclbin!`, because the conditions use its items. Nothing from the
     // generated module is in scope.
-    let imports = (reader.foreign && is_valid).then(|| {
-        let up = std::iter::repeat_n(quote!(super::), depth + 2);
-        quote!(#[allow(unused_imports)] use #(#up)* *;)
-    });
+    let imports =
+        (reader.foreign && is_valid).then(|| quote!(#[allow(unused_imports)] use #around *;));
     let module = quote! {
         mod __contract {
             #imports

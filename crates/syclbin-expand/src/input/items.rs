@@ -80,13 +80,19 @@ impl Items {
                 [head @ .., TokenTree::Group(block)] if is_extern(head) => {
                     vouching(head).map(|span| self.add_all(block.stream(), Some(span), errors))
                 }
-                item => self.add(item, ended, vouched),
+                item => self.add(item, ended, vouched, errors),
             };
             errors.extend(added.err());
         }
     }
 
-    fn add(&mut self, item: &[TokenTree], ended: bool, vouched: Option<Span>) -> syn::Result<()> {
+    fn add(
+        &mut self,
+        item: &[TokenTree],
+        ended: bool,
+        vouched: Option<Span>,
+        errors: &mut Vec<syn::Error>,
+    ) -> syn::Result<()> {
         let (Some(first), Some(last)) = (item.first(), item.last()) else {
             return Ok(());
         };
@@ -94,7 +100,10 @@ impl Items {
             [TokenTree::Punct(_)] if is_punct(first, ';') => Ok(()), // allowed, as after Rust items
             [TokenTree::Ident(word), TokenTree::Group(block)] if word == "types" => {
                 for entry in entries(block) {
-                    self.types.push(TypeItem::parse(&entry)?);
+                    match TypeItem::parse(&entry) {
+                        Ok(parsed) => self.types.push(parsed),
+                        Err(error) => errors.push(error),
+                    }
                 }
                 Ok(())
             }
@@ -266,7 +275,10 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     };
     let text = word.to_string();
     if syn::parse_str::<Ident>(&text).is_ok() {
-        return Ok(word.clone());
+        // `r#load` is `load`.
+        let mut name = names::identifier(&names::plain(word)).unwrap_or_else(|| word.clone());
+        name.set_span(word.span());
+        return Ok(name);
     }
     let message = match names::raw_keyword(word) {
         Some(raw) => format!("`{text}` is a Rust keyword; write `{raw}` or choose another name"),

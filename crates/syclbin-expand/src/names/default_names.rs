@@ -77,6 +77,9 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
     }
     for draft in names.iter_mut().flatten() {
         draft.name = rust(&draft.name);
+        if OWN_METHODS.contains(&&*draft.name) {
+            draft.name.push('_');
+        }
     }
     let taken = names.iter().flatten();
     let taken = taken.map(|draft| (draft.path.clone(), draft.name.clone()));
@@ -144,9 +147,6 @@ impl<'k> Draft<'k> {
             }
         }
         draft.name = rust(&draft.name);
-        if OWN_METHODS.contains(&&*draft.name) {
-            draft.name.push('_');
-        }
         draft
     }
 

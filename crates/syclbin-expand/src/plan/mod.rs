@@ -100,7 +100,13 @@ impl<'f> Plan<'f> {
         else {
             return Ok(());
         };
-        if rename.is_some() && OWN_METHODS.contains(&ident.to_string().as_str()) {
+        // A namespace has only `new`.
+        let own = if path.is_empty() {
+            &OWN_METHODS[..]
+        } else {
+            &["new"]
+        };
+        if rename.is_some() && own.contains(&ident.to_string().as_str()) {
             let message =
                 format!("the generated module already defines `{ident}`; choose another name");
             return Err(syn::Error::new(ident.span(), message));

@@ -128,6 +128,14 @@ fn items_with_mistakes_are_errors() {
             "the generated module already defines `load`",
         ),
         (
+            "fn k as r#load;",
+            "the generated module already defines `load`",
+        ),
+        (
+            "fn k as r#l;",
+            "the kernels `k` and `l` would both be called `l`",
+        ),
+        (
             "fn k as FILE;",
             "the generated module already defines `FILE`",
         ),
@@ -185,6 +193,14 @@ fn items_with_mistakes_are_errors() {
         assert_eq!(errors.len(), 1, "{items}: {errors:?}");
         assert!(errors[0].starts_with(expected), "{items}: {errors:?}");
     }
+}
+
+#[test]
+fn types_beside_a_mistake_count() {
+    let items = "types { Particle, Pair<int, 2> as Two, Particle as }";
+    let (code, errors) = expand(&format!("mod kernels = \"a\"; {items}"), &file());
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(code.to_string().contains("y : Two"), "{code}");
 }
 
 #[test]

@@ -215,6 +215,32 @@ fn kernels_do_not_hide_generated_names() {
 }
 
 #[test]
+fn details_do_not_make_a_generated_name() {
+    let of = |function: &str| {
+        let length = function.len();
+        kernel(&format!("_ZTSZ{length}{function}vE7kernels"), &["n"])
+    };
+    assert_heads(
+        vec![of("build"), of("run")],
+        &[
+            "build_kernels_(&self, n: i32)",
+            "run_kernels(&self, n: i32)",
+        ],
+    );
+}
+
+#[test]
+fn missing_file_matters_only_with_its_module() {
+    let input = "#[cfg(feature = \"gpu\")] mod kernels = \"/nowhere.syclbin\";";
+    let code = crate::include(input.parse().unwrap()).to_string();
+    let code = code.replace(' ', "");
+    let condition = "#[cfg(feature=\"gpu\")]";
+    let start = format!("{condition}::core::compile_error!");
+    assert!(code.starts_with(&start), "{code}");
+    assert_eq!(code.matches("compile_error!").count(), 1, "{code}");
+}
+
+#[test]
 fn namespace_does_not_hide_a_rust_type() {
     let code = expanded(vec![kernel("_ZN17__sycl_kernel_f323oneEi", &["a"])]);
     assert!(code.contains("pub f32: f32_::Kernels"), "{code}");

@@ -107,7 +107,7 @@ fn names_are_reads_of_the_launch() {
         let expected = expected.trim_end_matches(';');
         assert!(
             code.contains(&format!(
-                "letholds=(||->::core::primitive::bool{{{expected}"
+                "letholds=(||->::core::primitive::bool{{return{expected}"
             )),
             "{condition}: {code}"
         );

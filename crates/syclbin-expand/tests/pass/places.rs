@@ -57,6 +57,21 @@ syclbin_rt::include_syclbin! {
     mod never_either = "declared.syclbin";
 }
 
+const LEAST: usize = 4;
+
+mod gpu {
+    pub(crate) const MOST: usize = 1 << 20;
+
+    syclbin_rt::include_syclbin! {
+        mod with_conditions = "declared.syclbin";
+        unsafe extern "SYCL" {
+            safe fn saxpy where x.len() >= n, y.len() >= super::LEAST, n <= self::MOST,
+                if n > 4 { x.len() <= y.len() } else { true } && n < crate::gpu::MOST,
+                range.dimensions() == 1;
+        }
+    }
+}
+
 /// Embeds the file in a function, with a generic parameter.
 pub fn function<T>(queue: &Queue, _: T) -> Result<()> {
     syclbin_rt::include_syclbin! {

@@ -3,7 +3,7 @@
 
 use syclbin::metadata::{ArgumentMask, Property};
 use syclbin::property::set;
-use syclbin::signature::{self, Argument, Element, Scalar, Signatures, Type};
+use syclbin::signature::{self, Argument, Element, Enum, Scalar, Signatures, Type};
 use syclbin::{State, Syclbin};
 use test_files::Declared;
 
@@ -341,6 +341,9 @@ fn older_compilers_pass_a_bool_as_such() {
     let bool = Type::Value(Element::Scalar(Scalar::Bool));
     assert_eq!(found(None), Ok((bool.clone(), true)));
     assert_eq!(found(Some("void k(bool on)")), Ok((bool, true)));
+    let (name, of) = ("Switch".to_owned(), Scalar::Bool);
+    let switch = Type::Value(Element::Enum(Enum { name, of }));
+    assert_eq!(found(Some("void k(Switch on)")), Ok((switch, true)));
     let reason: String = found(Some("void k(char on)")).unwrap_err();
     assert!(
         reason.contains("the code expects a different type"),

@@ -307,6 +307,7 @@ fn unreadable_spirv_is_shown_as_missing_signature() {
     let json = stdout(&run_with(&["inspect", "-", "--format", "json"], &bytes));
     let kernel = "\"symbol\": \"__sycl_kernel_saxpy\"";
     assert!(json.contains(kernel), "{json}");
+    assert!(json.contains("\"name\": \"saxpy\""), "{json}");
 }
 
 #[test]

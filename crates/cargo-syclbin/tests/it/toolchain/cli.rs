@@ -145,6 +145,8 @@ fn doctor_fails_on_bare_machine_with_remedies() {
     let text = stdout(&output);
     assert!(text.contains("!! compiler"), "{text}");
     assert!(text.contains(" -> "), "{text}");
+    let expected = format!("{} (SYCLBIN_HOME)", home.path().display());
+    assert!(text.contains(&expected), "{text}");
 }
 
 #[test]

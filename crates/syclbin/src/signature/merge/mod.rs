@@ -265,7 +265,8 @@ impl Sources<'_> {
                 }),
             ) => *dimensions == in_code && (*access == Access::ReadWrite) == written,
             (Type::Value(element), Some(ParameterType::Bool)) => {
-                *element == Element::Scalar(Scalar::Bool)
+                let of_enum = matches!(element, Element::Enum(of) if of.of == Scalar::Bool);
+                *element == Element::Scalar(Scalar::Bool) || of_enum
             }
             (ty, Some(ParameterType::Int { bits, .. })) => is_number(ty, bits, false),
             (ty, Some(ParameterType::Float { bits })) => is_number(ty, bits, true),
