@@ -59,7 +59,7 @@ use proc_macro::TokenStream;
 /// | `bool *`, a `bool` in a struct | `DeviceSlice<u8>`, `u8`: every byte must be 0 or 1 |
 /// | `T *` that may be null, declared by an item: `fn f where mask: Option;` | `Option<&DeviceSlice<T>>`, `Option<&mut DeviceSlice<T>>` |
 /// | `void *`, or a pointer to a type that the file does not describe | `&DeviceSlice` or `&mut DeviceSlice` of any `Pod` type |
-/// | `T *` in a struct | `DevicePointer<T>` for numbers and vectors, otherwise `DevicePointer<()>`, from `pointer().cast()` |
+/// | `T *` in a struct | `DevicePointer<T>` if `T` is a number or a vector, from `array.pointer()`; otherwise `DevicePointer<()>`, from `array.pointer().cast()` |
 /// | `work_group_memory` of a fixed size, `kernel_handler` | no parameter: the function passes it |
 /// | `work_group_memory<T[]>`, `dynamic_work_group_memory` | `LocalMemory<T>` |
 /// | `local_accessor<T, 1>`, `local_accessor<T, 2>` | `usize`, `[usize; 2]`: the number of elements |
@@ -141,12 +141,15 @@ use proc_macro::TokenStream;
 /// - `x.size(0)` to `x.size(2)` are the components of an accessor's C++ `get_range()`;
 /// - `range.items()`, `range[0]` to `range[2]` and `range.dimensions()` describe the launch range, and
 ///   `range.local()[0]` and `range.local().items()` describe the work-group, whose size the launch must then set;
-/// - all other names, such as constants, resolve in the module that contains `include_syclbin!`.
+/// - all other names, such as constants, resolve in the module that contains `include_syclbin!`, and `super` is the
+///   parent of that module.
 ///
-/// A kernel's integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`. A literal without
-/// a type is an `i128`, so name its type beside your own integers: `2usize * BLOCK`. A condition is false if a
-/// kernel's numbers overflow, are divided by zero, or if it compares a length with a negative number. Without this rule, for an `int n`, the
-/// condition `x.len() >= n` would hold for -1, and a kernel that converts -1 to `size_t` would write out of bounds.
+/// A kernel's integers support the usual operators, `min`, `max`, `div_ceil` and `next_multiple_of`, and mix with
+/// integers of any type. A literal without a suffix is an `i128`, so add a suffix when you combine it with your own
+/// integers or pass it to your own function: `2usize * BLOCK`. A condition is false if arithmetic on a kernel's
+/// integers overflows or divides by zero, or if it compares a length with a negative number. Arithmetic on your own
+/// integers follows Rust's rules. Without the rule about lengths, for an `int n`, the condition `x.len() >= n` would
+/// hold for -1, and a kernel that converts -1 to `size_t` would write out of bounds.
 /// To allow negative numbers, state it explicitly: `n < 0 || x.len() >= n`.
 ///
 /// ```ignore

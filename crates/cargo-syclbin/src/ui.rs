@@ -13,6 +13,7 @@ use anstyle::{AnsiColor, Style};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use syclbin::__private::counted;
 
 /// The style of titles.
 pub(crate) const TITLE: Style = Style::new().bold();
@@ -214,8 +215,7 @@ impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(bytes) = *self;
         let (unit, name) = match bytes {
-            1 => return write!(f, "1 byte"),
-            0..1_000 => return write!(f, "{bytes} bytes"),
+            0..1_000 => return f.write_str(&counted(bytes, "byte")),
             1_000..1_000_000 => (1_000, "kB"),
             1_000_000..1_000_000_000 => (1_000_000, "MB"),
             _ => (1_000_000_000, "GB"),

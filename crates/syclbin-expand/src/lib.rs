@@ -64,7 +64,7 @@ pub fn include(tokens: TokenStream) -> TokenStream {
         File::default()
     });
     let module = module::expand(&input, &file, &mut errors);
-    // Without the module, its errors do not matter either.
+    // A disabled module reports no errors.
     let attributes = input.attributes.iter();
     let conditions: Vec<_> = attributes
         .filter(|one| one.path().is_ident("cfg"))

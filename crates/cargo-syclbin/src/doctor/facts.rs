@@ -204,15 +204,35 @@ fn headers(root: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
     fn devices_name_platform_driver_and_library() {
-        let all = Device::all().unwrap_or_default();
+        let all = match Device::all() {
+            Ok(all) => all,
+            Err(error) => {
+                let is_required =
+                    std::env::var("SYCLBIN_REQUIRE_DEVICE").is_ok_and(|one| one == "1");
+                assert!(!is_required, "{error}");
+                // Not kept back, as `eprintln!` would be.
+                let _ = writeln!(std::io::stderr(), "skipped: {error}");
+                return;
+            }
+        };
         let described = describe(&all, None);
         assert_eq!(described.len(), all.len());
         for (device, item) in all.iter().zip(described) {
             let text = item.text;
+            assert!(
+                text.contains(&device.driver_version().to_string()),
+                "{text}"
+            );
+            assert!(
+                text.ends_with(')') || text.ends_with(&device.library().to_string()),
+                "{text}"
+            );
             let platform = format!("({}), {} ", device.kind(), device.platform());
             assert_eq!(text.contains(&platform), !device.takes_ptx(), "{text}");
             assert_eq!(text.contains("(accepts PTX)"), device.takes_ptx(), "{text}");
@@ -223,9 +243,11 @@ mod tests {
 
     #[test]
     fn host_is_the_triple_of_rustc() {
-        let host = host().unwrap();
-        assert!(host.starts_with(std::env::consts::ARCH), "{host}");
-        assert!(host.contains('-'), "{host}");
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut command = std::process::Command::new(rustc);
+        let output = command.args(["--print", "host-tuple"]).output().unwrap();
+        let expected = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(host().as_deref(), Some(expected.trim()));
     }
 
     #[test]

@@ -200,7 +200,7 @@ mod tests {
         let directory = root.path().join("a");
         assert!(
             Change::default().will_edit(&directory).is_err(),
-            "it could not be restored"
+            "a directory cannot be restored"
         );
     }
 }

@@ -55,7 +55,7 @@ impl Driver {
         let recorded = manifest.files.keys().filter(|path| is_own(path));
         recorded.count() == 1 + ALL.len()
             && fs::read(&self.0).is_ok_and(|driver| same(ENTRY, &driver))
-            && headers.all(|(path, text)| same(&installed(path), text.as_bytes()))
+            && headers.all(|(path, text)| same(&format!("include/{path}"), text.as_bytes()))
     }
 
     /// Replaces the driver and the headers in the compiler's directory, each with a rename, and records their sizes in
@@ -71,7 +71,7 @@ impl Driver {
         let size = staging.replace(&folder.join(ENTRY), |new| fs::copy(driver, new).map(drop))?;
         manifest.files.insert(ENTRY.to_owned(), size);
         for (path, text) in ALL {
-            let path = installed(path);
+            let path = format!("include/{path}");
             let size = staging.replace(&folder.join(&path), |new| fs::write(new, text))?;
             manifest.files.insert(path, size);
         }
@@ -80,11 +80,6 @@ impl Driver {
 }
 
 const ENTRY: &str = Component::Compiler.entry();
-
-/// Returns the path of a header, relative to the compiler's directory.
-fn installed(header: &str) -> String {
-    format!("include/{header}")
-}
 
 /// Returns whether a path in the compiler's manifest refers to a file that comes from this package.
 pub(super) fn is_own(path: &str) -> bool {

@@ -6,7 +6,9 @@ use std::process::{Command, Output};
 fn guard(command: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"));
     program.arg("guard").args(command);
-    program.env_remove("SYCLBIN_DEVICE").output().unwrap()
+    // The shell must not complain about a missing locale.
+    program.env("LC_ALL", "C").env_remove("SYCLBIN_DEVICE");
+    program.output().unwrap()
 }
 
 fn errors(output: &Output) -> String {

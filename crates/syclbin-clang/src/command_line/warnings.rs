@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(shown(&["-Wno-unused-command-line-argument"]), 1);
         assert_eq!(shown(&["-w"]), 0);
         let option = "-Wunused-command-line-argument";
-        assert_eq!(shown(&["-Qunused-arguments", option]), 2);
+        assert_eq!(shown(&["-Wno-unused-command-line-argument", option]), 2);
     }
 
     #[test]

@@ -14,14 +14,12 @@
 #![allow(unsafe_code)] // defines a C function that C code calls
 
 use crate::Result;
-use crate::library::{PinnedFile, find};
+use crate::library::{embedded, find};
 
 /// The device library's position inside version [`crate::library::VERSION`] of the compiler library.
-const CONTENT: PinnedFile = PinnedFile {
-    offset: 81_726_032,
-    size: 7_397_336,
-    sha256: "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c",
-};
+const OFFSET: u64 = 81_726_032;
+const SIZE: u64 = 7_397_336;
+const SHA256: &str = "bfe4d8c2a11a5dfe03e8bf1c891c31dcaf00e71224db414c9a5e972238fcfd0c";
 
 /// Redirects the path that the compiler library opens to the embedded file, for the whole process.
 ///
@@ -29,7 +27,7 @@ const CONTENT: PinnedFile = PinnedFile {
 ///
 /// Fails if the embedded file cannot be read or copied to memory, or if this system is not x86-64 Linux with glibc.
 pub(crate) fn serve() -> Result<()> {
-    imp::serve(&CONTENT.read(&find()?)?)
+    imp::serve(&embedded(&find()?, OFFSET, SIZE, SHA256)?)
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]

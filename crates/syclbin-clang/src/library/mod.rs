@@ -24,7 +24,7 @@ use syclbin_toolchain::INSTALL_COMMAND;
 use crate::nvidia::gpu::NvidiaGpu;
 use crate::{Failure, Result, own};
 use pinned::{HEAD_SHA256, SIZE, check};
-pub(crate) use pinned::{PinnedFile, VERSION, find, installed};
+pub(crate) use pinned::{VERSION, embedded, find, installed};
 
 /// The virtual directory of the library's built-in headers.
 pub(crate) const BUILT_IN_DIRECTORY: &str = if cfg!(windows) {

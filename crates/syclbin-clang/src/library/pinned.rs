@@ -31,34 +31,25 @@ pub(super) const HEAD_SHA256: &str = if cfg!(windows) {
     "247a5963e83a2e34699151b49162339fadad6dceabe1215d0fa18bbb2b8a48a0"
 };
 
-/// A file embedded in the library, by its position in the pinned version.
-pub(crate) struct PinnedFile {
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-    pub(crate) sha256: &'static str,
-}
-
-impl PinnedFile {
-    /// Returns the content after checking its hash.
-    pub(crate) fn read(&self, library: &Path) -> Result<Vec<u8>> {
-        check(library, SIZE, HEAD_SHA256)?;
-        let read = || {
-            let mut file = File::open(library)?;
-            file.seek(SeekFrom::Start(self.offset))?;
-            let mut content = Vec::new();
-            file.take(self.size).read_to_end(&mut content)?;
-            std::io::Result::Ok(content)
-        };
-        let content =
-            read().or_else(|error| own(format!("cannot read {}: {error}", library.display())))?;
-        if hex(Sha256::digest(&content)) == self.sha256 {
-            return Ok(content);
-        }
-        own(format!(
-            "{} is damaged; run `{INSTALL_COMMAND} --force`",
-            library.display()
-        ))
+/// Returns a file embedded in the library, after checking its hash.
+pub(crate) fn embedded(library: &Path, offset: u64, size: u64, sha256: &str) -> Result<Vec<u8>> {
+    check(library, SIZE, HEAD_SHA256)?;
+    let read = || {
+        let mut file = File::open(library)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let mut content = Vec::new();
+        file.take(size).read_to_end(&mut content)?;
+        std::io::Result::Ok(content)
+    };
+    let content =
+        read().or_else(|error| own(format!("cannot read {}: {error}", library.display())))?;
+    if hex(Sha256::digest(&content)) == sha256 {
+        return Ok(content);
     }
+    own(format!(
+        "{} is damaged; run `{INSTALL_COMMAND} --force`",
+        library.display()
+    ))
 }
 
 /// Returns the library from the installation that contains this program, or otherwise from the newest installation.

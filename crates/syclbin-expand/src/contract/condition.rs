@@ -36,10 +36,11 @@ impl Condition {
         let values = values.map(|(text, code)| quote!((#text, &#code)));
         let given = given();
         let holds = Ident::new("holds", Span::mixed_site());
-        // In a closure, a `return` ends this condition, but not the check of the others. After `return`, an `if` is an
-        // expression that may continue.
+        // In a closure, a `return` ends this condition, but not the check of the others. `return` also makes the
+        // condition an expression: at the start of a block, `if .. {}` would be a statement, and no operator could
+        // follow.
         let check = quote! {
-            #[allow(clippy::needless_return, clippy::redundant_closure_call)]
+            #[allow(clippy::needless_return, clippy::redundant_closure_call, unreachable_code)]
             let #holds = (|| -> ::core::primitive::bool { return #code })();
             if !#given.holds(#holds) {
                 return ::core::result::Result::Err(#given.broken(#text, #argument, &[#(#values),*]));
@@ -138,7 +139,7 @@ impl<'k, 'f> Reader<'k, 'f> {
         let name = names::plain(word);
         let found = names::parameter(self.parameters, &name);
         let (code, read) = match found {
-            _ if path => return Ok(self.foreign(word)),
+            _ if path => return Ok(self.path(word)),
             _ if name == "range" => self.range(word, tokens)?,
             None => return Ok(self.foreign(word)),
             Some((index, parameter)) => match memory(&parameter.ty) {
@@ -167,8 +168,18 @@ impl<'k, 'f> Reader<'k, 'f> {
     fn foreign(&mut self, word: &Ident) -> (TokenStream, usize) {
         let keywords = ["true", "false", "as", "if", "else", "crate"];
         self.foreign |= !keywords.contains(&&*word.to_string());
-        let around = Some(&self.around).filter(|_| word == "super");
-        (quote!(#around #word), 1)
+        (word.to_token_stream(), 1)
+    }
+
+    /// Returns the code for the first word of a path. `self` and `super` start from the module that contains
+    /// `include_syclbin!`.
+    fn path(&mut self, word: &Ident) -> (TokenStream, usize) {
+        let around = &self.around;
+        match &*word.to_string() {
+            "self" => (around.clone(), 3),
+            "super" => (quote!(#around #word), 1),
+            _ => self.foreign(word),
+        }
     }
 
     /// Returns the code for a size of `range` or `range.local()`.

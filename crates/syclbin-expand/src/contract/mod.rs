@@ -2,7 +2,8 @@
 //! Contracts: conditions on a kernel's arguments, checked at launch.
 //!
 //! A condition is a Rust expression. Names of parameters and their members become reads of the launch arguments.
-//! Everything else is left unchanged for rustc to check.
+//! `self::` and `super::` start from the module that contains `include_syclbin!`. Everything else is left unchanged for
+//! rustc to check.
 //!
 //! | module | contents |
 //! |---|---|

@@ -275,7 +275,7 @@ fn rust_name(tokens: &[TokenTree], at: &TokenTree) -> syn::Result<Ident> {
     };
     let text = word.to_string();
     if syn::parse_str::<Ident>(&text).is_ok() {
-        // `r#load` is `load`.
+        // `r#load` and `load` are the same name, but differ as `Ident`s.
         let mut name = names::identifier(&names::plain(word)).unwrap_or_else(|| word.clone());
         name.set_span(word.span());
         return Ok(name);

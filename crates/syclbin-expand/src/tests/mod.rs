@@ -227,6 +227,11 @@ fn details_do_not_make_a_generated_name() {
             "run_kernels(&self, n: i32)",
         ],
     );
+    let overload = |ty| declared(&format!("_Z18__sycl_kernel_load{ty}"));
+    assert_heads(
+        ["i", "f"].map(overload).to_vec(),
+        &["load_int(&self, arg0: i32)", "load_float(&self, arg0: f32)"],
+    );
 }
 
 #[test]

@@ -157,6 +157,9 @@ fn field_doc(field: &Field, types: &Types<'_>) -> TokenStream {
     }
     let text = match innermost {
         Element::Scalar(Scalar::Bool) => "A `bool`: 0 or 1.".to_owned(),
+        Element::Enum(of) if of.of == Scalar::Bool => {
+            format!("A value of the enumeration `{}`: 0 or 1.", of.name)
+        }
         Element::Enum(of) => format!("A value of the enumeration `{}`.", of.name),
         Element::Vector { count: 3, .. } => VECTOR_OF_THREE.to_owned(),
         Element::Bytes(_) => "Opaque bytes: a union or bit-fields.".to_owned(),

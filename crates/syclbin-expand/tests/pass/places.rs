@@ -66,6 +66,7 @@ mod gpu {
         mod with_conditions = "declared.syclbin";
         unsafe extern "SYCL" {
             safe fn saxpy where x.len() >= n, y.len() >= super::LEAST, n <= self::MOST,
+                n >= self::super::LEAST,
                 if n > 4 { x.len() <= y.len() } else { true } && n < crate::gpu::MOST,
                 range.dimensions() == 1;
         }

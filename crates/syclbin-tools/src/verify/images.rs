@@ -84,7 +84,10 @@ fn check_image(
                 )),
             }
             if ty == IrType::Ptx && content == Content::Ptx {
-                kernels::check_ptx(&image.bytes, target, &mut place);
+                if !target.is_empty() && !target.starts_with("nvptx") {
+                    place.error(format!("it is PTX, but its target is {}", shown(target)));
+                }
+                kernels::check_ptx(&image.bytes, None, &mut place);
             }
             if content == Content::SpirV
                 && let Err(error) = spirv::Module::parse(&image.bytes)

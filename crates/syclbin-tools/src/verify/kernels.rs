@@ -150,13 +150,6 @@ fn check_imports(contents: &Contents<'_>, code: &[Code], findings: &mut Findings
     }
 }
 
-pub(super) fn check_ptx(bytes: &[u8], target: &str, place: &mut Place<'_, Owner>) {
-    if !target.is_empty() && !target.starts_with("nvptx") {
-        place.error(format!("it is PTX, but its target is {}", shown(target)));
-    }
-    check_text(bytes, None, place);
-}
-
 /// Checks that native code for NVIDIA GPUs targets `arch`.
 pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner>) {
     let content = Content::of(bytes);
@@ -172,7 +165,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner
         ));
     };
     match content {
-        Content::Ptx => check_text(bytes, Some(named), place),
+        Content::Ptx => check_ptx(bytes, Some(named), place),
         Content::CudaFatbin => match check_entries(bytes, named) {
             Ok(None) => {}
             Ok(Some(code)) => place.error(format!("its architecture is {named}, but {code}")),
@@ -189,7 +182,8 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner
     }
 }
 
-fn check_text(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>) {
+/// Checks PTX, and that it is for the architecture `named`.
+pub(super) fn check_ptx(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>) {
     let module = match ptx::Module::parse(bytes) {
         Ok(module) => module,
         Err(error) => return place.damage(&error),

@@ -3,7 +3,7 @@
 
 use syclbin::metadata::{ArgumentMask, Property};
 use syclbin::property::set;
-use syclbin::signature::{self, Argument, Element, Enum, Scalar, Signatures, Type};
+use syclbin::signature::{self, Argument, Element, Scalar, Signatures, Type};
 use syclbin::{State, Syclbin};
 use test_files::Declared;
 
@@ -336,14 +336,24 @@ fn numbers_of_another_kind_or_size_are_refused() {
 }
 
 #[test]
+fn parameters_of_bool_enumerations_are_refused() {
+    let code = spirv(&[&[20, 2], &[54, 1, 99, 0, 8], &[55, 2, 10]]);
+    let mut module = module(Some(code));
+    let declared = Declared::default().kernel("k", "void k(Switch on)");
+    declared.types(&["enum Switch : bool;"]).record(&mut module);
+    let mut kernels = Syclbin::new(State::Executable);
+    kernels.modules.push(module);
+    let reason = reason(&signature::kernels(&kernels).unwrap(), 0);
+    let expected = "`Switch` is an enumeration of `bool`";
+    assert!(reason.contains(expected), "{reason}");
+}
+
+#[test]
 fn older_compilers_pass_a_bool_as_such() {
     let found = |declaration| parameter(&[20, 2], declaration);
     let bool = Type::Value(Element::Scalar(Scalar::Bool));
     assert_eq!(found(None), Ok((bool.clone(), true)));
     assert_eq!(found(Some("void k(bool on)")), Ok((bool, true)));
-    let (name, of) = ("Switch".to_owned(), Scalar::Bool);
-    let switch = Type::Value(Element::Enum(Enum { name, of }));
-    assert_eq!(found(Some("void k(Switch on)")), Ok((switch, true)));
     let reason: String = found(Some("void k(char on)")).unwrap_err();
     assert!(
         reason.contains("the code expects a different type"),

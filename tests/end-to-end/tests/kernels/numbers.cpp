@@ -9,7 +9,6 @@ namespace syclexp = sycl::ext::oneapi::experimental;
 
 enum class Mode : unsigned char { A, B };
 enum Old { X = -1, Y };
-enum class Switch : bool { Off, On };
 
 extern "C" {
 KERNEL void numbers(bool a, char b, unsigned char c, short d, unsigned short e, int f, unsigned g,
@@ -17,9 +16,7 @@ KERNEL void numbers(bool a, char b, unsigned char c, short d, unsigned short e, 
                     float *out) {
   *out = a + b + c + d + e + f + g + h + i + j + (float)l + n + o;
 }
-KERNEL void modes(Mode m, Old o, Switch s, Mode *to) {
-  *to = o == X && s == Switch::On ? m : Mode::B;
-}
+KERNEL void modes(Mode m, Old o, Mode *to) { *to = o == X ? m : Mode::B; }
 KERNEL void double_halves(const sycl::half *in, sycl::half *out) {
   size_t i = sycl::ext::oneapi::this_work_item::get_nd_item<1>().get_global_linear_id();
   out[i] = in[i] + in[i];

@@ -257,7 +257,7 @@ fn lifetime_of_a_local_variable_is_no_access() {
     assert!(builder.lower().is_ok());
 }
 
-/// Adds two texts and a value for reads. Returns the ids of the first text and of the value.
+/// Adds a symbol and a default value. Returns the ids of both variables.
 fn text_and_value(builder: &mut Builder) -> [u32; 2] {
     let id = builder.text("_Z1a");
     let default = builder.global(op::CONSTANT, INT, &[5]);

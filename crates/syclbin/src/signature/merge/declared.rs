@@ -7,7 +7,7 @@ use crate::signature::code::CodeKernel;
 use crate::signature::cpp_type::{CppParameter, CppType};
 use crate::signature::declared::{self, Declared};
 use crate::signature::names::Names;
-use crate::signature::types::{Element, Enum, Layouts, Scalar, Type};
+use crate::signature::types::{Element, Enum, Layouts, Type};
 use crate::signature::{Argument, Parameter, Unsupported, entry, unsupported};
 use crate::spirv::module::ParameterType;
 use crate::text::counted;
@@ -138,11 +138,8 @@ impl Sources<'_> {
         names: &mut Names,
     ) -> Result<(Type, bool), Unsupported> {
         match passed {
-            Some(passed @ (ParameterType::Bool | ParameterType::Int { .. })) => {
-                let (of, known) = match passed {
-                    ParameterType::Int { bits, signed } => integer(bits, signed)?,
-                    _ => (Scalar::Bool, true),
-                };
+            Some(ParameterType::Int { bits, signed }) => {
+                let (of, known) = integer(bits, signed)?;
                 let name = name.into();
                 Ok((Type::Value(Element::Enum(Enum { name, of })), known))
             }

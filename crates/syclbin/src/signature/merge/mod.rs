@@ -264,9 +264,13 @@ impl Sources<'_> {
                     written,
                 }),
             ) => *dimensions == in_code && (*access == Access::ReadWrite) == written,
+            (Type::Value(Element::Enum(_)), Some(ParameterType::Bool)) => {
+                return unsupported(format!(
+                    "`{text}` is an enumeration of `bool`, which not every driver can pass; use `unsigned char`"
+                ));
+            }
             (Type::Value(element), Some(ParameterType::Bool)) => {
-                let of_enum = matches!(element, Element::Enum(of) if of.of == Scalar::Bool);
-                *element == Element::Scalar(Scalar::Bool) || of_enum
+                *element == Element::Scalar(Scalar::Bool)
             }
             (ty, Some(ParameterType::Int { bits, .. })) => is_number(ty, bits, false),
             (ty, Some(ParameterType::Float { bits })) => is_number(ty, bits, true),

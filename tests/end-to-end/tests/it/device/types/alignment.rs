@@ -99,7 +99,7 @@ fn the_error_says_what_to_pass() {
         "kernel aligned_void: argument 1 (to) is aligned to 2 bytes, but the kernel requires "
     ));
     assert!(text.contains(
-        "pass the whole buffer or array, or a part that starts at a multiple of this alignment"
+        "pass the whole buffer or array, or a part that starts at a multiple of this alignment; if a smaller"
     ));
 }
 
