@@ -100,13 +100,7 @@ impl<'f> Plan<'f> {
         else {
             return Ok(());
         };
-        // The struct of a namespace defines only `new`.
-        let reserved = if path.is_empty() {
-            &OWN_METHODS[..]
-        } else {
-            &["new"]
-        };
-        if rename.is_some() && reserved.contains(&ident.to_string().as_str()) {
+        if rename.is_some() && OWN_METHODS.contains(&ident.to_string().as_str()) {
             let message =
                 format!("the generated module already defines `{ident}`; choose another name");
             return Err(syn::Error::new(ident.span(), message));

@@ -196,17 +196,6 @@ fn items_with_mistakes_are_errors() {
 }
 
 #[test]
-fn only_new_is_reserved_in_a_namespace() {
-    let file = super::file_of(vec![super::kernel("_ZN2ns15__sycl_kernel_kEi", &["n"])]);
-    assert_eq!(errors("fn ns::k as load;", &file), [""; 0]);
-    let reserved = errors("fn ns::k as new;", &file);
-    assert!(
-        reserved[0].contains("already defines `new`"),
-        "{reserved:?}"
-    );
-}
-
-#[test]
 fn types_beside_a_mistake_count() {
     let items = "types { Particle, Pair<int, 2> as Two, Particle as }";
     let (code, errors) = expand(&format!("mod kernels = \"a\"; {items}"), &file());

@@ -182,7 +182,7 @@ pub(super) fn check_native(bytes: &[u8], arch: &str, place: &mut Place<'_, Owner
     }
 }
 
-/// Checks PTX, and that it is for the architecture `named`.
+/// Checks PTX, and, if an architecture is `named`, that the code is for it.
 pub(super) fn check_ptx(bytes: &[u8], named: Option<Target>, place: &mut Place<'_, Owner>) {
     let module = match ptx::Module::parse(bytes) {
         Ok(module) => module,

@@ -337,15 +337,22 @@ fn numbers_of_another_kind_or_size_are_refused() {
 
 #[test]
 fn parameters_of_bool_enumerations_are_refused() {
-    let code = spirv(&[&[20, 2], &[54, 1, 99, 0, 8], &[55, 2, 10]]);
-    let mut module = module(Some(code));
-    let declared = Declared::default().kernel("k", "void k(Switch on)");
-    declared.types(&["enum Switch : bool;"]).record(&mut module);
-    let mut kernels = Syclbin::new(State::Executable);
-    kernels.modules.push(module);
-    let reason = reason(&signature::kernels(&kernels).unwrap(), 0);
-    let expected = "`Switch` is an enumeration of `bool`";
-    assert!(reason.contains(expected), "{reason}");
+    for (definition, expected) in [
+        (
+            "enum Switch : bool;",
+            "`Switch` is an enumeration of `bool`",
+        ),
+        ("enum Switch : int;", "the code expects a different type"),
+    ] {
+        let code = spirv(&[&[20, 2], &[54, 1, 99, 0, 8], &[55, 2, 10]]);
+        let mut module = module(Some(code));
+        let declared = Declared::default().kernel("k", "void k(Switch on)");
+        declared.types(&[definition]).record(&mut module);
+        let mut kernels = Syclbin::new(State::Executable);
+        kernels.modules.push(module);
+        let reason = reason(&signature::kernels(&kernels).unwrap(), 0);
+        assert!(reason.contains(expected), "{reason}");
+    }
 }
 
 #[test]

@@ -264,7 +264,9 @@ impl Sources<'_> {
                     written,
                 }),
             ) => *dimensions == in_code && (*access == Access::ReadWrite) == written,
-            (Type::Value(Element::Enum(_)), Some(ParameterType::Bool)) => {
+            (Type::Value(Element::Enum(of)), Some(ParameterType::Bool))
+                if of.of == Scalar::Bool =>
+            {
                 return unsupported(format!(
                     "`{text}` is an enumeration of `bool`, which not every driver can pass; use `unsigned char`"
                 ));
