@@ -338,3 +338,20 @@ fn extent(size: &[impl ToString]) -> String {
     let size: Vec<_> = size.iter().map(ToString::to_string).collect();
     size.join(" x ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_zero_are_left_out() {
+        for (count, registers, barriers) in [(0, "", ""), (2, "2 registers", "2 barriers")] {
+            let mut metadata = ModuleMetadata::default();
+            metadata.misc.grf_size = Some(count);
+            assert_eq!(built(&metadata).0.join(", "), registers);
+            let mut kernel = native::Kernel::default();
+            kernel.barriers = Some(count);
+            assert_eq!(statistics(&kernel).0.join(", "), barriers);
+        }
+    }
+}

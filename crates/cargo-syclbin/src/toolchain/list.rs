@@ -132,5 +132,5 @@ pub fn remove(home: &Home, components: &[Component], progress: &dyn Progress) ->
         renamed.map_err(|cause| staging.failed(&folder, cause))?;
         progress.line(&format!("removed {}", folder.display()));
     }
-    staging.close()
+    staging.clear()
 }

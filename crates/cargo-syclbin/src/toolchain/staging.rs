@@ -140,16 +140,12 @@ impl<'a> Staging<'a> {
         Ok(size)
     }
 
-    /// Removes the staging directory. Unlike a drop, this reports failures.
+    /// Removes the staging directory, as a drop does, but reports failures.
     ///
     /// # Errors
     ///
     /// Fails if something in it cannot be removed.
-    pub fn close(self) -> Result<()> {
-        self.clear()
-    }
-
-    fn clear(&self) -> Result<()> {
+    pub fn clear(&self) -> Result<()> {
         match std::fs::remove_dir_all(&self.folder) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
                 Err(self.failed(&self.folder, cause))
@@ -202,7 +198,7 @@ mod tests {
         let progress = Terminal::default();
         let staging = Staging::open(home.path(), &progress).unwrap();
         assert!(staging.path().exists() && !left.exists());
-        staging.close().unwrap();
+        staging.clear().unwrap();
         let names: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().collect();
         assert_eq!(names.len(), 1, "only the lock file stays: {names:?}");
     }

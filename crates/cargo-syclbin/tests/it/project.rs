@@ -255,3 +255,82 @@ fn refused_init_changes_nothing() {
     let said = error(&syclbin(root.path(), &["init"]));
     assert!(said.contains("is not in a crate; change to"), "{said}");
 }
+
+/// Runs `new ported` with a compiler that is a shell script, in a directory with sources and their headers.
+#[cfg(unix)]
+fn port(words: &[&str]) -> (tempfile::TempDir, Output) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("clang.sh", crate::COMPILER),
+        ("a/one.cpp", "vector_ops"),
+        ("a/one.hpp", ""),
+        ("b/two.cpp", "structs"),
+        ("c/one.cpp", "globals"),
+    ] {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let compiler = root.path().join("clang.sh");
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-syclbin"))
+        .args(["new", "ported"])
+        .args(words)
+        .current_dir(root.path())
+        .env("SYCLBIN_HOME", root.path().join("no-home"))
+        .env("SYCLBIN_CLANG", compiler)
+        .env("SYCLBIN_CACHE", "off")
+        .env(
+            "HEADERS",
+            root.path().canonicalize().unwrap().join("a/one.hpp"),
+        )
+        .env("FILES", test_files::directory())
+        .output()
+        .unwrap();
+    (root, output)
+}
+
+#[cfg(unix)]
+#[test]
+fn sources_are_copied_with_their_flags() {
+    let sources = ["--from", "a/one.cpp", "--from", "b/two.cpp"];
+    let flags = ["--flag=-DN=4", "--flag=-Ib", "--flag=-Imissing"];
+    let (root, output) = port(&[&sources[..], &flags].concat());
+    stdout(&output);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("no SYCL compiler"));
+    let files = files(&root.path().join("ported"));
+    assert_eq!(files["kernels/one.cpp"], "vector_ops");
+    assert_eq!(files["kernels/two.cpp"], "structs");
+    assert!(!files.contains_key("kernels/ported.cpp"));
+    // Only the first source has a header beside it.
+    let here = root.path().canonicalize().unwrap();
+    let [a, b] = ["a", "b"].map(|name| here.join(name));
+    let calls = [
+        ".source(\"kernels/one.cpp\")".to_owned(),
+        ".source(\"kernels/two.cpp\")".to_owned(),
+        format!(".include({a:?})"),
+        ".flag(\"-DN=4\")".to_owned(),
+        format!(".flag(\"-I{}\")", b.display()),
+        ".flag(\"-Imissing\")".to_owned(),
+    ];
+    let script = &files["build.rs"];
+    assert!(script.contains(&calls.join("\n        ")), "{script}");
+    let main = &files["src/main.rs"];
+    assert!(main.contains("kernels.saxpy("), "{main}");
+    assert!(!main.contains("    \n"), "{main}");
+    assert!(files["Cargo.toml"].contains("features = [\"half\"]"));
+}
+
+#[cfg(unix)]
+#[test]
+fn two_sources_of_one_name_are_refused() {
+    let (root, output) = port(&["--from", "a/one.cpp", "--from", "c/one.cpp"]);
+    let said = error(&output);
+    assert!(
+        said.contains("another source has the same file name"),
+        "{said}"
+    );
+    assert!(!root.path().join("ported").exists());
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cargo syclbin watch`, with a compiler that is a shell script. A source has the name of the file to make.
+//! `cargo syclbin watch`, with a compiler that is a shell script.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
@@ -10,30 +10,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::{World, stderr, stdout};
+use crate::COMPILER;
 
 /// Much longer than a compile takes.
 const LIMIT: Duration = Duration::from_secs(120);
-
-const COMPILER: &str = r#"#!/bin/sh
-for argument; do
-    case $argument in
-    --version) echo "fake clang version 1"; exit 0 ;;
-    -###) exit 0 ;;
-    esac
-    source=$argument
-done
-while [ $# -gt 1 ]; do
-    case $1 in
-    -o) out=$2 ;;
-    -MF) echo "x: $source k/a.hpp" >"$2" ;;
-    -DN=*) echo "$1" >>defined ;;
-    esac
-    shift
-done
-made="$FILES/$(cat "$source").object.syclbin"
-[ -e "$made" ] || { echo "$source:1:1: error: not a file" >&2; exit 1; }
-cp "$made" "$out"
-"#;
 
 /// The program that watches. It ends with the test.
 struct Watching {
@@ -49,6 +29,7 @@ impl Watching {
             .command(&["watch", "--package", "one"], &world.executed("one"))
             .env("SYCLBIN_CLANG", compiler)
             .env("SYCLBIN_CACHE", "off")
+            .env("HEADERS", "k/a.hpp")
             .env("FILES", test_files::directory())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -173,4 +154,10 @@ fn nothing_to_watch_is_an_error() {
     assert!(said.contains("error: in build.rs\n"), "{said}");
     let expected = "error: no build script built a SYCLBIN file; fix the errors above, and run the command again\n";
     assert!(said.ends_with(expected), "{said}");
+
+    // The messages of a successful build are only warnings, and are left out.
+    let output = world.run(&["watch"], &format!("printf '%s\\n' '{line}'"));
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(!said.contains("in build.rs"), "{said}");
 }
