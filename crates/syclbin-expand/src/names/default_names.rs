@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::Ident;
 use syclbin::signature::{KernelName, KernelSignature, Lambda};
 
-use crate::names::{identifier, plain, rust, words};
+use crate::names::{candidates, identifier, plain, rust, words};
 
 /// The names of the functions and the constant in every generated module struct.
 pub(crate) const OWN_METHODS: [&str; 7] = [
@@ -104,20 +104,16 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
     named.collect()
 }
 
-/// Returns the name of a variable, with underscores appended until it is unique.
-pub(crate) fn of_variable(
-    name: &KernelName,
-    is_taken: impl Fn(&RustName) -> bool,
-) -> Option<RustName> {
-    let (path, mut text) = (path(name), rust(&name.base));
-    loop {
+/// Returns the name of a variable, which is not in `taken`.
+pub(crate) fn of_variable<T>(name: &KernelName, taken: &BTreeMap<RustName, T>) -> Option<RustName> {
+    let (path, base) = (path(name), rust(&name.base));
+    let texts = candidates(&base, taken.len());
+    let own = texts.filter(|text| !OWN_METHODS.contains(&&**text));
+    let mut names = own.map_while(|text| {
         let (path, ident) = (path.clone(), identifier(&text)?);
-        let name = RustName { path, ident };
-        if !OWN_METHODS.contains(&&*text) && !is_taken(&name) {
-            return Some(name);
-        }
-        text.push('_');
-    }
+        Some(RustName { path, ident })
+    });
+    names.find(|name| !taken.contains_key(name))
 }
 
 struct Draft<'k> {

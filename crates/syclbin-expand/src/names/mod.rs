@@ -129,6 +129,14 @@ pub(crate) fn rust(name: &str) -> String {
     format!("{start}_{hash:08x}")
 }
 
+/// Returns the names to try for an item in a scope of `len` names: `x`, `x_`, `x__`, and then numbered names. The numbers
+/// start at `len`, so that many items of one name in a hostile file do not try all names of the others.
+pub(crate) fn candidates(name: &str, len: usize) -> impl Iterator<Item = String> {
+    let few = ["", "_", "__"].map(|end| format!("{name}{end}"));
+    few.into_iter()
+        .chain((len..).map(move |number| format!("{name}_{number}")))
+}
+
 #[derive(Default)]
 pub(crate) struct Scope(BTreeSet<String>);
 
@@ -152,16 +160,10 @@ impl Scope {
         Self::reserving(CONSTANTS)
     }
 
-    /// Returns `name`, with underscores appended until it is unique.
+    /// Returns the first of the [`candidates`] for `name` that is not taken.
     pub(crate) fn claim(&mut self, name: &str) -> Option<Ident> {
-        let mut name = name.to_owned();
-        loop {
-            let ident = identifier(&name)?;
-            if self.0.insert(ident.to_string()) {
-                return Some(ident);
-            }
-            name.push('_');
-        }
+        let mut idents = candidates(name, self.0.len()).map_while(|name| identifier(&name));
+        idents.find(|ident| self.0.insert(ident.to_string()))
     }
 
     /// Claims a name for each item: its own name, or `prefix` and its index if it has no valid name. Unnamed items
@@ -272,6 +274,7 @@ mod tests {
         assert_eq!(claim("x"), "x");
         assert_eq!(claim("x"), "x_");
         assert_eq!(claim("x"), "x__");
+        assert_eq!(claim("x"), "x_5");
     }
 
     #[test]

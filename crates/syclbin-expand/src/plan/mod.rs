@@ -171,8 +171,7 @@ impl<'f> Plan<'f> {
                 continue;
             };
             // In C++, kernel and variable names differ within a scope, but their Rust names may coincide.
-            let Some(name) = default_names::of_variable(name, |name| taken.contains_key(name))
-            else {
+            let Some(name) = default_names::of_variable(name, taken) else {
                 continue; // every C++ name yields a Rust name
             };
             self.root.at(&name.path).globals.push(PlannedGlobal {
