@@ -8,9 +8,7 @@ use syclbin::__private::{counted, listed, ranges};
 use syclbin::metadata::{Dimensions, ModuleMetadata, Records, Target};
 use syclbin::offload::Strings;
 use syclbin::property::set;
-use syclbin::{
-    AbstractModule, Aspect, Container, Content, Image, ImageKind, IrType, PropertySets, State,
-};
+use syclbin::{AbstractModule, Aspect, Container, Content, Image, ImageKind, PropertySets, State};
 use syclbin_toolchain::store::hex;
 use syclbin_tools::native;
 
@@ -153,7 +151,7 @@ impl Page {
 
     fn image(&mut self, image: &Image<'_>, offset: u64, native: bool) {
         let (label, told, target) = match image.kind() {
-            ImageKind::Ir { ty, target } => ("IR", ir_type(ty), target),
+            ImageKind::Ir { ty, target } => ("IR", ty.to_string(), target),
             ImageKind::Native { arch: "", target } => {
                 ("native", "unnamed architecture".to_owned(), target)
             }
@@ -208,15 +206,6 @@ impl Page {
                 format_args!("property set `{name}` with {properties}; --format json shows it");
             self.field("unknown", text);
         }
-    }
-}
-
-fn ir_type(ty: IrType) -> String {
-    match ty {
-        IrType::SpirV => "SPIR-V".to_owned(),
-        IrType::Ptx => "PTX".to_owned(),
-        IrType::AmdGcn => "AMD GCN".to_owned(),
-        IrType::Other(number) => format!("IR type {number}"),
     }
 }
 

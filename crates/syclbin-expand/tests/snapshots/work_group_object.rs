@@ -183,13 +183,15 @@ pub mod kernels {
         ///
         /// # Safety
         ///
-        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0` and `arg1`,
-        /// or that its work-items do not race. [`Launch::launch`](::syclbin_rt::Launch::launch)
-        /// lists everything that the caller guarantees.
+        /// Launching it is unsafe: nothing checks that the kernel stays within `arg0`, `arg1` and
+        /// `arg2`, or that its work-items do not race.
+        /// [`Launch::launch`](::syclbin_rt::Launch::launch) lists everything that the caller
+        /// guarantees.
         pub fn block_sum<'a>(
             &'a self,
             arg0: &'a ::syclbin_rt::DeviceSlice<i32>,
             arg1: &'a mut ::syclbin_rt::DeviceSlice<i32>,
+            arg2: ::syclbin_rt::LocalMemory<i32>,
         ) -> ::syclbin_rt::Launch<'a, 3, ::syclbin_rt::Range<1>> {
             ::syclbin_rt::Launch::new(
                     self.block_sum.get(),
@@ -197,7 +199,7 @@ pub mod kernels {
                     [
                         ::syclbin_rt::Arg::read(arg0),
                         ::syclbin_rt::Arg::write(arg1),
-                        ::syclbin_rt::Arg::local(256),
+                        <::syclbin_rt::Arg<'_> as ::core::convert::From<_>>::from(arg2),
                     ],
                 )
                 .with_range()

@@ -17,18 +17,18 @@ use alloc::vec::Vec;
 use join::Joined;
 use merge::Merger;
 pub use modules::{link_modules, linked_metadata, store_ptx_as_native};
+#[cfg(test)]
 use syclbin::__private::spirv::portable::Version;
 use syclbin::__private::spirv::words::{
-    self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_IMPORT, MAGIC, op, string,
+    self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_IMPORT, MAGIC, op,
 };
 use syclbin::__private::spirv::{self, edit};
 use syclbin::Error;
 
 const CAPABILITY_LINKAGE: u32 = 5;
 const STORAGE_INPUT: u32 = 1;
+#[cfg(test)]
 const STORAGE_OUTPUT: u32 = 3;
-/// The maximum total number of words in entry points, as a multiple of the number of instructions.
-const MAX_GROWTH: usize = 64;
 
 /// A module to link.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +79,7 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
             return Err(LinkError::SpecializationConstants(joined.name_of(*target)));
         }
     }
-    complete_interfaces(&mut module, joined.version)
-        .ok_or_else(|| LinkError::TooLarge(program.name.into()))?;
+    (module.complete_interfaces()).ok_or_else(|| LinkError::TooLarge(program.name.into()))?;
     let has_links = (module.instructions.iter())
         .any(|i| i.opcode == op::DECORATE && i.operand(1) == Some(DECORATION_LINKAGE_ATTRIBUTES));
     let mut declared = BTreeSet::new();
@@ -90,33 +89,6 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
         _ => true,
     });
     Ok(words::bytes(module.words().map_err(damaged)?))
-}
-
-/// Completes the interface of each kernel with the variables that the SPIR-V version requires there. Returns `None` if
-/// the module would become too large.
-fn complete_interfaces(module: &mut edit::Module, version: Version) -> Option<()> {
-    const FIRST_WITH_ALL_VARIABLES: Version = Version::new(1, 4);
-    let mut budget = module.instructions.len().saturating_mul(MAX_GROWTH);
-    let is_listed = |storage: u32| {
-        version >= FIRST_WITH_ALL_VARIABLES || [STORAGE_INPUT, STORAGE_OUTPUT].contains(&storage)
-    };
-    let declarations = module.instructions.iter();
-    let declarations = declarations.take_while(|i| i.opcode != op::FUNCTION);
-    let variables = declarations.filter_map(|i| match (i.opcode, &i.operands[..]) {
-        (op::VARIABLE, [_, id, storage, ..]) if is_listed(*storage) => Some(*id),
-        _ => None,
-    });
-    let variables: Vec<u32> = variables.collect();
-    for instruction in &mut module.instructions {
-        if instruction.opcode == op::ENTRY_POINT {
-            let (_, interface) = string(instruction.operands.get(2..)?);
-            let listed: BTreeSet<u32> = interface.iter().copied().collect();
-            let missing = variables.iter().filter(|id| !listed.contains(id));
-            instruction.operands.extend(missing);
-            budget = budget.checked_sub(instruction.operands.len())?;
-        }
-    }
-    Some(())
 }
 
 /// The reason why modules cannot be linked. Modules are identified by the names that the caller passed.

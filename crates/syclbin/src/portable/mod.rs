@@ -12,11 +12,13 @@ mod version;
 
 use crate::error::Error;
 use crate::prelude::*;
+use crate::spirv::edit;
 use crate::spirv::module::Module;
 use crate::spirv::words::{
     self, DECORATION_SPEC_ID, HEADER_WORDS, Instruction, instructions, literal, op, put, string,
 };
 use crate::text::counted;
+use version::V1_4;
 pub use version::{UnsupportedModule, Version};
 
 /// The SPIR-V versions and features that a driver supports.
@@ -99,6 +101,12 @@ pub fn rewrite(
     }
     if loses {
         out = negation::replace(&out)?;
+    }
+    if Version::of_header(&words) < V1_4 && version >= V1_4 {
+        let mut module = edit::Module::parse(&out)?;
+        let completed = module.complete_interfaces();
+        completed.ok_or_else(|| words::error(0, "there are too many kernels and variables"))?;
+        out = module.words()?;
     }
     Ok(Some(words::bytes(out)))
 }

@@ -79,6 +79,23 @@ fn early_entry_points_list_inputs_and_outputs_only() {
 }
 
 #[test]
+fn raised_entry_points_list_all_variables() {
+    let name = u32::from_le_bytes(*b"k\0\0\0");
+    let code: &[(u16, &[u32])] = &[
+        (op::ENTRY_POINT, &[EXECUTION_MODEL_KERNEL, 1, name, 10]),
+        (op::VARIABLE, &[2, 10, 1]),
+        (op::VARIABLE, &[3, 11, 5]),
+        (op::FUNCTION, &[4, 1, 0, 5]),
+        (op::VARIABLE, &[6, 12, 7]),
+    ];
+    let bytes = module(Version::new(1, 0), code);
+    let raised = rewrite(&bytes, &for_versions(&[Version::new(1, 4)]));
+    let (_, code) = contents(&raised.unwrap().unwrap());
+    let expected = vec![EXECUTION_MODEL_KERNEL, 1, name, 10, 11];
+    assert_eq!(code[0], (op::ENTRY_POINT, expected));
+}
+
+#[test]
 fn early_modules_declare_the_no_wrap_extension() {
     let code: &[(u16, &[u32])] = &[
         (op::CAPABILITY, &[6]),

@@ -174,11 +174,13 @@ impl<'m> Meanings<'m> {
         self.module.types.size(ty.0).map(|(size, _)| size)
     }
 
-    /// Returns the size of `ty` in bytes, if `ty` is an array. For a pointee, this is the size of the memory.
+    /// Returns the size of `ty` in bytes, if `ty` is an array. For a pointee, this is the minimum size of the memory.
     /// Arrays with one element are ignored, because compilers use the same type for arrays of unknown size.
     pub(super) fn array(&self, ty: TypeId) -> Option<u64> {
-        let (count, _) = self.module.types.array(ty.0)?;
-        self.size(ty).filter(|_| count >= 2)
+        match self.module.types.get(ty.0)? {
+            Record::Array { count, .. } if count.is_some_and(|count| count >= 2) => self.size(ty),
+            _ => None,
+        }
     }
 
     /// Returns the C++ name of the struct `ty`, as far as the code preserves it.
@@ -202,7 +204,9 @@ impl<'m> Meanings<'m> {
         };
         let meaning = match module.types.get(id)? {
             Record::Int(bits) => (Element::Scalar(Scalar::integer(*bits, true)?), false),
-            Record::Float(bits) => (Element::Scalar(Scalar::float(*bits)?), true),
+            Record::Float { bits, bfloat } => {
+                (Element::Scalar(Scalar::float(*bits, *bfloat)?), true)
+            }
             Record::Pointer { pointee, .. } => {
                 let (pointee, known) = self.shallow(*pointee, layouts);
                 (Element::Pointer(Box::new(pointee)), known)
@@ -246,7 +250,7 @@ impl<'m> Meanings<'m> {
     fn shallow(&mut self, id: u32, layouts: &mut Layouts) -> (Pointee, bool) {
         let unknown = (Pointee::Unknown(None), true);
         match self.module.types.get(id) {
-            Some(Record::Int(16..) | Record::Float(_) | Record::Vector { .. }) => {
+            Some(Record::Int(16..) | Record::Float { .. } | Record::Vector { .. }) => {
                 match self.at_depth(id, layouts, MAX_DEPTH) {
                     Some((Element::Bytes(_), _)) | None => unknown,
                     Some((element, known)) => (Pointee::Element(element), known),
@@ -272,10 +276,10 @@ impl<'m> Meanings<'m> {
         let [real, imaginary] = members[..] else {
             return None;
         };
-        let Record::Float(bits) = self.module.types.get(real)? else {
+        let Record::Float { bits, bfloat } = self.module.types.get(real)? else {
             return None;
         };
-        let of = Element::Scalar(Scalar::float(*bits)?);
+        let of = Element::Scalar(Scalar::float(*bits, *bfloat)?);
         (real == imaginary).then(|| (Element::array(of, 2), true))
     }
 

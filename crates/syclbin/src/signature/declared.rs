@@ -266,15 +266,6 @@ impl Definitions {
     }
 }
 
-/// Returns whether the launch sets the size of this work-group memory.
-pub(super) fn is_unbounded(ty: &CppType) -> bool {
-    let is_unbounded = |of: &CppType| matches!(of, CppType::Array { count: None, .. });
-    let template = ty.unqualified().template();
-    template.is_some_and(|(name, arguments)| {
-        name == DYNAMIC_MEMORY || arguments.iter().any(is_unbounded)
-    })
-}
-
 /// Returns advice for a type that a Rust program cannot pass, as the end of a sentence.
 pub(super) fn advice(ty: &CppType) -> Option<&'static str> {
     let template = ty.template().map_or("", |(name, _)| name);
@@ -401,15 +392,6 @@ mod tests {
         for of in [named("float"), named("float").array(None)] {
             let ty = CppType::instance(DYNAMIC_MEMORY, vec![of]);
             assert_eq!(parameter(&ty), memory, "{ty}");
-            assert!(is_unbounded(&ty));
-        }
-        for (of, expected) in [
-            (named("float").array(None), true),
-            (named("float").array(Some(4)), false),
-            (named("float"), false),
-        ] {
-            let ty = CppType::instance(WORK_GROUP_MEMORY, vec![of]);
-            assert_eq!(is_unbounded(&ty), expected, "{ty}");
         }
     }
 

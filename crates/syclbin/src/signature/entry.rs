@@ -129,7 +129,7 @@ pub(super) fn undeclared(
     };
     Ok(match passed {
         Passed::Number { kind, bits } => match (kind, bits) {
-            (Kind::Float, _) => (number(Scalar::float(bits))?, true),
+            (Kind::Float, _) => (number(Scalar::float(bits, false))?, true),
             (Kind::Signed, _) => (number(Scalar::integer(bits, true))?, true),
             (_, 64) => return either("an integer or a pointer"),
             (_, 32) if shared => return either("a number or work-group memory"),

@@ -50,21 +50,15 @@ impl Names {
         }
     }
 
-    /// Adds the structs of a description, and returns their ids in the same order.
-    pub(super) fn import(&mut self, layouts: Layouts) -> Vec<StructId> {
-        let mut ids: Vec<StructId> = Vec::new();
-        for mut layout in layouts.list {
-            layout.renumber(&ids);
-            ids.push(if layout.described {
-                let key = (layout.name.clone(), layout.size);
-                let strictest = self.strictest.get(&key).copied().unwrap_or(1);
-                layout.align = layout.align.max(strictest);
-                self.insert(layout)
-            } else {
-                self.layouts.insert(layout)
-            });
+    /// Adds a struct from a recorded description.
+    pub(super) fn import(&mut self, mut layout: Layout) -> StructId {
+        if !layout.described {
+            return self.layouts.insert(layout);
         }
-        ids
+        let key = (layout.name.clone(), layout.size);
+        let strictest = self.strictest.get(&key).copied().unwrap_or(1);
+        layout.align = layout.align.max(strictest);
+        self.insert(layout)
     }
 
     pub(super) fn is_empty(&self, id: StructId) -> bool {

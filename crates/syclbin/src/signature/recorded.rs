@@ -98,7 +98,7 @@ pub(super) fn kernel(
 ) -> Option<KernelSignature> {
     let value = module.metadata.get(set::KERNELS, symbol)?;
     let mut kernel = KernelSignature::new(symbol, Ok(Vec::new()));
-    let read = read(value, |reader| {
+    let read = read(value, names, |reader| {
         kernel.declaration = Coded::read(reader)?;
         kernel.location = Coded::read(reader)?;
         kernel.required_local_size = Coded::read(reader)?;
@@ -106,17 +106,11 @@ pub(super) fn kernel(
         kernel.parameters = Coded::read(reader)?;
         let parameters = kernel.parameters.iter().flatten();
         let sound = kernel.dimensions.is_none_or(|count| count <= 3) && { parameters }
-            .all(|parameter| parameter.is_sound(&reader.layouts));
+            .all(|parameter| parameter.is_sound(&reader.names.layouts));
         sound.then_some(())
     });
     Some(match read {
-        Ok(((), layouts)) => {
-            let ids = names.import(layouts);
-            for parameter in kernel.parameters.iter_mut().flatten() {
-                parameter.ty.renumber(&ids);
-            }
-            kernel
-        }
+        Ok(()) => kernel,
         Err(reason) => KernelSignature::new(symbol, Err(reason)),
     })
 }
@@ -127,18 +121,13 @@ pub(super) fn variable(
     names: &mut Names,
 ) -> Option<Result<Known, Unsupported>> {
     let value = module.metadata.get(set::VARIABLES, name)?;
-    let read = read(value, |reader| {
+    let read = read(value, names, |reader| {
         let ty = Result::<Known, Unsupported>::read(reader)?;
         let mut known = ty.iter();
-        let sound = known.all(|(ty, _)| ty.is_sound(&reader.layouts));
+        let sound = known.all(|(ty, _)| ty.is_sound(&reader.names.layouts));
         sound.then_some(ty)
     });
-    Some(read.and_then(|(ty, layouts)| {
-        let ids = names.import(layouts);
-        let (mut ty, sign_known) = ty?;
-        ty.renumber(&ids);
-        Ok((ty, sign_known))
-    }))
+    Some(read.flatten())
 }
 
 /// Returns the structs of all descriptions in `module`.
@@ -146,8 +135,11 @@ pub(super) fn structs(module: &AbstractModule<'_>) -> impl Iterator<Item = Layou
     let sets = [set::KERNELS, set::VARIABLES].into_iter();
     let values = sets.flat_map(|set| module.metadata.entries(set));
     // `kernel` and `variable` report damaged values.
-    let structs = values.filter_map(|(_, value)| begin(value).ok());
-    structs.flat_map(|reader| reader.layouts.list)
+    values.flat_map(|(_, value)| {
+        let mut names = Names::default();
+        let begun = begin(value, &mut names).is_ok();
+        names.layouts.list.into_iter().filter(move |_| begun)
+    })
 }
 
 fn of_kernel(kernel: &KernelSignature, layouts: &Layouts) -> Value {
@@ -196,7 +188,7 @@ fn damaged() -> Unsupported {
 }
 
 /// Reads the version and the structs at the start of a value.
-fn begin(value: &Value) -> Result<Reader<'_>, Unsupported> {
+fn begin<'v>(value: &'v Value, names: &'v mut Names) -> Result<Reader<'v>, Unsupported> {
     let bytes = value.as_bytes().unwrap_or_default();
     let (version, bytes) = bytes.split_first().ok_or_else(damaged)?;
     if *version != VERSION {
@@ -204,19 +196,20 @@ fn begin(value: &Value) -> Result<Reader<'_>, Unsupported> {
             "its description was recorded by another release of syclbin; build the file again",
         ));
     }
-    let mut reader = Reader::new(bytes);
+    let mut reader = Reader::new(bytes, names);
     reader.structs().ok_or_else(damaged)?;
     Ok(reader)
 }
 
-/// Reads a value. `rest` reads everything after the structs.
+/// Reads a value, and adds its structs to `names`. `rest` reads everything after the structs.
 fn read<T>(
     value: &Value,
+    names: &mut Names,
     rest: impl FnOnce(&mut Reader<'_>) -> Option<T>,
-) -> Result<(T, Layouts), Unsupported> {
-    let mut reader = begin(value)?;
+) -> Result<T, Unsupported> {
+    let mut reader = begin(value, names)?;
     let found = rest(&mut reader).filter(|_| reader.bytes.is_empty());
-    Ok((found.ok_or_else(damaged)?, reader.layouts))
+    found.ok_or_else(damaged)
 }
 
 impl Parameter {

@@ -234,22 +234,6 @@ impl Type {
             None => self.value()?.structure(),
         }
     }
-
-    /// Replaces the struct id with its entry in `ids`.
-    pub(super) fn renumber(&mut self, ids: &[StructId]) {
-        match self {
-            Self::Value(of) => of.renumber(ids),
-            Self::Pointer { pointee: of, .. }
-            | Self::LocalMemory { element: of, .. }
-            | Self::LocalAccessor { element: of, .. }
-            | Self::Accessor { element: of, .. } => {
-                if let Pointee::Element(of) = of {
-                    of.renumber(ids);
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 impl Element {
@@ -266,14 +250,6 @@ impl Element {
             Self::Struct(id) => Some(*id),
             Self::Array { of, .. } => of.structure(),
             _ => None,
-        }
-    }
-
-    pub(super) fn renumber(&mut self, ids: &[StructId]) {
-        match self {
-            Self::Struct(id) => *id = ids[id.0],
-            Self::Array { of, .. } => of.renumber(ids),
-            _ => {}
         }
     }
 }
@@ -341,9 +317,14 @@ impl Scalar {
         all.into_iter().find(|scalar| scalar.bits() == bits)
     }
 
-    pub(super) fn float(bits: u32) -> Option<Self> {
-        let all = [Self::F16, Self::F32, Self::F64];
-        all.into_iter().find(|scalar| scalar.bits() == bits)
+    pub(super) const fn float(bits: u32, bfloat: bool) -> Option<Self> {
+        match (bits, bfloat) {
+            (16, false) => Some(Self::F16),
+            (16, true) => Some(Self::BF16),
+            (32, false) => Some(Self::F32),
+            (64, false) => Some(Self::F64),
+            _ => None,
+        }
     }
 }
 
@@ -412,12 +393,6 @@ impl Layout {
             align,
             fields,
             described: false,
-        }
-    }
-
-    pub(super) fn renumber(&mut self, ids: &[StructId]) {
-        for field in &mut self.fields {
-            field.ty.renumber(ids);
         }
     }
 }

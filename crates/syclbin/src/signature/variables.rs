@@ -303,7 +303,9 @@ fn part(id: u32, spirv: &Module) -> Option<Option<(Scalar, bool)>> {
     Some(match spirv.spec_constant(id)? {
         Record::Bool => Some((Scalar::Bool, true)),
         Record::Int(bits) => Scalar::integer(*bits, true).map(|scalar| (scalar, false)),
-        Record::Float(bits) => Scalar::float(*bits).map(|scalar| (scalar, true)),
+        Record::Float { bits, bfloat } => {
+            Scalar::float(*bits, *bfloat).map(|scalar| (scalar, true))
+        }
         _ => None,
     })
 }

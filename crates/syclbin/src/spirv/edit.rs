@@ -2,12 +2,16 @@
 //! An editable SPIR-V module: a list of instructions.
 
 use super::grammar::{self, Ids, Unknown};
-use super::words::{self, HEADER_WORDS, op};
+use super::words::{self, HEADER_WORDS, op, string};
 use crate::error::Error;
 use crate::prelude::*;
 
+/// The index of the version in the header.
+const VERSION: usize = 1;
 /// The index of the id bound in the header.
 const BOUND: usize = 3;
+/// The maximum total number of words in entry points, as a multiple of the number of instructions.
+const MAX_GROWTH: usize = 64;
 
 /// An editable module.
 #[derive(Clone, Debug)]
@@ -108,6 +112,37 @@ impl Module {
         self.header[BOUND] =
             next.ok_or_else(|| words::error(BOUND, "the module uses all 32-bit ids"))?;
         Ok(id)
+    }
+
+    /// Completes the interface of each kernel with the variables that the SPIR-V version requires there. Returns `None`
+    /// if the module would become too large.
+    pub fn complete_interfaces(&mut self) -> Option<()> {
+        const FIRST_WITH_ALL_VARIABLES: u32 = 0x0001_0400;
+        const STORAGE_INPUT: u32 = 1;
+        const STORAGE_OUTPUT: u32 = 3;
+        let lists_all = self.header[VERSION] >= FIRST_WITH_ALL_VARIABLES;
+        let mut budget = self.instructions.len().saturating_mul(MAX_GROWTH);
+        let declarations = self.instructions.iter();
+        let declarations = declarations.take_while(|i| i.opcode != op::FUNCTION);
+        let variables = declarations.filter_map(|i| match (i.opcode, &i.operands[..]) {
+            (op::VARIABLE, [_, id, storage, ..])
+                if lists_all || [STORAGE_INPUT, STORAGE_OUTPUT].contains(storage) =>
+            {
+                Some(*id)
+            }
+            _ => None,
+        });
+        let variables: Vec<u32> = variables.collect();
+        for instruction in &mut self.instructions {
+            if instruction.opcode == op::ENTRY_POINT {
+                let (_, interface) = string(instruction.operands.get(2..)?);
+                let listed: BTreeSet<u32> = interface.iter().copied().collect();
+                let missing = variables.iter().filter(|id| !listed.contains(id));
+                instruction.operands.extend(missing);
+                budget = budget.checked_sub(instruction.operands.len())?;
+            }
+        }
+        Some(())
     }
 
     /// Adds an instruction at the end of its section.

@@ -494,6 +494,11 @@ fn ids_are_told_from_literals() {
         value(&[2, 3, 5, 6])
     );
     assert_eq!(ids(88, &[1, 2, 3, 4], false), value(&[2, 3]));
+    // The halves of a split barrier, and a clock.
+    for half in [6142, 6143] {
+        assert_eq!(ids(half, &[1, 2, 3], false), known(&[0, 1, 2]));
+    }
+    assert_eq!(ids(5056, &[1, 2, 3], false), value(&[2]));
     // Trailing operands are optional, but there are no others.
     assert_eq!(ids(op::ENTRY_POINT, &[6, 1], false), known(&[1]));
     assert_eq!(ids(op::SPEC_CONSTANT_OP, &[1, 2, 81], false), value(&[]));

@@ -166,11 +166,11 @@ fn a_functor_has_its_accessors_back() {
 }
 
 #[test]
-fn local_memory_has_the_size_in_code() {
+fn launch_sets_the_size_of_undeclared_local_memory() {
     let (_, block_sum) = parameters("work_group.object.syclbin", "__sycl_kernel_block_sum");
     assert_eq!(
         block_sum.unwrap()[2],
-        "LocalMemory { element: Element(Scalar(I32)), size: Some(256) } (sign?) +"
+        "LocalMemory { element: Element(Scalar(I32)), size: None } (sign?) +"
     );
 }
 

@@ -3,7 +3,7 @@
 
 use syclbin::metadata::{ArgumentMask, Property};
 use syclbin::property::set;
-use syclbin::signature::{self, Argument, Element, Scalar, Signatures, Type};
+use syclbin::signature::{self, Argument, Element, Pointee, Scalar, Signatures, Type};
 use syclbin::{State, Syclbin};
 use test_files::Declared;
 
@@ -96,11 +96,10 @@ fn images_in_code_fit_their_declarations() {
 }
 
 #[test]
-fn code_tells_sizes_of_work_group_memory() {
+fn only_declarations_fix_sizes_of_work_group_memory() {
     let pointer = pointer(4);
-    let memory = |count: u32, name: &[u32], declared: Option<&str>| {
-        let count = [43, 23, 40, count, 0];
-        let mut all = vec![LONG, INT, &count, &[28, 30, 20, 40], &pointer];
+    let memory = |name: &[u32], declared: Option<&str>| {
+        let mut all = vec![LONG, INT, &[43, 23, 40, 8, 0], &[28, 30, 20, 40], &pointer];
         if !name.is_empty() {
             all.insert(0, name);
         }
@@ -113,21 +112,44 @@ fn code_tells_sizes_of_work_group_memory() {
             Err(reason) => Err(reason),
         }
     };
-    assert_eq!(memory(2, &[], None), Ok(Some(8)));
-    // Arrays of unknown size have this type as well.
-    assert_eq!(memory(1, &[], None), Ok(None));
+    // `int[][8]` and an array of structs that begin with `int[8]` have the same type.
+    assert_eq!(memory(&[], None), Ok(None));
+    assert_eq!(memory(&[], Some("Unknown[8]")), Ok(None));
     for declared in ["int[8]", "int[9]"] {
         let size = if declared == "int[8]" { 32 } else { 36 };
-        assert_eq!(memory(8, &[], Some(declared)), Ok(Some(size)));
+        assert_eq!(memory(&[], Some(declared)), Ok(Some(size)));
     }
-    let reason = memory(8, &[], Some("int[7]")).unwrap_err();
+    let reason = memory(&[], Some("int[7]")).unwrap_err();
     let expected = "int[7]>` (28 bytes), but the code expects 32 bytes";
     assert!(reason.contains(expected), "{reason}");
-    assert_eq!(memory(8, &[], Some("int[]")), Ok(None));
-    // A member of a functor.
-    let named = name(10, "tile");
-    assert_eq!(memory(8, &named, Some("int[]")), Ok(Some(32)));
-    assert_eq!(memory(8, &[], Some("Unknown")), Ok(Some(32)));
+    // Also for a member of a functor, which has a name.
+    for name in [Vec::new(), name(10, "tile")] {
+        assert_eq!(memory(&name, Some("int[][8]")), Ok(None));
+    }
+}
+
+#[test]
+fn local_accessors_of_arrays_may_lack_ranges() {
+    let (length, array, pointer) = ([43, 23, 40, 4, 0], [28, 30, 21, 40], pointer(4));
+    let types = [LONG, FLOAT, &length, &array, &pointer];
+    let all = [&types[..], &[&[54, 1, 99, 0, 8], &[55, 2, 10]]].concat();
+    let mut module = module(Some(spirv(&all)));
+    let mask = ArgumentMask {
+        removed: vec![false, true, true, true],
+    };
+    let value = mask.to_value();
+    module.metadata.insert(set::KERNEL_PARAM_OPT, "k", value);
+    let mut file = Syclbin::new(State::Executable);
+    file.modules.push(module);
+    let kernel = signature::kernels(&file).unwrap().kernels.remove(0);
+    let parameters = kernel.parameters.unwrap().into_iter();
+    let types: Vec<Type> = parameters.map(|parameter| parameter.ty).collect();
+    let of = Box::new(Element::Scalar(Scalar::F32));
+    let accessor = Type::LocalAccessor {
+        element: Pointee::Element(Element::Array { of, count: 4 }),
+        dimensions: None,
+    };
+    assert_eq!(types, [accessor]);
 }
 
 #[test]
@@ -333,6 +355,21 @@ fn numbers_of_another_kind_or_size_are_refused() {
             assert!(reason.contains(&expected), "{reason}");
         }
     }
+}
+
+#[test]
+fn encodings_of_floating_point_numbers_are_distinguished() {
+    let scalar = |scalar| Ok((Type::Value(Element::Scalar(scalar)), true));
+    let (half, bfloat, other) = ([22, 2, 16], [22, 2, 16, 0], [22, 2, 16, 4214]);
+    assert_eq!(parameter(&half, None), scalar(Scalar::F16));
+    assert_eq!(parameter(&bfloat, None), scalar(Scalar::BF16));
+    assert_eq!(
+        parameter(&bfloat, Some("void k(__bf16 x)")),
+        scalar(Scalar::BF16)
+    );
+    assert!(parameter(&bfloat, Some("void k(sycl::half x)")).is_err());
+    assert!(parameter(&half, Some("void k(__bf16 x)")).is_err());
+    assert!(parameter(&other, None).is_err());
 }
 
 #[test]

@@ -60,6 +60,18 @@ fn only_runtimes_rounded_range_kernels_are_refused() {
 }
 
 #[test]
+fn unreadable_lambda_parameters_imply_no_dimensions() {
+    for (symbol, dimensions) in [
+        ("_ZTSZ4fillPfEUlmE_", Some(1)),
+        ("_ZTSZ4fillPfEUlvE_", Some(0)),
+        ("_ZTSZ4fillPU3AS1fEUlmE_", None),
+    ] {
+        let found = file(&[(symbol, "void k(float *x)", &[])]);
+        assert_eq!(found.kernels[0].dimensions, dimensions, "{symbol}");
+    }
+}
+
+#[test]
 fn two_structs_of_one_name_are_both_shown() {
     let outer = "struct O { P p; /* 0 */ } /* size 4, align 4 */";
     let found = file(&[

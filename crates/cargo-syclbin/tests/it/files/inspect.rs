@@ -150,7 +150,9 @@ pub(crate) fn everything() -> Vec<u8> {
     ] {
         module.metadata.insert(set, key, value);
     }
-    let declared = Declared::default().kernel("__sycl_kernel_saxpy", "void saxpy(unsigned int n)");
+    let saxpy =
+        "void saxpy(unsigned int n, sycl::ext::oneapi::experimental::work_group_memory<int[64]> m)";
+    let declared = Declared::default().kernel("__sycl_kernel_saxpy", saxpy);
     declared.record(&mut module);
     // Compilers file x86-64 code as SPIR-V; its target gives it away.
     let mut elf = b"\x7fELF\x02\x01".to_vec();

@@ -20,6 +20,8 @@ use parser::Parser;
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// The separator between a kernel's symbol and its source, used if several sources define the same symbol.
 pub(super) const SOURCE_MARK: &str = "$";
+/// The end of a pack expansion's spelling.
+const PACK: &str = "...";
 /// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
 
@@ -36,7 +38,8 @@ pub struct KernelName {
     pub path: Vec<String>,
     /// The unqualified name, without template arguments.
     pub base: String,
-    /// The template arguments. Empty if the kernel or variable is not a template instance.
+    /// The template arguments. Empty if the kernel or variable is not a template instance, or if its arguments are
+    /// unsupported.
     pub template_arguments: Vec<CppType>,
     /// The parameter types, if the symbol contains them. This is the case for functions that are not `extern "C"`.
     pub parameters: Option<Vec<CppType>>,
@@ -53,7 +56,7 @@ pub struct KernelName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Lambda {
-    /// The parameter types.
+    /// The parameter types, or only `...` if the symbol contains unsupported parts.
     pub parameters: Vec<CppType>,
     /// For an enclosing generic lambda: the types of its `auto` parameters, and other template arguments.
     pub template_arguments: Vec<CppType>,
@@ -129,13 +132,7 @@ fn without_mark(symbol: &str) -> Option<KernelName> {
     let name = if let Some(rest) = symbol.strip_prefix("_ZTS") {
         of_class(rest)?
     } else if let Some(rest) = symbol.strip_prefix("_Z") {
-        let mut parser = Parser::new(rest);
-        let mut name = parser.name(0)?;
-        parser.template_arguments = name.template_arguments.clone();
-        // Unsupported parameter types do not invalidate the name.
-        let is_readable = !parser.has_result || parser.ty(0).is_some_and(|ty| ty.is("void"));
-        name.parameters = is_readable.then(|| parser.types(0)).flatten();
-        name
+        of_function(rest)?
     } else {
         let base = symbol.strip_prefix(KERNEL_PREFIX).unwrap_or(symbol);
         KernelName {
@@ -146,23 +143,60 @@ fn without_mark(symbol: &str) -> Option<KernelName> {
     name.is_plain().then_some(name)
 }
 
+/// Parses the name of a function after `_Z`, and its parameter types.
+fn of_function(rest: &str) -> Option<KernelName> {
+    let mut parser = Parser::new(rest);
+    let Some(mut name) = parser.name(0) else {
+        // Unsupported template arguments do not invalidate the name. A truncated symbol has no `E` after them.
+        let mut parser = Parser::new(rest);
+        let name = parser.identifiers()?;
+        let has_arguments = parser.rest.starts_with('I') && parser.rest.contains('E');
+        return has_arguments.then_some(name);
+    };
+    parser.template_arguments = name.template_arguments.clone();
+    // Unsupported parameter types do not invalidate the name.
+    let is_readable = !parser.has_result || parser.ty(0).is_some_and(|ty| ty.is("void"));
+    let types = is_readable.then(|| parser.types(0)).flatten();
+    // The number of parameters in a pack is unknown.
+    name.parameters = types.filter(|types| !types.iter().any(|ty| ty.name().ends_with(PACK)));
+    Some(name)
+}
+
 /// Parses the name of a class after `_ZTS`: `6AddOne`, `N2ns6AddOneE`, `Z4hostvE3MyK`, `Z4hostvEUlvE_`.
 fn of_class(rest: &str) -> Option<KernelName> {
     let mut parser = Parser::new(rest);
     let name = parser.name(0).filter(|_| parser.rest.is_empty());
-    let name = name.or_else(|| {
-        // The function that encloses an unnamed lambda comes first, so its name can be read even if the rest
-        // cannot.
-        let function = rest.trim_start_matches('Z');
-        let is_lambda = function.len() < rest.len() && rest.contains("Ul");
-        let mut name = is_lambda.then(|| {
-            let whole = Parser::new(function).name(0);
-            whole.or_else(|| Parser::new(function).identifiers())
-        })??;
-        name.lambdas.push(Lambda::default());
-        Some(name)
+    Some(name.or_else(|| of_local(rest))?.without_lambdas())
+}
+
+/// Parses the name of an entity in a function whose symbol contains unsupported parts. The function comes first and the
+/// entity last, so both names can be read.
+fn of_local(rest: &str) -> Option<KernelName> {
+    let symbol = rest.trim_start_matches('Z');
+    if symbol.len() == rest.len() {
+        return None;
+    }
+    let function = Parser::new(symbol).name(0);
+    let mut function = function.or_else(|| Parser::new(symbol).identifiers())?;
+    // The symbol of a lambda ends with its index: `E_`, `E0_`.
+    let end = rest.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
+    if rest.ends_with('_') && end.ends_with('E') && rest.contains("Ul") {
+        function.lambdas.push(Lambda {
+            // Unknown parameters, which do not imply the number of dimensions.
+            parameters: vec![CppType::named("...")],
+            ..Lambda::default()
+        });
+        return Some(function);
+    }
+    let class = rest.match_indices('E').find_map(|(at, _)| {
+        let (length, name) = split_number(&rest[at + 1..]);
+        (length.parse::<usize>() == Ok(name.len())).then_some(name)
     })?;
-    Some(name.without_lambdas())
+    Some(KernelName {
+        base: class.into(),
+        function: Some(Box::new(function)),
+        ..KernelName::default()
+    })
 }
 
 /// Returns `symbol` with its source appended, for files in which several sources define the same symbol. `source`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parses mangled types and template arguments.
 
-use super::{KERNEL_PREFIX, check_depth, split_number};
+use super::{KERNEL_PREFIX, PACK, check_depth, split_number};
 use crate::prelude::*;
 use crate::signature::cpp_type::{CppType, list};
 use crate::text::is_decimal;
@@ -107,9 +107,11 @@ impl<'s> Parser<'s> {
             }
             return Some(());
         }
-        // For an `auto` template parameter, the type precedes the value.
+        // The type of an `auto` template parameter, or the constraint of a type, precedes the argument.
         if self.eat("Tn") {
             self.ty(depth + 1)?;
+        } else if self.eat("Tk") {
+            self.name(depth + 1)?;
         }
         let (argument, is_expression) = if self.eat("L") {
             (self.literal(depth + 1)?, false)
@@ -174,10 +176,6 @@ impl<'s> Parser<'s> {
                 Some(ty)
             };
         }
-        if self.eat("Dp") {
-            let pack = self.ty(depth + 1)?;
-            return Some(CppType::named(format!("{pack}...")));
-        }
         if let Some(name) = self.of_standard_library() {
             return self.with_arguments(CppType::named(name), depth);
         }
@@ -192,6 +190,8 @@ impl<'s> Parser<'s> {
             self.ty(depth + 1)?.pointer()
         } else if self.eat("K") {
             self.ty(depth + 1)?.constant()
+        } else if self.eat("Dp") {
+            CppType::named(format!("{}{PACK}", self.ty(depth + 1)?))
         } else if self.eat("T") {
             self.template_parameter()?
         } else if self.rest.starts_with(['R', 'O']) {

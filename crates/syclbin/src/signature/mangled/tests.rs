@@ -44,6 +44,22 @@ fn the_reference_compilers_symbols_are_read() {
         ),
         ("_Z15__sycl_kernel_fv", "f", Some("")),
         (
+            "_Z19__sycl_kernel_scaleITkSt14floating_pointfEvPT_",
+            "scale<float>",
+            Some("float *"),
+        ),
+        (
+            "_Z15__sycl_kernel_fITkN2ns7FloatIsEfEvPT_NS0_1AE",
+            "f<float>",
+            Some("float *; ns::A"),
+        ),
+        // A pack expansion is a substitution candidate.
+        (
+            "_Z15__sycl_kernel_kIJifEEv4ArgsIJDpT_EEPfPiS4_",
+            "k<int, float>",
+            Some("Args<int...>; float *; int *; float *"),
+        ),
+        (
             "_Z18__sycl_kernel_stepPViPfS0_PVKcS3_",
             "step",
             Some("int *; float *; int *; const char *; const char *"),
@@ -182,7 +198,6 @@ fn damaged_symbols_have_no_name() {
         "_Z0v",
         "_Z5evil\x1bv",
         "_Z7a\u{202e}bcdv",
-        "_Z1fILiabcEEvv",
         "_ZN1a1bS_Ev",
         // Rust has no name for a part without a name, nor for an operator.
         "_ZTSN1aUt_1bE",
@@ -199,9 +214,22 @@ fn damaged_symbols_have_no_name() {
 }
 
 #[test]
-fn unknown_parameter_type_keeps_the_name() {
-    let parsed = parse("_Z15__sycl_kernel_fM1Ai").unwrap();
-    assert_eq!((parsed.base.as_str(), parsed.parameters), ("f", None));
+fn unsupported_parts_keep_the_function_name() {
+    for (symbol, name) in [
+        ("_Z15__sycl_kernel_fM1Ai", "f"),
+        // Template arguments: a literal of a class type, and a requirement.
+        ("_Z15__sycl_kernel_fIXtl5PointLi1EEEEvPi", "f"),
+        (
+            "_ZN16__sycl_kernel_ns1fIiQsr3stdE8integralIT_EEEvPS1_",
+            "ns::f",
+        ),
+        // The number of elements of a pack.
+        ("_Z15__sycl_kernel_fIJifEEvDpT_", "f<int, float>"),
+        ("_Z15__sycl_kernel_fIJfEEvDpPT_", "f<float>"),
+    ] {
+        let parsed = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
+        assert_eq!((&*parsed.qualified(), parsed.parameters), (name, None));
+    }
 }
 
 #[test]
@@ -237,8 +265,10 @@ fn nothing_nests_deeper_than_a_stack() {
     assert_eq!(parse(&packs).unwrap().parameters, None);
     let nested = format!("_ZN{}Ev", "1a".repeat(2_000));
     assert_eq!(parse(&nested), None);
-    let literals = format!("_Z1fI{}", "L1aI".repeat(100_000));
-    assert_eq!(parse(&literals), None);
+    for argument in ["L1aI", "Tk1aI"] {
+        let nested = format!("_Z1fI{}", argument.repeat(100_000));
+        assert_eq!(parse(&nested), None);
+    }
 }
 
 #[test]
@@ -376,7 +406,14 @@ fn lambdas_are_named_after_their_function() {
         ("_ZTSN6Solver4dataMUlvE_E", "Solver::data", None, "()0"),
         ("_ZTSZNK1a1bMUlvE_clEvEUlvE_", "a::b", None, "()0 ()0"),
         // What follows the name is not readable.
-        ("_ZTSZ1fIfEvDTcl1gEEEUlvE_", "f<float>", None, "()0"),
+        ("_ZTSZ1fIfEvDTcl1gEEEUlvE_", "f<float>", None, "(...)0"),
+        (
+            "_ZTSZ5scaleIfENSt9enable_ifIXsr3stdE19is_floating_point_vIT_EEvE4typeERN4sycl3_V15queueEPS1_mEUlNS3_2idILi1EEEE_",
+            "scale<float>",
+            None,
+            "(...)0",
+        ),
+        ("_ZTSZ4fillDv4_fPU3AS1fEUlmE2_", "fill", None, "(...)0"),
     ] {
         let (found, types, own) = lambda(symbol);
         assert_eq!(
@@ -402,6 +439,13 @@ fn local_classes_keep_their_function() {
             "run<float>",
         ),
         ("_ZTSZ4mainEN5Local3OneE", "Local::One", "main"),
+        // What follows the name of the function is not readable.
+        (
+            "_ZTSZ5scaleIfENSt9enable_ifIXsr3stdE19is_floating_point_vIT_EEvE4typeEPS1_E5Scale",
+            "Scale",
+            "scale<float>",
+        ),
+        ("_ZTSZ4fillDv4_fE9UltraE2ab", "UltraE2ab", "fill"),
     ] {
         let found = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
         assert_eq!(found.qualified(), name, "{symbol}");

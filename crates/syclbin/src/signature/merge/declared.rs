@@ -120,13 +120,7 @@ impl Sources<'_> {
                 return unsupported(format!("`{text}` is not supported"));
             }
         };
-        let is_unbounded = declared::is_unbounded(text);
-        self.agree_on_parameter(&mut ty, is_unbounded, slots, text, names)?;
-        if let Type::LocalMemory { size: None, .. } = ty
-            && !is_unbounded
-        {
-            return unsupported(format!("the size of `{text}` is unknown"));
-        }
+        self.agree_on_parameter(&mut ty, slots, text, names)?;
         Ok((ty, true))
     }
 

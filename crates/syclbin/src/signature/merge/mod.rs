@@ -202,21 +202,17 @@ impl Sources<'_> {
     }
 
     /// Checks that the arguments `slots` match a declared parameter of type `ty`. Adds to `ty` what only the code
-    /// records: the size of work-group memory, and read-only access. `is_unbounded` means that the launch sets
-    /// the size.
+    /// records: read-only access.
     fn agree_on_parameter(
         &mut self,
         ty: &mut Type,
-        is_unbounded: bool,
         slots: &[Slot<'_>],
         text: &CppType,
         names: &Names,
     ) -> Result<(), Unsupported> {
-        let is_number = |ty: &Type, bits, is_float| match ty {
-            Type::Value(Element::Scalar(of) | Element::Enum(Enum { of, .. })) => {
-                of.bits() == bits && of.is_float() == is_float
-            }
-            _ => false,
+        let number = |ty: &Type| match ty {
+            Type::Value(Element::Scalar(of) | Element::Enum(Enum { of, .. })) => Some(*of),
+            _ => None,
         };
         let first = slots.first().copied().unwrap_or(Slot::passed(None));
         let agrees = match (&mut *ty, first.spirv()) {
@@ -236,19 +232,12 @@ impl Sources<'_> {
             (Type::LocalMemory { size, .. }, Some(ParameterType::LocalPointer { pointee })) => {
                 let in_code = self.meanings.as_ref();
                 let in_code = in_code.and_then(|code| code.array(pointee));
-                match (&size, in_code) {
-                    // The code may declare a smaller array, for example if the first element begins with an array.
-                    (Some(size), Some(in_code)) if *size < in_code => {
-                        return wrong_size(text, *size, in_code);
-                    }
-                    // Debug information may lack the size of an array in a functor, so the code provides it. For this
-                    // kind of argument, only functors preserve a name: that of the member.
-                    (None, _)
-                        if !is_unbounded || first.code.is_some_and(|code| code.name.is_some()) =>
-                    {
-                        *size = in_code;
-                    }
-                    _ => {}
+                // The code may declare a smaller array, for example if the first element begins with an array. So only
+                // a declaration fixes the size.
+                if let (Some(size), Some(in_code)) = (*size, in_code)
+                    && size < in_code
+                {
+                    return wrong_size(text, size, in_code);
                 }
                 true
             }
@@ -274,8 +263,12 @@ impl Sources<'_> {
             (Type::Value(element), Some(ParameterType::Bool)) => {
                 *element == Element::Scalar(Scalar::Bool)
             }
-            (ty, Some(ParameterType::Int { bits, .. })) => is_number(ty, bits, false),
-            (ty, Some(ParameterType::Float { bits })) => is_number(ty, bits, true),
+            (ty, Some(ParameterType::Int { bits, .. })) => {
+                number(ty).is_some_and(|of| of.bits() == bits && !of.is_float())
+            }
+            (ty, Some(ParameterType::Float { bits, bfloat })) => {
+                number(ty).is_some_and(|of| Scalar::float(bits, bfloat) == Some(of))
+            }
             (Type::Value(element), Some(ParameterType::ByValue { ty })) => {
                 self.agree(ty, element, text, names)?;
                 true

@@ -77,9 +77,6 @@ impl Sources<'_> {
         let code = self.meanings.as_mut()?;
         match (pointer.spirv()?, dimensions) {
             (ParameterType::LocalPointer { pointee }, dimensions) => {
-                if code.array(pointee).is_some() && dimensions.is_none() {
-                    return None; // memory of a fixed size
-                }
                 let (element, known) = code.pointee(pointee, layouts);
                 let ty = Type::LocalAccessor {
                     element,
@@ -120,8 +117,8 @@ impl Sources<'_> {
                 let (scalar, known) = integer(bits, signed)?;
                 Ok((Type::Value(Element::Scalar(scalar)), known))
             }
-            ParameterType::Float { bits } => {
-                let scalar = Scalar::float(bits).ok_or_else(|| of_size(bits))?;
+            ParameterType::Float { bits, bfloat } => {
+                let scalar = Scalar::float(bits, bfloat).ok_or_else(|| of_size(bits))?;
                 Ok((Type::Value(Element::Scalar(scalar)), true))
             }
             ParameterType::GlobalPointer { pointee, no_write } => {
@@ -130,9 +127,9 @@ impl Sources<'_> {
                 Ok((Type::Pointer { pointee, access }, known))
             }
             ParameterType::LocalPointer { pointee } => {
-                let size = code.array(pointee);
                 let (element, known) = code.pointee(pointee, layouts);
-                let element = element.innermost();
+                // The pointee may be the first part of an element, so the launch sets the size.
+                let (element, size) = (element.innermost(), None);
                 Ok((Type::LocalMemory { element, size }, known))
             }
             ParameterType::ByValue { ty } if code.name(ty) == "sycl::_V1::kernel_handler" => {

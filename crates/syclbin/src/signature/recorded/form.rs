@@ -3,9 +3,10 @@
 //! enumeration is encoded as the variant number, followed by the variant's fields.
 
 use crate::prelude::*;
+use crate::signature::names::Names;
 use crate::signature::spell::{Declaration, DeclaredParameter};
 use crate::signature::types::{
-    Access, Element, Enum, Field, Layout, Layouts, Pointee, Scalar, StructId, Type,
+    Access, Element, Enum, Field, Layout, Pointee, Scalar, StructId, Type,
 };
 use crate::signature::{Argument, Parameter, Unsupported};
 
@@ -22,24 +23,29 @@ pub(super) struct Reader<'v> {
     /// The bytes that have not been read.
     pub(super) bytes: &'v [u8],
     depth: usize,
-    pub(super) layouts: Layouts,
+    /// Receives the structs.
+    pub(super) names: &'v mut Names,
+    /// The structs in this value, by index.
+    structs: Vec<StructId>,
 }
 
 impl<'v> Reader<'v> {
-    pub(super) fn new(bytes: &'v [u8]) -> Self {
+    pub(super) fn new(bytes: &'v [u8], names: &'v mut Names) -> Self {
         Self {
             bytes,
             depth: MAX_DEPTH,
-            layouts: Layouts::default(),
+            names,
+            structs: Vec::new(),
         }
     }
 
     /// Reads the structs at the start of a value.
     pub(super) fn structs(&mut self) -> Option<()> {
-        for number in 0..self.count()? {
-            let layout = Layout::read(self).filter(|layout| layout.is_sound(&self.layouts))?;
-            // Rejects duplicate structs.
-            (self.layouts.insert(layout).0 == number).then_some(())?;
+        for _ in 0..self.count()? {
+            let layout =
+                Layout::read(self).filter(|layout| layout.is_sound(&self.names.layouts))?;
+            let id = self.names.import(layout);
+            self.structs.push(id);
         }
         Some(())
     }
@@ -176,7 +182,8 @@ impl Coded for StructId {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        Some(Self(u64::read(from)?.try_into().ok()?))
+        let index = usize::try_from(u64::read(from)?).ok()?;
+        from.structs.get(index).copied()
     }
 }
 

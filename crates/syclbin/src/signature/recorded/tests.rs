@@ -137,6 +137,9 @@ fn numbers_have_their_shortest_leb128_form() {
         };
         u64::write(&number, &mut writer);
         assert_eq!(writer.bytes, bytes);
-        assert_eq!(u64::read(&mut Reader::new(bytes)), Some(number));
+        assert_eq!(
+            u64::read(&mut Reader::new(bytes, &mut Names::default())),
+            Some(number)
+        );
     }
 }

@@ -123,7 +123,7 @@ impl Module {
     pub fn value_size(&self, ty: ParameterType) -> Option<u64> {
         match ty {
             ParameterType::Bool => Some(1),
-            ParameterType::Int { bits, .. } | ParameterType::Float { bits } => {
+            ParameterType::Int { bits, .. } | ParameterType::Float { bits, .. } => {
                 matches!(bits, 8 | 16 | 32 | 64).then_some(u64::from(bits / 8))
             }
             ParameterType::ByValue { ty } => Some(self.types.size(ty.0)?.0),
@@ -185,7 +185,7 @@ impl Module {
                     _ => None,
                 },
             },
-            Record::Float(bits) => ParameterType::Float { bits },
+            Record::Float { bits, bfloat } => ParameterType::Float { bits, bfloat },
             Record::Pointer { storage, pointee } => {
                 let pointee = TypeId(pointee);
                 match storage {

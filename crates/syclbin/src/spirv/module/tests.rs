@@ -281,12 +281,16 @@ fn types_have_sizes_and_parts() {
     assert_eq!([4, 8, 10].map(parts), expected.map(Some));
     assert_eq!([3, 9].map(parts), [None, None]);
     let int = |bits| ParameterType::Int { bits, signed: None };
+    let float = |bits| ParameterType::Float {
+        bits,
+        bfloat: false,
+    };
     let ty = TypeId(10);
     for (ty, expected) in [
         (ParameterType::Bool, Some(1)),
         (int(16), Some(2)),
         (int(128), None),
-        (ParameterType::Float { bits: 64 }, Some(8)),
+        (float(64), Some(8)),
         (ParameterType::ByValue { ty }, Some(24)),
         (ParameterType::Sampler, None),
     ] {

@@ -7,6 +7,9 @@
 use crate::prelude::*;
 use crate::spirv::words::op;
 
+/// The encoding `BFloat16KHR` of a floating-point type (`SPV_KHR_bfloat16`).
+const ENCODING_BFLOAT16: u32 = 0;
+
 /// Identifies a type in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
@@ -16,7 +19,10 @@ pub(crate) enum Record {
     /// A `bool`, which has no size in memory. Variables contain a byte instead.
     Bool,
     Int(u32),
-    Float(u32),
+    Float {
+        bits: u32,
+        bfloat: bool,
+    },
     Vector {
         of: u32,
         count: u32,
@@ -81,7 +87,13 @@ impl TypeTable {
         let record = match (opcode, operands.get(1..).unwrap_or_default()) {
             (op::TYPE_BOOL, _) => Record::Bool,
             (op::TYPE_INT, &[bits, ..]) => Record::Int(bits),
-            (op::TYPE_FLOAT, &[bits, ..]) => Record::Float(bits),
+            (op::TYPE_FLOAT, &[bits]) => Record::Float {
+                bits,
+                bfloat: false,
+            },
+            (op::TYPE_FLOAT, &[bits, ENCODING_BFLOAT16]) => Record::Float { bits, bfloat: true },
+            // Other encodings, such as 8-bit numbers.
+            (op::TYPE_FLOAT, &[_, _, ..]) => return Some(()),
             (op::TYPE_POINTER, &[storage, pointee, ..]) => Record::Pointer { storage, pointee },
             (op::TYPE_IMAGE, operands) => Record::Image(image(operands)),
             (op::TYPE_SAMPLER, _) => Record::Sampler,
@@ -183,21 +195,13 @@ impl TypeTable {
         self.entries.get(&id)?.wide
     }
 
-    /// Returns the length and element type of the type `id`, if the type is an array.
-    pub(crate) fn array(&self, id: u32) -> Option<(u64, u32)> {
-        let Record::Array { of, count } = self.get(id)? else {
-            return None;
-        };
-        Some(((*count)?, *of))
-    }
-
     fn measure(&self, record: &Record) -> Option<(u64, u64)> {
         let number = |bits: u32| {
             let size = u64::from(bits / 8);
             matches!(bits, 8 | 16 | 32 | 64).then_some((size, size))
         };
         match record {
-            Record::Int(bits) | Record::Float(bits) => number(*bits),
+            Record::Int(bits) | Record::Float { bits, .. } => number(*bits),
             Record::Vector { of, count } => {
                 let room = u64::from(count.checked_next_power_of_two()?);
                 let size = self.size(*of)?.0.checked_mul(room)?;
@@ -254,6 +258,8 @@ pub enum ParameterType {
     Float {
         /// The width in bits: 16, 32 or 64.
         bits: u32,
+        /// Whether this is a `bfloat16`.
+        bfloat: bool,
     },
     /// A pointer to global memory.
     GlobalPointer {
@@ -262,7 +268,7 @@ pub enum ParameterType {
         /// Whether the kernel never writes through the pointer.
         no_write: bool,
     },
-    /// A pointer to work-group memory. If the pointee is an array, the size of the array is the size of the memory.
+    /// A pointer to work-group memory, which may be larger than the pointee.
     LocalPointer {
         /// The pointee type.
         pointee: TypeId,
