@@ -84,7 +84,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different numbers of elements, if the
     /// `DLPack` type does not have the size of `T`, or if `T` is zero-sized. Returns [`ErrorKind::MemoryInUse`] if a
     /// prepared launch, a recording or a forgotten view ([`Queue::map`]) uses the buffer. Also fails if a command on
-    /// the device failed.
+    /// the device failed. An error drops the buffer.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {
         let signed: Option<Vec<i64>> = shape.iter().map(|&n| i64::try_from(n).ok()).collect();
         let signed = signed.unwrap_or_default();

@@ -61,7 +61,7 @@ pub enum ErrorKind {
     InvalidArgument,
     /// The memory cannot be mapped or exported, because a prepared launch, a recording or a forgotten view uses it.
     MemoryInUse,
-    /// The host does not have enough memory, or a requested size exceeds the address space.
+    /// The host or the device does not have enough memory, or a requested size exceeds the address space.
     OutOfMemory,
     /// The device or its driver lacks a feature.
     Unsupported,
@@ -189,10 +189,14 @@ impl Error {
         let Failure::Driver { call, code } = failure else {
             return Self::new(kind, format_args!("{action} failed on {device}: {failure}"));
         };
-        let remedy = if code.ends_context() {
-            "; the CUDA context of this process and everything in it are lost: restart the program"
+        let (kind, remedy) = if code.ends_context() {
+            let remedy = "; the CUDA context of this process and everything in it are lost: restart the program";
+            (kind, remedy)
+        } else if code.is_out_of_memory() {
+            let remedy = "; free memory, or process the data in smaller parts";
+            (ErrorKind::OutOfMemory, remedy)
         } else {
-            ""
+            (kind, "")
         };
         let (name, number) = (code.name(), code.number());
         let message =
@@ -268,13 +272,10 @@ mod tests {
         let [illegal_address, out_of_memory] = [700, 2];
         let lost = of(Failure::cuda("cuStreamSynchronize", illegal_address));
         assert!(lost.ends_with("are lost: restart the program"), "{lost}");
-        for kept in [
-            Failure::cuda("cuMemAlloc", out_of_memory),
-            Failure::opencl("clFinish", illegal_address),
-        ] {
-            let kept = of(kept);
-            assert!(kept.ends_with("while waiting on A (CUDA, GPU)"), "{kept}");
-        }
+        let kept = of(Failure::opencl("clFinish", illegal_address));
+        assert!(kept.ends_with("while waiting on A (CUDA, GPU)"), "{kept}");
+        let full = of(Failure::cuda("cuMemAlloc", out_of_memory));
+        assert!(full.ends_with("in smaller parts"), "{full}");
     }
 
     #[test]

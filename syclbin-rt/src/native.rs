@@ -102,6 +102,8 @@ impl Queue {
     /// # Safety
     ///
     /// - The memory must belong to the context of this queue and contain `len` elements of `T`, starting at the handle.
+    ///   An address must be aligned for `T` and for the C++ type of the elements that kernels access: 16 bytes for
+    ///   `sycl::float4`, for example.
     /// - The memory must stay alive as long as `owner`.
     /// - While the buffer exists, other libraries must access the memory only as Rust's borrowing rules would allow.
     ///   Use events to order commands on other queues.

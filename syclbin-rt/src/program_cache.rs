@@ -21,6 +21,7 @@ use syclbin_toolchain::{HOME_VARIABLE, Home};
 
 use crate::backend::{
     BuildError, Caches, CallGuard, Context, DeviceKind, Facts, Program, Source, WeakProgram,
+    host_features,
 };
 use crate::error::counted;
 use crate::log;
@@ -244,27 +245,11 @@ fn key(
     hash.finalize()
 }
 
-/// Returns the host processor's features, if the driver compiles for that processor.
+/// Returns the host processor's features, if the driver compiles for that processor. They are part of the key, because
+/// several machines may share a home directory, and virtual machines with the same processor name may differ in their
+/// features.
 fn features_for(kind: DeviceKind) -> Option<String> {
-    (kind == DeviceKind::Cpu).then(features)
-}
-
-/// Returns the processor's features. They are part of the key, because several machines may share a home directory, and
-/// virtual machines with the same processor name may differ in their features.
-fn features() -> String {
-    #[cfg(target_arch = "x86_64")]
-    {
-        macro_rules! detected {
-            ($($name:tt)*) => { [$(std::arch::is_x86_feature_detected!($name)),*] };
-        }
-        let known = detected! {
-            "sse4.2" "avx" "avx2" "fma" "f16c" "bmi2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vnni" "avx512bf16"
-        };
-        let digits = known.iter().map(|has| if *has { '1' } else { '0' });
-        digits.collect()
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    String::new()
+    (kind == DeviceKind::Cpu).then(host_features)
 }
 
 /// Prefixes of environment variables that affect the code that Intel's CPU and GPU drivers, PoCL and Mesa generate.

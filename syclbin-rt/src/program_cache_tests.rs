@@ -8,8 +8,7 @@ use std::path::PathBuf;
 #[test]
 fn only_processors_have_features() {
     let features = features_for(DeviceKind::Cpu).unwrap();
-    assert_eq!(cfg!(target_arch = "x86_64"), !features.is_empty());
-    assert!(features.bytes().all(|byte| matches!(byte, b'0' | b'1')));
+    assert_eq!(cfg!(target_os = "linux"), !features.is_empty());
     for kind in [DeviceKind::Gpu, DeviceKind::Accelerator] {
         assert_eq!(features_for(kind), None);
     }

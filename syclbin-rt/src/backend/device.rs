@@ -14,6 +14,7 @@ use crate::backend::{
     BuildError, CallGuard, DeviceHandle, Facts, Failure, Memory, MemoryHandle, Owner, PartPosition,
     Partition, Program, Queue, QueueHandle, QueueOptions, Result, Source, opencl,
 };
+use crate::log;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Library {
@@ -202,6 +203,12 @@ impl<Q> LiveQueues<Q> {
         queues.push(Arc::downgrade(queue));
     }
 
+    /// Removes a queue that has finished all commands. Its events may keep it alive for longer.
+    pub(crate) fn remove(&self, queue: &Arc<Q>) {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|known| !std::ptr::eq(known.as_ptr(), Arc::as_ptr(queue)));
+    }
+
     /// Calls `each` for every queue, even after an error.
     pub(crate) fn for_each(&self, each: impl Fn(&Q) -> Result<()>) -> Result<()> {
         let queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,6 +253,9 @@ impl<D: DriverDevice> Devices<D> {
                 let devices: Vec<D> = listed.into_iter().flatten().collect();
                 if devices.is_empty() {
                     return failure.map_or(Ok(Vec::new()), Err);
+                }
+                if let Some(failure) = failure {
+                    log::warn(format_args!("a device is not listed: {failure}"));
                 }
                 let _ = self.0.set(devices);
             }

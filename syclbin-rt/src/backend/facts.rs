@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::{BufRead as _, BufReader};
 
 use syclbin::__private::spirv::portable::Version;
 use syclbin::Aspect;
@@ -267,11 +268,23 @@ pub(crate) fn held_aspects<const N: usize>(aspects: [(Aspect, bool); N]) -> BTre
     held.map(|(aspect, _)| aspect).collect()
 }
 
-/// Returns whether this machine's CPU has the instructions `wanted`, such as `amx_tile`, as reported by Linux.
+/// Returns the features of this machine's CPU, such as `amx_tile`, as Linux lists them on x86-64 and Arm. Empty
+/// elsewhere.
+pub(crate) fn host_features() -> String {
+    let Ok(file) = std::fs::File::open("/proc/cpuinfo") else {
+        return String::new();
+    };
+    // The file has a section for each processor, so do not read all of it.
+    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+    let features = lines.find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    features.unwrap_or_default()
+}
+
+/// Returns whether this machine's CPU has the feature `wanted`.
 pub(crate) fn host_has(wanted: &str) -> bool {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let flags = text.lines().find(|line| line.starts_with("flags"));
-    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == wanted))
+    host_features()
+        .split_whitespace()
+        .any(|flag| flag == wanted)
 }
 
 /// Returns the aspects in `wanted` that are missing from `held`. Skips known aspects that OpenCL drivers do not report:

@@ -3,6 +3,10 @@
 
 use std::fmt;
 
+use opencl3::error_codes::{
+    CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY,
+};
+
 #[cfg(feature = "cuda")]
 use crate::backend::cuda;
 use crate::backend::guard::StrayAccess;
@@ -165,6 +169,20 @@ impl Code {
             Self::Cuda(code) => cuda::error_name(code),
             #[cfg(not(feature = "cuda"))]
             Self::Cuda(_) => "an unknown error",
+        }
+    }
+
+    /// Returns whether less data could succeed. OpenCL calls a size above the device's limit invalid.
+    pub(crate) fn is_out_of_memory(self) -> bool {
+        match self {
+            Self::OpenCl(code) => matches!(
+                code,
+                CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_HOST_MEMORY | CL_INVALID_BUFFER_SIZE
+            ),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(code) => code == cuda::OUT_OF_MEMORY,
+            #[cfg(not(feature = "cuda"))]
+            Self::Cuda(_) => false,
         }
     }
 

@@ -170,9 +170,8 @@ fn read_ptx(image: &Image<'_>, takes: PtxFacts) -> Result<ptx::Module, String> {
         }
         ImageKind::Ir { ty, .. } if ty != IrType::Ptx => {
             return Err(format!(
-                "CUDA devices do not support {}; run `cargo syclbin toolchain install --component nvidia` so that \
-                 builds also generate PTX",
-                language(ty)
+                "CUDA devices do not support {ty}; run `cargo syclbin toolchain install --component nvidia` so that \
+                 builds also generate PTX"
             ));
         }
         _ => {}
@@ -214,7 +213,7 @@ pub(crate) fn read_spirv(image: &Image<'_>, facts: &Facts) -> Result<spirv::Modu
             return Err("it is native code, which OpenCL cannot link with other code".to_owned());
         }
         ImageKind::Ir { ty, .. } if ty != IrType::SpirV => {
-            return Err(format!("OpenCL devices do not support {}", language(ty)));
+            return Err(format!("OpenCL devices do not support {ty}"));
         }
         ImageKind::Ir { target, .. } => target,
     };
@@ -302,7 +301,7 @@ fn reader(facts: &Facts) -> DriverSupport<'_> {
 
 pub(crate) fn describe(image: &Image<'_>) -> String {
     let (form, target) = match image.kind() {
-        ImageKind::Ir { ty, target } => (language(ty), target),
+        ImageKind::Ir { ty, target } => (ty.to_string(), target),
         ImageKind::Native { arch: "", target } => ("native".to_owned(), target),
         ImageKind::Native { arch, target } => (format!("native {arch}"), target),
     };
@@ -310,15 +309,6 @@ pub(crate) fn describe(image: &Image<'_>) -> String {
         form
     } else {
         format!("{form}, {target}")
-    }
-}
-
-fn language(ty: IrType) -> String {
-    match ty {
-        IrType::SpirV => "SPIR-V".to_owned(),
-        IrType::Ptx => "PTX".to_owned(),
-        IrType::AmdGcn => "AMD GCN".to_owned(),
-        IrType::Other(number) => format!("IR of type {number}"),
     }
 }
 

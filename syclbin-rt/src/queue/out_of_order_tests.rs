@@ -310,6 +310,33 @@ fn command_after_failed_event_does_not_run() -> Result<()> {
 }
 
 #[test]
+fn barriers_beside_a_failed_command_end() -> Result<()> {
+    for fails_first in [true, false] {
+        let Some([queue, other]) = queues()? else {
+            return Ok(());
+        };
+        let (mut held, mut free) = (sevens(&other)?, sevens(&other)?);
+        let mut gate = Gate::new(&queue);
+        let waiting = iota(&queue, &mut held, &[&gate.event])?;
+        let ready = iota(&other, &mut free, &[])?;
+        if fails_first {
+            gate.end(-9999);
+            assert!(waiting.wait().is_err());
+        }
+        // Drivers reject the barrier, let it fail, or ignore the failure.
+        let barrier = queue.barrier(&[&ready]);
+        if !fails_first {
+            gate.end(-9999);
+        }
+        if let Ok(barrier) = barrier {
+            let _ = barrier.wait();
+        }
+        let _ = queue.wait();
+    }
+    Ok(())
+}
+
+#[test]
 fn dropped_transfer_waits_for_its_copy() -> Result<()> {
     let Some(queue) = common::opencl_queue() else {
         return Ok(());

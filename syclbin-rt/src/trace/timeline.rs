@@ -4,6 +4,7 @@
 //! Process 0 is the host, with a track for each thread. Each device is another process, with a track for each queue.
 //! All times are in microseconds on the host's clock.
 
+use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 
 use crate::trace::Class;
@@ -22,11 +23,10 @@ pub(super) fn json(collector: &Collector, begun: u64) -> String {
     let unfinished = collector.pending.iter().map(|(slice, _)| slice);
     let slices = collector.slices.iter().chain(unfinished);
     let slices = slices.filter(|slice| slice.begun >= begun);
-    let mut named: Vec<Track> = Vec::new();
+    let mut named = HashSet::new();
     for slice in slices {
-        if !named.contains(&slice.track) {
-            named.push(slice.track);
-            let (process, thread) = place(slice.track);
+        let (process, thread) = place(slice.track);
+        if named.insert((process, thread)) {
             let kind = if process == 0 { "thread" } else { "queue" };
             let title = format!("{kind} {thread}");
             let _ = name(&mut text, "thread_name", process, thread, &title);

@@ -354,11 +354,11 @@ fn array_may_be_dropped_during_use() -> Result<()> {
 fn oversized_allocation_fails_and_queue_continues() -> Result<()> {
     let queue = queue!();
     let error = queue.zeroed::<u8>(1 << 62).unwrap_err();
-    assert!(error.kind() == ErrorKind::Driver, "{error}");
+    assert!(error.kind() == ErrorKind::OutOfMemory, "{error}");
     if let Err(error) = SharedArray::<u64>::zeroed(&queue, 1 << 59) {
         let kind = error.kind();
         assert!(
-            matches!(kind, ErrorKind::Driver | ErrorKind::Unsupported),
+            matches!(kind, ErrorKind::OutOfMemory | ErrorKind::Unsupported),
             "{error}"
         );
     }

@@ -13,7 +13,11 @@ pub(crate) struct Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         // Wait, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
-        if self.finish().is_err() && !self.stream.context.is_lost() {
+        let context = &self.stream.context;
+        if self.finish().is_ok() {
+            // Events keep the stream alive, but its owner may destroy an adopted stream now.
+            context.queues.remove(&self.stream);
+        } else if !context.is_lost() {
             // Keep the stream registered with the context, so that the context still waits for it before freeing
             // memory. A lost context frees no memory.
             std::mem::forget(Arc::clone(&self.stream));

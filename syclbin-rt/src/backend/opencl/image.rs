@@ -18,6 +18,8 @@ pub(crate) struct Shape {
     pub(crate) size: [usize; 3],
     pub(crate) order: Order,
     pub(crate) storage: Storage,
+    /// The size of a pixel in host memory.
+    pub(crate) pixel_bytes: usize,
 }
 
 impl Shape {
@@ -29,21 +31,7 @@ impl Shape {
 
     /// Returns the size of all pixels in host memory in bytes, or `None` on overflow.
     pub(crate) fn bytes(&self) -> Option<usize> {
-        self.pixels()?.checked_mul(self.pixel_bytes())
-    }
-
-    fn pixel_bytes(&self) -> usize {
-        let components = match self.order {
-            Order::R => 1,
-            Order::Rg => 2,
-            Order::Rgba => 4,
-        };
-        let bytes = match self.storage {
-            Storage::Unorm8 | Storage::Snorm8 | Storage::I8 | Storage::U8 => 1,
-            Storage::Unorm16 | Storage::Snorm16 | Storage::I16 | Storage::U16 | Storage::F16 => 2,
-            Storage::I32 | Storage::U32 | Storage::F32 => 4,
-        };
-        components * bytes
+        self.pixels()?.checked_mul(self.pixel_bytes)
     }
 }
 
@@ -357,6 +345,7 @@ mod tests {
                 size: [1; 3],
                 order,
                 storage,
+                pixel_bytes: 4,
             };
             Image::max_size(&context, &shape).unwrap().is_some()
         };
@@ -372,6 +361,7 @@ mod tests {
         size: [2, 3, 1],
         order: Order::Rgba,
         storage: Storage::U8,
+        pixel_bytes: 4,
     };
 
     /// Returns a device that supports images of this shape.

@@ -112,24 +112,41 @@ impl Caches for Context {
 impl Program {
     fn build_all(context: &Arc<Context>, modules: &[Source<'_>]) -> Result<Self, BuildError> {
         let _guard = CallGuard::new();
-        let _compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
+        let compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = Vec::new();
+        let program = Self::link_all(context, modules, &mut objects)?;
+        // The logger may use other kernels, which need the lock.
+        drop(compiling);
+        for part in objects.iter().chain([&program]) {
+            log_warnings(&context.device.facts, || {
+                part.build_log().unwrap_or_default()
+            });
+        }
+        Ok(program)
+    }
+
+    /// Builds the modules, or compiles them to `objects` and links these. The caller must hold the [`NATIVE`] lock.
+    fn link_all(
+        context: &Arc<Context>,
+        modules: &[Source<'_>],
+        objects: &mut Vec<Self>,
+    ) -> Result<Self, BuildError> {
         if let [module] = modules {
             let options = terminated("clBuildProgram", &module.options.compile)?;
             let program = Self::create(context, module)?;
             let built = program.build_with(&options, Stage::FirstCompiled);
-            return program.or_log(built);
+            return program.if_built(built);
         }
-        let mut objects = Vec::new();
         for module in modules {
             let options = terminated("clCompileProgram", &module.options.compile)?;
             let object = Self::create(context, module)?;
             let compiled = object.compile(&options);
-            objects.push(object.or_log(compiled)?);
+            objects.push(object.if_built(compiled)?);
         }
         // Linking yields a single native program, so only one module's link options can apply. As in the reference
         // runtime, these are the first module's.
         let options = modules.first().map(|module| module.options.link.as_str());
-        Self::link(context, &objects, options.unwrap_or_default())
+        Self::link(context, objects, options.unwrap_or_default())
     }
 
     /// Builds a program from native code. The caller must hold the [`NATIVE`] lock.
@@ -145,7 +162,7 @@ impl Program {
         let program = Self::own(context, handle, false);
         check("clCreateProgramWithBinary", status)?;
         let built = program.build_with(c"", Stage::FirstProgram);
-        program.or_log(built)
+        program.if_built(built)
     }
 
     /// Creates a program without building it.
@@ -240,18 +257,15 @@ impl Program {
         }
         // If linking fails, the driver may still return a program, which holds the log.
         let reversible = objects.iter().all(|object| object.reversible);
-        Self::own(context, handle, reversible).or_log(check(call, status))
+        Self::own(context, handle, reversible).if_built(check(call, status))
     }
 
-    /// Returns the program, or a build error with the driver's log if `done` is an error. On success, logs the driver's
-    /// warnings.
-    fn or_log(self, done: Result<()>) -> Result<Self, BuildError> {
-        let log = || self.build_log().unwrap_or_default();
-        done.map_err(|failure| BuildError {
-            log: log(),
+    /// Returns the program, or a build error with the driver's log if `built` is an error.
+    fn if_built(self, built: Result<()>) -> Result<Self, BuildError> {
+        built.map_err(|failure| BuildError {
+            log: self.build_log().unwrap_or_default(),
             ..failure.into()
         })?;
-        log_warnings(&self.context.device.facts, log);
         Ok(self)
     }
 
@@ -282,17 +296,18 @@ impl DriverProgram for Program {
         // SAFETY: the program is alive and built.
         let sizes =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
-        // One entry, because the context has a single device. A size of 0 means that there is no native code.
-        let [size @ 1..=usize::MAX] = sizes.values::<usize>()?[..] else {
+        let sizes = sizes.values::<usize>()?;
+        // An adopted context may have several devices, but the program is built for only one.
+        let Some(built) = sizes.iter().position(|size| *size > 0) else {
             return Err(invalid("clGetProgramInfo"));
         };
-        let mut binary = vec![0u8; size];
-        let mut start = binary.as_mut_ptr();
-        // SAFETY: the value is a single pointer, because there is a single device. It points to as many bytes as the
-        // driver has just reported.
+        let mut binary = vec![0u8; sizes[built]];
+        let mut starts = vec![null_mut(); sizes.len()];
+        starts[built] = binary.as_mut_ptr();
+        // SAFETY: there is a pointer for each device, null or to as many bytes as the driver has just reported.
         unsafe {
             call!(functions => clGetProgramInfo(
-                program, CL_PROGRAM_BINARIES, size_of_val(&start), (&raw mut start).cast(), null_mut()
+                program, CL_PROGRAM_BINARIES, size_of_val(&*starts), starts.as_mut_ptr().cast(), null_mut()
             ))
         }?;
         Ok(binary)

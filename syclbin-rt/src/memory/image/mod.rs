@@ -149,6 +149,7 @@ fn shape<const D: usize, F: Format>(size: [usize; D]) -> Shape {
         size: std::array::from_fn(|dimension| size.get(dimension).copied().unwrap_or(1)),
         order: <F as sealed::Format>::ORDER,
         storage: <F as sealed::Format>::STORAGE,
+        pixel_bytes: size_of::<F::Pixel>(),
     }
 }
 

@@ -458,6 +458,29 @@ fn buffers_do_not_wait_for_a_queue() -> Tested {
     filled.wait()
 }
 
+#[test]
+fn events_do_not_keep_a_queue_listed() -> Tested {
+    let Some(bench) = bench()? else {
+        return Ok(());
+    };
+    let other = bench.queue.context().new_queue(QueueOptions::new())?;
+    let out = Numbers::new(&bench.queue)?;
+    let event = bench.iota(&other, &out, 1, WaitList::NOTHING)?;
+    let context = &bench.queue.cuda()?.stream.context;
+    let listed = || -> Result<usize> {
+        let count = std::cell::Cell::new(0);
+        context.queues.for_each(|_| {
+            count.set(count.get() + 1);
+            Ok(())
+        })?;
+        Ok(count.get())
+    };
+    let before = listed()?;
+    drop(other);
+    assert_eq!(listed()?, before - 1);
+    event.wait()
+}
+
 // The queue does not count what another library enqueues on its stream.
 #[test]
 fn dropped_buffer_outlives_foreign_commands() -> Tested {
