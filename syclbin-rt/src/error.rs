@@ -67,7 +67,8 @@ pub enum ErrorKind {
     Unsupported,
     /// An `assert` in a kernel failed. [`Error::failed_assert`] describes it.
     Assert,
-    /// A driver call failed, this crate rejected it in advance, or the driver lacks a required function.
+    /// A driver call failed for another reason than a lack of memory, this crate rejected it in advance, or the driver
+    /// lacks a required function.
     Driver,
 }
 
@@ -193,7 +194,7 @@ impl Error {
             let remedy = "; the CUDA context of this process and everything in it are lost: restart the program";
             (kind, remedy)
         } else if code.is_out_of_memory() {
-            let remedy = "; free memory, or process the data in smaller parts";
+            let remedy = "; free memory, or use smaller buffers";
             (ErrorKind::OutOfMemory, remedy)
         } else {
             (kind, "")
@@ -274,8 +275,18 @@ mod tests {
         assert!(lost.ends_with("are lost: restart the program"), "{lost}");
         let kept = of(Failure::opencl("clFinish", illegal_address));
         assert!(kept.ends_with("while waiting on A (CUDA, GPU)"), "{kept}");
-        let full = of(Failure::cuda("cuMemAlloc", out_of_memory));
-        assert!(full.ends_with("in smaller parts"), "{full}");
+        for full in [
+            Failure::cuda("cuMemAlloc", out_of_memory),
+            Failure::opencl("clCreateBuffer", -61),
+            Failure::opencl("clCreateBuffer", -4),
+        ] {
+            let full = Error::driver(full, "waiting", &"A");
+            assert_eq!(full.kind(), ErrorKind::OutOfMemory);
+            assert!(
+                full.to_string().ends_with("or use smaller buffers"),
+                "{full}"
+            );
+        }
     }
 
     #[test]

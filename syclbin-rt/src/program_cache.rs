@@ -249,7 +249,27 @@ fn key(
 /// several machines may share a home directory, and virtual machines with the same processor name may differ in their
 /// features.
 fn features_for(kind: DeviceKind) -> Option<String> {
-    (kind == DeviceKind::Cpu).then(host_features)
+    (kind == DeviceKind::Cpu).then(|| match host_features() {
+        listed if listed.is_empty() => detected(),
+        listed => listed,
+    })
+}
+
+/// Returns the features that Rust detects, where the system does not list them.
+fn detected() -> String {
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! detected {
+            ($($name:tt)*) => { [$(std::arch::is_x86_feature_detected!($name)),*] };
+        }
+        let known = detected! {
+            "sse4.2" "avx" "avx2" "fma" "f16c" "bmi2" "avx512f" "avx512bw" "avx512vl" "avx512dq" "avx512vnni" "avx512bf16"
+        };
+        let digits = known.iter().map(|has| if *has { '1' } else { '0' });
+        digits.collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    String::new()
 }
 
 /// Prefixes of environment variables that affect the code that Intel's CPU and GPU drivers, PoCL and Mesa generate.

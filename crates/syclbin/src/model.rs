@@ -62,13 +62,13 @@ numbers! {
 }
 
 impl fmt::Display for IrType {
-    /// Writes the name of the language, or the number of an unknown language.
+    /// Writes the name of the language, or its number if it is unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SpirV => f.write_str("SPIR-V"),
             Self::Ptx => f.write_str("PTX"),
             Self::AmdGcn => f.write_str("AMD GCN"),
-            Self::Other(number) => write!(f, "IR of type {number}"),
+            Self::Other(number) => write!(f, "unknown language {number}"),
         }
     }
 }

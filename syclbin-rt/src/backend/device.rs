@@ -188,7 +188,7 @@ pub(crate) fn same_context<C>(one: &Arc<C>, other: &Arc<C>) -> Result<()> {
     same.then_some(()).ok_or(Failure::FOREIGN)
 }
 
-/// The queues of a context. Entries of dropped queues remain until the next registration.
+/// The queues of a context. Entries of dropped queues remain until the next registration or removal.
 pub(crate) struct LiveQueues<Q>(Mutex<Vec<Weak<Q>>>);
 
 impl<Q> LiveQueues<Q> {
@@ -241,6 +241,7 @@ impl<D: DriverDevice> Devices<D> {
         /// Held while a driver lists its devices: while one thread initializes PoCL (6.0), other threads see no
         /// devices.
         static LISTING: Mutex<()> = Mutex::new(());
+        let mut unlisted = None;
         if self.0.get().is_none() {
             let _guard = CallGuard::new();
             let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -254,11 +255,13 @@ impl<D: DriverDevice> Devices<D> {
                 if devices.is_empty() {
                     return failure.map_or(Ok(Vec::new()), Err);
                 }
-                if let Some(failure) = failure {
-                    log::warn(format_args!("a device is not listed: {failure}"));
-                }
                 let _ = self.0.set(devices);
+                unlisted = failure;
             }
+        }
+        // The logger may list devices, which takes the lock.
+        if let Some(failure) = unlisted {
+            log::warn(format_args!("a device is not listed: {failure}"));
         }
         let devices = self.0.get().into_iter().flatten();
         Ok(devices.map(|device| -> Device { device }).collect())

@@ -172,7 +172,8 @@ impl Code {
         }
     }
 
-    /// Returns whether less data could succeed. OpenCL calls a size above the device's limit invalid.
+    /// Returns whether the call failed for lack of memory. OpenCL reports a buffer above the device's limit as an invalid
+    /// size.
     pub(crate) fn is_out_of_memory(self) -> bool {
         match self {
             Self::OpenCl(code) => matches!(

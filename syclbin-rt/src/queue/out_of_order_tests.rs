@@ -332,6 +332,7 @@ fn barriers_beside_a_failed_command_end() -> Result<()> {
             let _ = barrier.wait();
         }
         let _ = queue.wait();
+        assert_eq!(other.download(&free)?, [0.0, 1.0]);
     }
     Ok(())
 }

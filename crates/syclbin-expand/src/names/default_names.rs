@@ -104,10 +104,15 @@ pub(crate) fn default_names(kernels: &[KernelSignature]) -> Vec<Option<RustName>
     named.collect()
 }
 
-/// Returns the name of a variable, which is not in `taken`.
-pub(crate) fn of_variable<T>(name: &KernelName, taken: &BTreeMap<RustName, T>) -> Option<RustName> {
+/// Returns the name of a variable, which is not in `taken`. `last` contains the last number that was tried for each name.
+pub(crate) fn of_variable<T>(
+    name: &KernelName,
+    taken: &BTreeMap<RustName, T>,
+    last: &mut BTreeMap<(Vec<String>, String), usize>,
+) -> Option<RustName> {
     let (path, base) = (path(name), rust(&name.base));
-    let texts = candidates(&base, taken.len());
+    let last = last.entry((path.clone(), base.clone())).or_default();
+    let texts = candidates(&base, last);
     let own = texts.filter(|text| !OWN_METHODS.contains(&&**text));
     let mut names = own.map_while(|text| {
         let (path, ident) = (path.clone(), identifier(&text)?);

@@ -5,7 +5,7 @@ pub(crate) mod cpp_name;
 pub(crate) mod default_names;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span};
 use syclbin::__private::listed;
@@ -129,21 +129,31 @@ pub(crate) fn rust(name: &str) -> String {
     format!("{start}_{hash:08x}")
 }
 
-/// Returns the names to try for an item in a scope of `len` names: `x`, `x_`, `x__`, and then numbered names. The numbers
-/// start at `len`, so that many items of one name in a hostile file do not try all names of the others.
-pub(crate) fn candidates(name: &str, len: usize) -> impl Iterator<Item = String> {
+/// Returns the names to try for an item: `x`, `x_`, `x__`, `x_3`, `x_4` and so on. `last` is the last number that was
+/// tried for the same name, so that many items of one name in a hostile file do not try the names of the others.
+pub(crate) fn candidates(name: &str, last: &mut usize) -> impl Iterator<Item = String> {
     let few = ["", "_", "__"].map(|end| format!("{name}{end}"));
-    few.into_iter()
-        .chain((len..).map(move |number| format!("{name}_{number}")))
+    let numbered = std::iter::repeat_with(move || {
+        *last = (*last).max(2) + 1;
+        format!("{name}_{last}")
+    });
+    few.into_iter().chain(numbered)
 }
 
 #[derive(Default)]
-pub(crate) struct Scope(BTreeSet<String>);
+pub(crate) struct Scope {
+    taken: BTreeSet<String>,
+    /// The last number that was tried for each name.
+    last: BTreeMap<String, usize>,
+}
 
 impl Scope {
     /// Creates a scope in which `names` are taken.
     pub(crate) fn reserving<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
-        Self(names.into_iter().map(String::from).collect())
+        Self {
+            taken: names.into_iter().map(String::from).collect(),
+            ..Self::default()
+        }
     }
 
     /// Creates the scope for the types and modules of a generated module.
@@ -152,7 +162,7 @@ impl Scope {
     }
 
     pub(crate) fn take(&mut self, ident: &Ident) {
-        self.0.insert(ident.to_string());
+        self.taken.insert(ident.to_string());
     }
 
     /// Creates the scope for the parameters of a function.
@@ -162,8 +172,9 @@ impl Scope {
 
     /// Returns the first of the [`candidates`] for `name` that is not taken.
     pub(crate) fn claim(&mut self, name: &str) -> Option<Ident> {
-        let mut idents = candidates(name, self.0.len()).map_while(|name| identifier(&name));
-        idents.find(|ident| self.0.insert(ident.to_string()))
+        let last = self.last.entry(name.to_owned()).or_default();
+        let mut idents = candidates(name, last).map_while(|name| identifier(&name));
+        idents.find(|ident| self.taken.insert(ident.to_string()))
     }
 
     /// Claims a name for each item: its own name, or `prefix` and its index if it has no valid name. Unnamed items
@@ -274,6 +285,8 @@ mod tests {
         assert_eq!(claim("x"), "x");
         assert_eq!(claim("x"), "x_");
         assert_eq!(claim("x"), "x__");
+        assert_eq!(claim("x"), "x_3");
+        assert_eq!(claim("x_4"), "x_4");
         assert_eq!(claim("x"), "x_5");
     }
 

@@ -158,6 +158,7 @@ impl<'f> Plan<'f> {
     }
 
     fn add_globals(&mut self, file: &'f File, taken: &mut Taken) {
+        let mut last = BTreeMap::new();
         for global in &file.signatures.globals {
             let called = qualified(global.name.as_ref(), &global.id);
             let mut omit = |reason: String| self.omitted.push((called.clone(), reason));
@@ -171,7 +172,7 @@ impl<'f> Plan<'f> {
                 continue;
             };
             // In C++, kernel and variable names differ within a scope, but their Rust names may coincide.
-            let Some(name) = default_names::of_variable(name, taken) else {
+            let Some(name) = default_names::of_variable(name, taken, &mut last) else {
                 continue; // every C++ name yields a Rust name
             };
             self.root.at(&name.path).globals.push(PlannedGlobal {

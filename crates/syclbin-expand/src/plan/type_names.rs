@@ -111,7 +111,7 @@ fn name_in<'f>(
         let Some(layout) = types.layouts.get(*id) else {
             continue;
         };
-        // Only names from items cause errors. Default names are made unique with underscores.
+        // Only names from items cause errors. Default names are made unique with underscores or numbers.
         if let Some(other) = first.get(&ident.to_string())
             && layout.described
             && other.described

@@ -17,8 +17,6 @@ use alloc::vec::Vec;
 use join::Joined;
 use merge::Merger;
 pub use modules::{link_modules, linked_metadata, store_ptx_as_native};
-#[cfg(test)]
-use syclbin::__private::spirv::portable::Version;
 use syclbin::__private::spirv::words::{
     self, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_IMPORT, MAGIC, op,
 };
@@ -27,8 +25,6 @@ use syclbin::Error;
 
 const CAPABILITY_LINKAGE: u32 = 5;
 const STORAGE_INPUT: u32 = 1;
-#[cfg(test)]
-const STORAGE_OUTPUT: u32 = 3;
 
 /// A module to link.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +75,8 @@ pub fn link(program: Object<'_>, libraries: &[Object<'_>]) -> Result<Vec<u8>, Li
             return Err(LinkError::SpecializationConstants(joined.name_of(*target)));
         }
     }
-    (module.complete_interfaces()).ok_or_else(|| LinkError::TooLarge(program.name.into()))?;
+    let completed = module.complete_interfaces();
+    completed.ok_or_else(|| LinkError::TooLarge(program.name.into()))?;
     let has_links = (module.instructions.iter())
         .any(|i| i.opcode == op::DECORATE && i.operand(1) == Some(DECORATION_LINKAGE_ATTRIBUTES));
     let mut declared = BTreeSet::new();

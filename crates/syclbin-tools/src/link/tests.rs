@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
+use syclbin::__private::spirv::portable::Version;
 use syclbin::__private::spirv::words::{
     DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES, DECORATION_SPEC_ID, LINKAGE_EXPORT,
     instructions, literal, put,
@@ -12,6 +13,7 @@ use syclbin::__private::spirv::words::{
 mod malformed;
 mod variables;
 
+const STORAGE_OUTPUT: u32 = 3;
 const LINK_ONCE: u32 = 2;
 const GLOBAL: u32 = 5;
 

@@ -205,11 +205,16 @@ fn begin<'v>(value: &'v Value, names: &'v mut Names) -> Result<Reader<'v>, Unsup
 fn read<T>(
     value: &Value,
     names: &mut Names,
-    rest: impl FnOnce(&mut Reader<'_>) -> Option<T>,
+    mut rest: impl FnMut(&mut Reader<'_>) -> Option<T>,
 ) -> Result<T, Unsupported> {
-    let mut reader = begin(value, names)?;
-    let found = rest(&mut reader).filter(|_| reader.bytes.is_empty());
-    found.ok_or_else(damaged)
+    let mut read = |names: &mut Names| {
+        let mut reader = begin(value, names)?;
+        let found = rest(&mut reader).filter(|_| reader.bytes.is_empty());
+        found.ok_or_else(damaged)
+    };
+    // A damaged value must not add structs, which could conflict with those of other kernels.
+    read(&mut Names::default())?;
+    read(names)
 }
 
 impl Parameter {

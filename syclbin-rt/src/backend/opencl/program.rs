@@ -6,7 +6,9 @@ use std::io::{self, Write as _};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, RwLock};
 
-use opencl_sys::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG};
+use opencl_sys::{
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_DEVICES,
+};
 use opencl3::error_codes::{CL_INVALID_BINARY, CL_INVALID_BUILD_OPTIONS};
 use opencl3::types::{cl_program, cl_uint};
 use syclbin::__private::spirv::{Uses, reversible};
@@ -68,6 +70,8 @@ impl Builds for Context {
             error
         })?;
         seen.file(&source.code);
+        drop(seen);
+        program.log_warnings();
         Ok(Arc::new(program))
     }
 
@@ -90,6 +94,8 @@ impl Caches for Context {
         }
         let program = Program::from_binary(&self, code)?;
         seen.own(code);
+        drop(seen);
+        program.log_warnings();
         Ok(Some(Arc::new(program)))
     }
 
@@ -114,15 +120,12 @@ impl Program {
         let _guard = CallGuard::new();
         let compiling = NATIVE.read().unwrap_or_else(PoisonError::into_inner);
         let mut objects = Vec::new();
-        let program = Self::link_all(context, modules, &mut objects)?;
-        // The logger may use other kernels, which need the lock.
+        let program = Self::link_all(context, modules, &mut objects);
         drop(compiling);
-        for part in objects.iter().chain([&program]) {
-            log_warnings(&context.device.facts, || {
-                part.build_log().unwrap_or_default()
-            });
+        for part in objects.iter().chain(&program) {
+            part.log_warnings();
         }
-        Ok(program)
+        program
     }
 
     /// Builds the modules, or compiles them to `objects` and links these. The caller must hold the [`NATIVE`] lock.
@@ -269,6 +272,13 @@ impl Program {
         Ok(self)
     }
 
+    /// Logs the driver's warnings. The caller must not hold the [`NATIVE`] lock, because a logger may use other kernels.
+    fn log_warnings(&self) {
+        log_warnings(&self.context.device.facts, || {
+            self.build_log().unwrap_or_default()
+        });
+    }
+
     fn build_log(&self) -> Result<String> {
         let (program, device) = (self.handle.0, self.context.device.id);
         let functions = self.context.functions;
@@ -297,13 +307,20 @@ impl DriverProgram for Program {
         let sizes =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
         let sizes = sizes.values::<usize>()?;
-        // An adopted context may have several devices, but the program is built for only one.
-        let Some(built) = sizes.iter().position(|size| *size > 0) else {
+        // An adopted context may have several devices.
+        // SAFETY: as for the sizes.
+        let devices = unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_DEVICES)) };
+        let devices = devices.values::<usize>()?;
+        let own = devices
+            .iter()
+            .position(|id| *id == self.context.device.id.addr());
+        // A size of 0 means that there is no native code.
+        let Some((own, size @ 1..)) = own.and_then(|own| Some((own, *sizes.get(own)?))) else {
             return Err(invalid("clGetProgramInfo"));
         };
-        let mut binary = vec![0u8; sizes[built]];
+        let mut binary = vec![0u8; size];
         let mut starts = vec![null_mut(); sizes.len()];
-        starts[built] = binary.as_mut_ptr();
+        starts[own] = binary.as_mut_ptr();
         // SAFETY: there is a pointer for each device, null or to as many bytes as the driver has just reported.
         unsafe {
             call!(functions => clGetProgramInfo(

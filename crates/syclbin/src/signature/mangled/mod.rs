@@ -20,7 +20,7 @@ use parser::Parser;
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// The separator between a kernel's symbol and its source, used if several sources define the same symbol.
 pub(super) const SOURCE_MARK: &str = "$";
-/// The end of a pack expansion's spelling.
+/// The end of a pack expansion's spelling. Alone, it stands for any parameters.
 const PACK: &str = "...";
 /// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
@@ -147,18 +147,20 @@ fn without_mark(symbol: &str) -> Option<KernelName> {
 fn of_function(rest: &str) -> Option<KernelName> {
     let mut parser = Parser::new(rest);
     let Some(mut name) = parser.name(0) else {
-        // Unsupported template arguments do not invalidate the name. A truncated symbol has no `E` after them.
+        // Unsupported template arguments do not invalidate the name of a kernel, which is no member of a class template.
+        // Truncated symbols have no `E` after the arguments.
         let mut parser = Parser::new(rest);
         let name = parser.identifiers()?;
         let has_arguments = parser.rest.starts_with('I') && parser.rest.contains('E');
-        return has_arguments.then_some(name);
+        return (has_arguments && rest.contains(KERNEL_PREFIX)).then_some(name);
     };
     parser.template_arguments = name.template_arguments.clone();
     // Unsupported parameter types do not invalidate the name.
     let is_readable = !parser.has_result || parser.ty(0).is_some_and(|ty| ty.is("void"));
     let types = is_readable.then(|| parser.types(0)).flatten();
-    // The number of parameters in a pack is unknown.
-    name.parameters = types.filter(|types| !types.iter().any(|ty| ty.name().ends_with(PACK)));
+    // The number of parameters in a pack is unknown. Variadic arguments of C are no pack.
+    let is_pack = |ty: &CppType| ty.name().ends_with(PACK) && !ty.is(PACK);
+    name.parameters = types.filter(|types| !types.iter().any(is_pack));
     Some(name)
 }
 
@@ -178,25 +180,27 @@ fn of_local(rest: &str) -> Option<KernelName> {
     }
     let function = Parser::new(symbol).name(0);
     let mut function = function.or_else(|| Parser::new(symbol).identifiers())?;
-    // The symbol of a lambda ends with its index: `E_`, `E0_`.
-    let end = rest.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
-    if rest.ends_with('_') && end.ends_with('E') && rest.contains("Ul") {
-        function.lambdas.push(Lambda {
-            // Unknown parameters, which do not imply the number of dimensions.
-            parameters: vec![CppType::named("...")],
-            ..Lambda::default()
-        });
-        return Some(function);
-    }
     let class = rest.match_indices('E').find_map(|(at, _)| {
         let (length, name) = split_number(&rest[at + 1..]);
-        (length.parse::<usize>() == Ok(name.len())).then_some(name)
-    })?;
-    Some(KernelName {
-        base: class.into(),
-        function: Some(Box::new(function)),
-        ..KernelName::default()
-    })
+        let is_name = name.contains(char::is_alphabetic);
+        (is_name && length.parse::<usize>() == Ok(name.len())).then_some(name)
+    });
+    if let Some(class) = class {
+        return Some(KernelName {
+            base: class.into(),
+            function: Some(Box::new(function)),
+            ..KernelName::default()
+        });
+    }
+    // The symbol of a lambda ends with its index: `E_`, `E0_`.
+    let end = rest.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit());
+    let is_lambda = rest.ends_with('_') && end.ends_with('E') && rest.contains("Ul");
+    function.lambdas.push(Lambda {
+        // Unknown parameters, which do not imply the number of dimensions.
+        parameters: vec![CppType::named(PACK)],
+        ..Lambda::default()
+    });
+    is_lambda.then_some(function)
 }
 
 /// Returns `symbol` with its source appended, for files in which several sources define the same symbol. `source`

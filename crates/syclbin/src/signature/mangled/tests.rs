@@ -53,6 +53,8 @@ fn the_reference_compilers_symbols_are_read() {
             "f<float>",
             Some("float *; ns::A"),
         ),
+        // Variadic arguments of C are no pack.
+        ("_Z3logPKcz", "log", Some("const char *; ...")),
         // A pack expansion is a substitution candidate.
         (
             "_Z15__sycl_kernel_kIJifEEv4ArgsIJDpT_EEPfPiS4_",
@@ -198,6 +200,7 @@ fn damaged_symbols_have_no_name() {
         "_Z0v",
         "_Z5evil\x1bv",
         "_Z7a\u{202e}bcdv",
+        "_Z1fILiabcEEvv",
         "_ZN1a1bS_Ev",
         // Rust has no name for a part without a name, nor for an operator.
         "_ZTSN1aUt_1bE",
@@ -446,6 +449,7 @@ fn local_classes_keep_their_function() {
             "scale<float>",
         ),
         ("_ZTSZ4fillDv4_fE9UltraE2ab", "UltraE2ab", "fill"),
+        ("_ZTSZ9fillUltraDv4_fE6SCALE_", "SCALE_", "fillUltra"),
     ] {
         let found = parse(symbol).unwrap_or_else(|| panic!("{symbol}"));
         assert_eq!(found.qualified(), name, "{symbol}");

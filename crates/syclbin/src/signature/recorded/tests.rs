@@ -143,3 +143,20 @@ fn numbers_have_their_shortest_leb128_form() {
         );
     }
 }
+
+#[test]
+fn damaged_values_add_no_structs() {
+    let mut layouts = Layouts::default();
+    let id = layouts.insert(layout(4, 4, &[(0, INT)]));
+    let parameter = Parameter::new(Type::Value(Element::Struct(id)));
+    let written = of_kernel(&KernelSignature::new("k", Ok(vec![parameter])), &layouts);
+    let whole = written.as_bytes().unwrap();
+    for (bytes, structs) in [(whole.to_vec(), 1), ([whole, &[0]].concat(), 0)] {
+        let mut module = AbstractModule::default();
+        module.metadata.insert(set::KERNELS, "k", bytes);
+        let mut names = Names::default();
+        let read = kernel(&module, "k", &mut names).unwrap();
+        assert_eq!(read.parameters.is_ok(), structs == 1);
+        assert_eq!(names.layouts.list.len(), structs);
+    }
+}

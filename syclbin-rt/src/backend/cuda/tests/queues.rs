@@ -467,17 +467,19 @@ fn events_do_not_keep_a_queue_listed() -> Tested {
     let out = Numbers::new(&bench.queue)?;
     let event = bench.iota(&other, &out, 1, WaitList::NOTHING)?;
     let context = &bench.queue.cuda()?.stream.context;
-    let listed = || -> Result<usize> {
-        let count = std::cell::Cell::new(0);
-        context.queues.for_each(|_| {
-            count.set(count.get() + 1);
+    // The event keeps the address in use.
+    let stream = Arc::as_ptr(&other.cuda()?.stream);
+    let is_listed = || -> Result<bool> {
+        let found = std::cell::Cell::new(false);
+        context.queues.for_each(|known| {
+            found.set(found.get() || std::ptr::eq(known, stream));
             Ok(())
         })?;
-        Ok(count.get())
+        Ok(found.get())
     };
-    let before = listed()?;
+    assert!(is_listed()?);
     drop(other);
-    assert_eq!(listed()?, before - 1);
+    assert!(!is_listed()?);
     event.wait()
 }
 
