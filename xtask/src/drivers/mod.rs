@@ -15,6 +15,7 @@ mod root;
 mod summary;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpu_report::{Plan, Report};
 
@@ -277,25 +278,40 @@ fn directory() -> Result<PathBuf> {
     Ok(target_folder()?.join("drivers"))
 }
 
-/// Runs the pack on each driver.
+/// Runs the pack on each driver, and on each of its simulated GPUs. Two run at the same time, because many drivers keep
+/// only one processor busy.
 fn run_on(drivers: &[&Driver], roots: &[Root], pack: &Path) -> Result<Vec<Outcome>> {
-    let mut outcomes = Vec::new();
+    let mut runs = Vec::new();
     for driver in drivers {
         let root = roots.iter().find(|root| root.release == driver.release);
         let root = root.ok_or("the root of a driver was not made")?;
-        let version = root.version(driver.package);
-        let version = format!("{} {version} of {}", driver.package, root.release.name);
+        let gpus = driver.gpus.iter().map(|gpu| (*driver, root, Some(gpu)));
+        runs.extend(gpus);
         if driver.gpus.is_empty() {
-            let report = driver.run(root, pack, None)?;
-            outcomes.push(Outcome::new(driver.name, &version, report));
-        }
-        let reports = driver.run_on_gpus(root, pack)?;
-        for (gpu, report) in driver.gpus.iter().zip(reports) {
-            let name = format!("{} {}", driver.name, gpu.name);
-            outcomes.push(Outcome::new(&name, &version, report));
+            runs.push((driver, root, None));
         }
     }
-    Ok(outcomes)
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<_> {
+        let mut outcomes = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((driver, root, gpu)) = runs.get(index) else {
+                return Ok(outcomes);
+            };
+            let report = driver.run(root, pack, *gpu)?;
+            let version = root.version(driver.package);
+            let version = format!("{} {version} of {}", driver.package, root.release.name);
+            let name = gpu.map_or(driver.name.to_owned(), |gpu| {
+                format!("{} {}", driver.name, gpu.name)
+            });
+            outcomes.push((index, Outcome::new(&name, &version, report)));
+        }
+    };
+    let (mut outcomes, others) = both(work, work)?;
+    outcomes.extend(others);
+    outcomes.sort_by_key(|(index, _)| *index);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// Prints the results of all drivers, and fails if one failed.
@@ -320,17 +336,6 @@ fn judge(intel: Option<Report>, others: Vec<Outcome>) -> Result<()> {
 const REPORTS: &str = "reports";
 
 impl Driver {
-    /// Runs the pack on all GPUs. The first GPU may take longest, so the others run in turn at the same time.
-    fn run_on_gpus(&self, root: &Root, pack: &Path) -> Result<Vec<Report>> {
-        let (first, others) = self.gpus.split_at(self.gpus.len().min(1));
-        let run = |gpus: &[Gpu]| {
-            let reports = gpus.iter().map(|gpu| self.run(root, pack, Some(gpu)));
-            reports.collect::<Result<Vec<Report>>>()
-        };
-        let (first, others) = both(|| run(first), || run(others))?;
-        Ok([first, others].concat())
-    }
-
     /// Runs the pack on this driver, with one of its simulated GPUs if `gpu` is given.
     fn run(&self, root: &Root, pack: &Path, gpu: Option<&Gpu>) -> Result<Report> {
         let name = match gpu {
