@@ -307,13 +307,12 @@ impl DriverProgram for Program {
         let sizes =
             unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES)) };
         let sizes = sizes.values::<usize>()?;
-        // An adopted context may have several devices.
         // SAFETY: as for the sizes.
         let devices = unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_DEVICES)) };
         let devices = devices.values::<usize>()?;
-        let own = devices
-            .iter()
-            .position(|id| *id == self.context.device.id.addr());
+        // An adopted context may have several devices. For a sub-device, PoCL (6.0) lists the whole device.
+        let is_own = |id: &usize| devices.len() == 1 || *id == self.context.device.id.addr();
+        let own = devices.iter().position(is_own);
         // A size of 0 means that there is no native code.
         let Some((own, size @ 1..)) = own.and_then(|own| Some((own, *sizes.get(own)?))) else {
             return Err(invalid("clGetProgramInfo"));
