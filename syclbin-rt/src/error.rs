@@ -67,7 +67,7 @@ pub enum ErrorKind {
     Unsupported,
     /// An `assert` in a kernel failed. [`Error::failed_assert`] describes it.
     Assert,
-    /// A driver call failed for another reason than a lack of memory, this crate rejected it in advance, or the driver
+    /// A driver call failed for a reason other than lack of memory, this crate rejected the call in advance, or the driver
     /// lacks a required function.
     Driver,
 }

@@ -255,7 +255,7 @@ fn features_for(kind: DeviceKind) -> Option<String> {
     })
 }
 
-/// Returns the features that Rust detects, where the system does not list them.
+/// Returns the CPU features that Rust detects, as a digit each, for systems that do not list features.
 fn detected() -> String {
     #[cfg(target_arch = "x86_64")]
     {

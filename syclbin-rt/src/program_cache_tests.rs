@@ -8,10 +8,11 @@ use std::path::PathBuf;
 #[test]
 fn only_processors_have_features() {
     let features = features_for(DeviceKind::Cpu).unwrap();
-    if cfg!(target_arch = "x86_64") {
+    let is_arm_linux = cfg!(all(target_os = "linux", target_arch = "aarch64"));
+    if is_arm_linux || cfg!(target_arch = "x86_64") {
         assert!(!features.is_empty());
-        assert_eq!(detected().len(), 12);
     }
+    assert_eq!(cfg!(target_arch = "x86_64"), !detected().is_empty());
     for kind in [DeviceKind::Gpu, DeviceKind::Accelerator] {
         assert_eq!(features_for(kind), None);
     }

@@ -212,7 +212,7 @@ fn read<T>(
         let found = rest(&mut reader).filter(|_| reader.bytes.is_empty());
         found.ok_or_else(damaged)
     };
-    // A damaged value must not add structs, which could conflict with those of other kernels.
+    // A damaged value must not add structs, which could conflict with those of other kernels. Its alignments still count.
     read(&mut Names::default())?;
     read(names)
 }

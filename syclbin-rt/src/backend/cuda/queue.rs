@@ -15,8 +15,7 @@ impl Drop for Queue {
         // Wait, so that no command of a dropped queue is in flight. There is no caller to report a failure to.
         let context = &self.stream.context;
         if self.finish().is_ok() {
-            // A trace may hold events of the queue, which keep the `Stream` alive. Do not wait for it any more, because
-            // the owner of an adopted stream may destroy it now.
+            // Unregister the stream: events in a trace may keep it alive after the owner of an adopted stream destroys it.
             context.queues.remove(&self.stream);
         } else if !context.is_lost() {
             // Keep the stream registered with the context, so that the context still waits for it before freeing

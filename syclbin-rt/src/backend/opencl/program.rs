@@ -310,9 +310,11 @@ impl DriverProgram for Program {
         // SAFETY: as for the sizes.
         let devices = unsafe { query!(functions => clGetProgramInfo(program, CL_PROGRAM_DEVICES)) };
         let devices = devices.values::<usize>()?;
-        // An adopted context may have several devices. For a sub-device, PoCL (6.0) lists the whole device.
-        let is_own = |id: &usize| devices.len() == 1 || *id == self.context.device.id.addr();
+        // An adopted context may have several devices. For a sub-device, PoCL (6.0) lists the whole device. The program is
+        // built for only one, so the first native code is its own then.
+        let is_own = |id: &usize| *id == self.context.device.id.addr();
         let own = devices.iter().position(is_own);
+        let own = own.or_else(|| sizes.iter().position(|size| *size > 0));
         // A size of 0 means that there is no native code.
         let Some((own, size @ 1..)) = own.and_then(|own| Some((own, *sizes.get(own)?))) else {
             return Err(invalid("clGetProgramInfo"));

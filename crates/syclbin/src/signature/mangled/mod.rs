@@ -20,7 +20,7 @@ use parser::Parser;
 pub const KERNEL_PREFIX: &str = "__sycl_kernel_";
 /// The separator between a kernel's symbol and its source, used if several sources define the same symbol.
 pub(super) const SOURCE_MARK: &str = "$";
-/// The end of a pack expansion's spelling. Alone, it stands for any parameters.
+/// The end of a pack expansion's spelling. On its own, it stands for unknown or variadic parameters.
 const PACK: &str = "...";
 /// The maximum nesting depth of types and names. Deeper symbols are rejected.
 const MAX_DEPTH: usize = 64;
@@ -147,18 +147,19 @@ fn without_mark(symbol: &str) -> Option<KernelName> {
 fn of_function(rest: &str) -> Option<KernelName> {
     let mut parser = Parser::new(rest);
     let Some(mut name) = parser.name(0) else {
-        // Unsupported template arguments do not invalidate the name of a kernel, which is no member of a class template.
-        // Truncated symbols have no `E` after the arguments.
+        // A kernel is never a member of a class template, so its name precedes all template arguments, and stays valid
+        // if they are unsupported. A truncated symbol lacks the `E` after them.
         let mut parser = Parser::new(rest);
         let name = parser.identifiers()?;
         let has_arguments = parser.rest.starts_with('I') && parser.rest.contains('E');
-        return (has_arguments && rest.contains(KERNEL_PREFIX)).then_some(name);
+        let path = rest.strip_suffix(parser.rest)?;
+        return (has_arguments && path.contains(KERNEL_PREFIX)).then_some(name);
     };
     parser.template_arguments = name.template_arguments.clone();
     // Unsupported parameter types do not invalidate the name.
     let is_readable = !parser.has_result || parser.ty(0).is_some_and(|ty| ty.is("void"));
     let types = is_readable.then(|| parser.types(0)).flatten();
-    // The number of parameters in a pack is unknown. Variadic arguments of C are no pack.
+    // The number of parameters in a pack is unknown. C's variadic `...` is not a pack.
     let is_pack = |ty: &CppType| ty.name().ends_with(PACK) && !ty.is(PACK);
     name.parameters = types.filter(|types| !types.iter().any(is_pack));
     Some(name)
@@ -182,6 +183,7 @@ fn of_local(rest: &str) -> Option<KernelName> {
     let mut function = function.or_else(|| Parser::new(symbol).identifiers())?;
     let class = rest.match_indices('E').find_map(|(at, _)| {
         let (length, name) = split_number(&rest[at + 1..]);
+        // The end of a lambda, such as `E1_`, looks like a class named `_`.
         let is_name = name.contains(char::is_alphabetic);
         (is_name && length.parse::<usize>() == Ok(name.len())).then_some(name)
     });

@@ -53,7 +53,7 @@ fn the_reference_compilers_symbols_are_read() {
             "f<float>",
             Some("float *; ns::A"),
         ),
-        // Variadic arguments of C are no pack.
+        // C's variadic `...` is not a pack.
         ("_Z3logPKcz", "log", Some("const char *; ...")),
         // A pack expansion is a substitution candidate.
         (
@@ -417,6 +417,7 @@ fn lambdas_are_named_after_their_function() {
             "(...)0",
         ),
         ("_ZTSZ4fillDv4_fPU3AS1fEUlmE2_", "fill", None, "(...)0"),
+        ("_ZTSZ4fillDv4_fPU3AS1fEUlmE1_", "fill", None, "(...)0"),
     ] {
         let (found, types, own) = lambda(symbol);
         assert_eq!(
