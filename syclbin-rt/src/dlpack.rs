@@ -22,7 +22,7 @@ use dlpk::{DLDevice, DLDeviceType, DLPackTensor, DLPackVersion, GetDLPackDataTyp
 
 pub use dlpk;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::copy::elements;
 use crate::native::{DeviceHandle, MemoryHandle};
@@ -100,8 +100,7 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
             return Err(Error::in_use());
         }
         if memory.mapped.some(true) {
-            let message = "a view of this buffer was leaked with `mem::forget`; drop views before you export it";
-            return Err(Error::new(ErrorKind::MemoryInUse, message));
+            return Err(Error::mapped());
         }
         let finished = self.region().memory.context().finish_all();
         finished.map_err(device.failed("waiting for all queues"))?;

@@ -11,6 +11,10 @@ pub use syclbin::__private::failed_assert::FailedAssert;
 
 use crate::backend::failure::{Failure, Rejection};
 
+/// Why a command that conflicts with a host view is rejected.
+pub(crate) const MAPPED: &str = "is mapped: the host still holds a view of it from Queue::map or Queue::map_mut; \
+    drop the view first (a view of a part maps the whole buffer)";
+
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -59,7 +63,7 @@ pub enum ErrorKind {
     Launch,
     /// A function other than a launch received an invalid argument, such as a size, a device, or a state.
     InvalidArgument,
-    /// The memory cannot be mapped or exported, because a prepared launch, a recording or a forgotten view uses it.
+    /// The memory cannot be mapped, copied or exported, because a prepared launch, a recording or a host view uses it.
     MemoryInUse,
     /// The host or the device does not have enough memory, or a requested size exceeds the address space.
     OutOfMemory,
@@ -172,6 +176,10 @@ impl Error {
         let message = "a prepared launch or a recording uses this memory; drop that launch or \
             recording first, or download the data instead";
         Self::new(ErrorKind::MemoryInUse, message)
+    }
+
+    pub(crate) fn mapped() -> Self {
+        Self::new(ErrorKind::MemoryInUse, format_args!("this memory {MAPPED}"))
     }
 
     pub(crate) fn assert(failed: FailedAssert, device: &impl Display) -> Self {

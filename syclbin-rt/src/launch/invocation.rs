@@ -11,7 +11,7 @@ use crate::backend::{
     self, AnyRange, Argument, Arguments, Failure, KernelObject, Region, Rejection, Values, WaitList,
 };
 use crate::device::Device;
-use crate::error::{Error, Result, counted, join};
+use crate::error::{Error, MAPPED, Result, counted, join};
 use crate::launch::arg::Arg;
 use crate::launch::contract::{Broken, LaunchView};
 use crate::launch::kernel::Kernel;
@@ -156,11 +156,7 @@ impl<'l> Invocation<'l> {
                     self.check_part(index, region)?;
                 }
                 if region.memory.mapped.some(written) {
-                    return Err(self.of_argument(
-                        index,
-                        "is mapped: the host still holds a view of its memory from Queue::map or Queue::map_mut; \
-                         drop the view first (a view of a part maps the whole buffer)",
-                    ));
+                    return Err(self.of_argument(index, MAPPED));
                 }
             }
             Argument::Local(bytes) => {

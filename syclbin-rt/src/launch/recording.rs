@@ -92,8 +92,13 @@ impl Recorder {
     /// Fails if the lengths differ, or if one of the slices is on another device. On OpenCL, also fails if one slice
     /// belongs to a [`Buffer`](crate::Buffer) and the other to an array, because such a copy needs two commands.
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
-        self.recording.queue.same_device(from)?;
-        self.recording.queue.same_device(to)?;
+        // They count as used before the check: of this and a view that begins meanwhile, at least one sees the other.
+        let uses = [
+            MemoryUse::new(&from.region().memory, false),
+            MemoryUse::new(&to.region().memory, true),
+        ];
+        self.recording.queue.can_use(from, false)?;
+        self.recording.queue.can_use(to, true)?;
         same_elements(from.len(), to.len())?;
         let (from, to) = (from.region(), to.region());
         if !from.memory.has_direct_copy(&to.memory) {
@@ -105,10 +110,7 @@ impl Recorder {
             self.recording.steps.push(Step::Copy {
                 from: from.part(0, from.len),
                 to: to.part(0, to.len),
-                _uses: [
-                    MemoryUse::new(&from.memory, false),
-                    MemoryUse::new(&to.memory, true),
-                ],
+                _uses: uses,
             });
         }
         Ok(())
@@ -121,8 +123,9 @@ impl Recorder {
     /// Fails if the slice is on another device. Also fails if the element size exceeds 128 bytes or is not a power of
     /// two, unless all bytes of `value` are equal: devices cannot fill memory with such elements.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
-        self.recording.queue.same_device(slice)?;
         let region = slice.region();
+        let used = MemoryUse::new(&region.memory, true);
+        self.recording.queue.can_use(slice, true)?;
         if region.bytes() == 0 {
             return Ok(());
         }
@@ -134,7 +137,7 @@ impl Recorder {
         self.recording.steps.push(Step::Fill {
             region: region.part(0, region.len),
             pattern: pattern.to_vec(),
-            _use: MemoryUse::new(&region.memory, true),
+            _use: used,
         });
         Ok(())
     }

@@ -51,8 +51,8 @@ impl Queue {
         other: &Self,
         to: &mut DeviceSlice<T>,
     ) -> Result<()> {
-        self.same_device(from)?;
-        other.same_device(to)?;
+        self.can_use(from, false)?;
+        other.can_use(to, true)?;
         same_elements(from.len(), to.len())?;
         let ready = other.barrier(&[])?;
         if self.raw().context_address() == other.raw().context_address() {

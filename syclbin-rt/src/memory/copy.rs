@@ -55,7 +55,7 @@ impl Queue {
     /// Fails if the slice is on another device, if the host does not have enough memory, or if the driver reports that
     /// an earlier kernel failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
-        self.same_device(slice)?;
+        self.can_use(slice, false)?;
         let mut data = host_memory(slice.len())?;
         self.read(slice, &mut data)?;
         Ok(data)
@@ -68,7 +68,7 @@ impl Queue {
     /// Fails if the lengths differ, if the slice is on another device, or if the driver reports that an earlier kernel
     /// failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
-        self.can_copy(slice, data.len())?;
+        self.can_copy(slice, data.len(), false)?;
         let region = slice.region();
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
         let size = bytes.len();
@@ -85,7 +85,7 @@ impl Queue {
     /// Fails if the lengths differ, if the slice is on another device, or if the driver reports that an earlier kernel
     /// failed.
     pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
-        self.can_copy(slice, data.len())?;
+        self.can_copy(slice, data.len(), true)?;
         let region = slice.region();
         let bytes: &[u8] = bytemuck::cast_slice(data);
         let _span = trace::span(Class::Memory, "writing", bytes.len());
@@ -138,9 +138,14 @@ impl Queue {
         }
     }
 
-    /// Checks that `slice` is on the queue's device and contains exactly `len` elements.
-    pub(crate) fn can_copy<T: Pod>(&self, slice: &DeviceSlice<T>, len: usize) -> Result<()> {
-        self.same_device(slice)?;
+    /// Checks that a command may use `slice`, as [`Queue::can_use`] does, and that it contains exactly `len` elements.
+    pub(crate) fn can_copy<T: Pod>(
+        &self,
+        slice: &DeviceSlice<T>,
+        len: usize,
+        written: bool,
+    ) -> Result<()> {
+        self.can_use(slice, written)?;
         if slice.len() == len {
             return Ok(());
         }
@@ -150,12 +155,18 @@ impl Queue {
         )))
     }
 
-    pub(crate) fn same_device<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<()> {
-        if self.raw().is_in(slice.region().memory.context()) {
-            return Ok(());
+    /// Checks that `slice` is on the queue's device, and that no host view forbids reading its memory or, if `written`
+    /// is set, writing it.
+    pub(crate) fn can_use<T: Pod>(&self, slice: &DeviceSlice<T>, written: bool) -> Result<()> {
+        let memory = &slice.region().memory;
+        if !self.raw().is_in(memory.context()) {
+            let elsewhere = self.elsewhere(&slice.device());
+            return Err(Error::invalid(format_args!("the buffer {elsewhere}")));
         }
-        let elsewhere = self.elsewhere(&slice.device());
-        Err(Error::invalid(format_args!("the buffer {elsewhere}")))
+        if memory.mapped.some(written) {
+            return Err(Error::mapped());
+        }
+        Ok(())
     }
 
     pub(crate) fn failed(&self, failure: Failure, action: &str, size: usize) -> Error {
@@ -172,8 +183,8 @@ impl After<'_> {
     /// Fails for the same reasons as [`Queue::copy`], or if an event belongs to another device.
     pub fn copy<T: Pod>(self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         let queue = self.queue;
-        queue.same_device(from)?;
-        queue.same_device(to)?;
+        queue.can_use(from, false)?;
+        queue.can_use(to, true)?;
         same_elements(from.len(), to.len())?;
         let after = self.wait_list()?;
         let (raw, from, to) = (queue.raw(), from.region(), to.region());
@@ -194,7 +205,7 @@ impl After<'_> {
     ///
     /// Fails for the same reasons as [`Queue::fill`], or if an event belongs to another device.
     pub fn fill<T: Pod>(self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
-        self.queue.same_device(slice)?;
+        self.queue.can_use(slice, true)?;
         let after = self.wait_list()?;
         let (raw, region, element) = (self.queue.raw(), slice.region(), bytemuck::bytes_of(&value));
         let filled = if region.bytes() == 0 {

@@ -86,8 +86,8 @@ impl<T: Pod> DeviceSlice<T> {
 
     /// Splits the slice into the first `mid` elements and the rest.
     ///
-    /// While a host view ([`Queue::map`](crate::Queue::map)) of one part exists, launches that use only the other part
-    /// can fail as well, because views are tracked per allocation, not per part.
+    /// While a host view ([`Queue::map`](crate::Queue::map)) of one part exists, commands that write the other part
+    /// fail too. If the view is writable, so do commands that read it. Views are tracked per allocation, not per part.
     ///
     /// # Errors
     ///
@@ -207,11 +207,11 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the slice is on another device, or belongs to a [`DeviceArray`], which the host cannot access. Returns
-    /// [`ErrorKind::MemoryInUse`] if a prepared launch or a recording writes the memory, and
+    /// [`ErrorKind::MemoryInUse`] if a prepared launch, a recording or another view writes the memory, and
     /// [`ErrorKind::OutOfMemory`] if the view of a buffer on CUDA, which is a copy, does not fit into host memory. Also
     /// fails if the driver rejects the request, or if an earlier kernel or one of its asserts failed.
     pub fn map<'a, T: Pod>(&self, slice: &'a DeviceSlice<T>) -> Result<Mapped<'a, T>> {
-        self.same_device(slice)?;
+        self.can_use(slice, false)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
         let view = Mapped::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))?;
         self.check_asserts().map(|()| view)
@@ -222,10 +222,10 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails for the same reasons as [`Queue::map`]. Also fails if a prepared launch or a recording uses the memory,
-    /// even if only for reading.
+    /// Fails for the same reasons as [`Queue::map`]. Also fails if a prepared launch, a recording or another view uses
+    /// the memory, even if only for reading.
     pub fn map_mut<'a, T: Pod>(&self, slice: &'a mut DeviceSlice<T>) -> Result<MappedMut<'a, T>> {
-        self.same_device(slice)?;
+        self.can_use(slice, true)?;
         let _span = trace::span(Class::Memory, "mapping", slice.region().bytes());
         let view = MappedMut::new(self.raw(), slice).map_err(|problem| self.no_view(&problem))?;
         self.check_asserts().map(|()| view)

@@ -119,7 +119,7 @@ impl After<'_> {
     ///
     /// Fails for the same reasons as [`Queue::download_later`], or if an event belongs to another device.
     pub fn download_later<T: Pod>(self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
-        self.queue.same_device(slice)?;
+        self.queue.can_use(slice, false)?;
         self.read_later(slice, host_memory(slice.len())?)
     }
 
@@ -151,12 +151,12 @@ impl After<'_> {
         data: Vec<T>,
         direction: Direction,
     ) -> Result<Transfer<T>> {
-        let (doing, action) = match direction {
-            Direction::ToHost => ("reading", "reading a buffer"),
-            Direction::ToDevice => ("writing", "writing a buffer"),
+        let (doing, action, written) = match direction {
+            Direction::ToHost => ("reading", "reading a buffer", false),
+            Direction::ToDevice => ("writing", "writing a buffer", true),
         };
         let queue = self.queue;
-        queue.can_copy(slice, data.len())?;
+        queue.can_copy(slice, data.len(), written)?;
         let (after, size) = (self.wait_list()?, size_of_val(data.as_slice()));
         let failed = |failure| queue.failed(failure, doing, size);
         let (raw, region) = (queue.raw(), slice.region());

@@ -3,8 +3,8 @@
 #![allow(unsafe_code, reason = "launching a kernel is unsafe")]
 
 use syclbin_rt::{
-    Arg, Aspect, DeviceArray, DeviceSlice, ErrorKind, Event, HostArray, Kernel, Launch, Queue,
-    Result, SharedArray,
+    Arg, Aspect, DeviceArray, DeviceSlice, Error, ErrorKind, Event, HostArray, Kernel, Launch,
+    Queue, Result, SharedArray,
 };
 
 use crate::common;
@@ -238,7 +238,7 @@ fn mapping_waits_for_other_queues() -> Result<()> {
 }
 
 #[test]
-fn forgotten_view_keeps_kernels_from_the_memory() -> Result<()> {
+fn forgotten_view_keeps_commands_from_the_memory() -> Result<()> {
     let queue = queue!();
     let iota = iota(&queue);
     let mut buffer = queue.zeroed::<f32>(4)?;
@@ -249,7 +249,51 @@ fn forgotten_view_keeps_kernels_from_the_memory() -> Result<()> {
     std::mem::forget(queue.map(&buffer)?);
     let error = count_up(&iota, 1.0, &mut buffer).unwrap_err();
     assert!(problem(&error).contains("(out) is mapped"), "{error}");
+    let held = |error: Error| {
+        assert!(
+            error.to_string().contains("this memory is mapped"),
+            "{error}"
+        );
+        error.kind() == ErrorKind::MemoryInUse
+    };
+    assert!(held(queue.fill(&mut buffer, 0.0).unwrap_err()));
+    assert!(held(queue.record().fill(&mut buffer, 0.0).unwrap_err()));
+    assert!(held(
+        queue.write_later(&mut buffer, vec![0.0; 4]).unwrap_err()
+    ));
+    assert!(held(queue.map_mut(&mut buffer).unwrap_err()));
+    // The view is not writable, so the memory may be read.
+    assert_eq!(queue.map(&buffer)?[..2], [1.0, 2.0]);
+    assert_eq!(queue.download(&buffer)?[..2], [1.0, 2.0]);
     Ok(())
+}
+
+#[test]
+fn view_of_one_part_keeps_commands_from_another() -> Result<()> {
+    let queue = queue!();
+    let mut buffer = queue.zeroed::<u32>(4)?;
+    let mut other = queue.zeroed::<u32>(2)?;
+    let (mut left, mut right) = buffer.split_at_mut(2)?;
+    let held =
+        |result: Result<()>| result.is_err_and(|error| error.kind() == ErrorKind::MemoryInUse);
+    let view = queue.map_mut(&mut left)?;
+    assert!(held(queue.map(&right).map(drop)));
+    assert!(held(queue.read(&right, &mut [0; 2])));
+    assert!(held(queue.write(&mut right, &[0; 2])));
+    assert!(held(queue.copy(&right, &mut other).map(drop)));
+    assert!(held(queue.copy(&other, &mut right).map(drop)));
+    assert!(held(queue.copy_to(&right, &queue, &mut other)));
+    assert!(held(queue.copy_to(&other, &queue, &mut right)));
+    assert!(held(queue.record().copy(&right, &mut other)));
+    assert!(held(queue.record().copy(&other, &mut right)));
+    assert!(held(queue.download_later(&right).map(drop)));
+    drop(view);
+    let view = queue.map(&left)?;
+    assert_eq!(view[..], queue.download(&right)?);
+    queue.copy(&right, &mut other)?.wait()?;
+    assert!(held(queue.write(&mut right, &[0; 2])));
+    drop(view);
+    queue.write(&mut right, &[0; 2])
 }
 
 #[test]
