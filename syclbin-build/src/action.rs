@@ -78,10 +78,6 @@ fn take(path: &Path, none: Error, request: &Request, paths: &Paths) -> Result<Ve
         cargo::rerun_if_changed(&file);
     }
     if let Some(stale) = kept.stale(&paths.package, &request.recorded_arguments(paths)) {
-        // Installing a compiler reruns the script, and so does each build while the directory is missing.
-        if let Error::NoCompiler { home, .. } = &none {
-            home.iter().for_each(|home| cargo::rerun_if_changed(home));
-        }
         cargo::warning(&format!(
             "{} is stale: {stale}; run `cargo syclbin build --commit` on a machine that has a compiler, or install one \
              here: {none}",
@@ -124,7 +120,9 @@ fn commit(path: &Path, compiler: &Compiler, request: &Request, paths: &Paths) ->
         Ok(old) if old == bytes => Outcome::Fresh,
         _ => Outcome::Written,
     };
-    file::replace(path, &bytes).map_err(Error::write(path))?;
+    let written = std::fs::create_dir_all(file::directory_of(path));
+    let written = written.and_then(|()| file::replace(path, &bytes));
+    written.map_err(Error::write(path))?;
     report(outcome, request, paths)?;
     Ok(made)
 }

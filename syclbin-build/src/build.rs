@@ -192,7 +192,8 @@ impl Build {
     ///
     /// See [`Error`]. This function does not print the compiler's errors: [`Error::diagnostics`] returns them. On
     /// error, existing files stay unchanged, including an older file with this name. If the script continues after an
-    /// error, Cargo runs it on each build until the error is gone, unless no compiler was found.
+    /// error, Cargo runs it on each build until the error is gone. If no compiler was found, Cargo runs it once
+    /// `cargo syclbin toolchain install` has installed one.
     pub fn try_compile(self, name: &str) -> Result<PathBuf> {
         let made = self.make(name);
         if let Err(error) = &made {

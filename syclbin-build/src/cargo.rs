@@ -44,7 +44,10 @@ pub(crate) fn env_again(name: &str) -> Option<OsString> {
 /// Makes Cargo run the script again when the file changes. Cargo treats a missing file as always changed, so pass only
 /// files that exist.
 pub(crate) fn rerun_if_changed(path: &Path) {
-    tell(format!("rerun-if-changed={}", path.display()));
+    // What the script itself writes is newer than the script's start, so Cargo would run the script on each build.
+    if !env_again("OUT_DIR").is_some_and(|out_dir| path.starts_with(out_dir)) {
+        tell(format!("rerun-if-changed={}", path.display()));
+    }
 }
 
 /// Fails the build script, with each line of `text` as a Cargo error. The exit status is 0, because otherwise Cargo

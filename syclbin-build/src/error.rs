@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use syclbin_toolchain::{GET_COMPILER, INSTALL_COMMAND};
+use syclbin_toolchain::{GET_COMPILER, HAS_COMPONENTS, INSTALL_COMMAND};
 
 use crate::compile::diagnostics::hints;
 use crate::process::COMPILE_LIMIT_VARIABLE;
@@ -298,6 +298,9 @@ fn unusable(only: &RejectedCandidate) -> String {
         Origin::Variable { name, .. } => format!("unset {name}"),
         _ => "remove this setting".to_owned(),
     };
+    if !HAS_COMPONENTS {
+        return format!("{only}; {without}");
+    }
     format!("{only}; {without} to use the compiler that `{INSTALL_COMMAND}` installs")
 }
 

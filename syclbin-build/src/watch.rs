@@ -195,12 +195,17 @@ impl Watch {
         }
     }
 
-    /// Returns the sources, the pattern directories, and the build script's note.
+    /// Returns the sources, the directories in which a new file may match a pattern, and the build script's note.
     fn own_files(&self) -> BTreeSet<PathBuf> {
         let note = |(out_dir, name): &(PathBuf, String)| listing::note_of(out_dir, name);
         let sources = self.sources.iter().cloned();
         let patterns = self.request.patterns.iter();
-        let sources = sources.chain(patterns.map(|pattern| pattern_directory(pattern)));
+        let sources = sources.chain(patterns.flat_map(|pattern| {
+            let directories = self.sources.iter().map(|source| file::directory_of(source));
+            directories
+                .map(Path::to_owned)
+                .chain([pattern_directory(pattern)])
+        }));
         sources.chain(self.noted.as_ref().map(note)).collect()
     }
 

@@ -151,8 +151,6 @@ fn field(hash: &mut Sha256, bytes: &[u8]) {
 
 /// The file that Cargo adds to crates of a registry.
 const RELEASED: &str = ".cargo-ok";
-/// The file with the hashes of all files, which Cargo adds to vendored crates.
-const VENDORED: &str = ".cargo-checksum.json";
 
 /// Returns a hash that changes whenever the code of these crates changes. Crates of a registry are skipped, because
 /// their version identifies their code. Returns `None` if a crate contains no code.
@@ -160,10 +158,6 @@ fn code(crates: &[&Path]) -> Option<[u8; 32]> {
     let mut hash = Sha256::new();
     for folder in crates {
         if folder.join(RELEASED).is_file() {
-            continue;
-        }
-        if let Ok(hashes) = std::fs::read(folder.join(VENDORED)) {
-            field(&mut hash, &hashes);
             continue;
         }
         let mut files = names(&folder.join("src"), 8);
@@ -211,13 +205,7 @@ mod tests {
         let one = of();
         std::fs::write(folder.path().join("src/lib.rs"), "").unwrap();
         assert_ne!(of(), one);
-        // Cargo lists the hashes of a vendored crate, and the version identifies the code of a crate from a registry,
-        // regardless of their location.
-        std::fs::write(folder.path().join(VENDORED), "{}").unwrap();
-        let vendored = of();
-        assert!(vendored.is_some() && vendored != one);
-        std::fs::write(folder.path().join(VENDORED), "{\"files\":{}}").unwrap();
-        assert_ne!(of(), vendored);
+        // The version identifies the code of a crate from a registry, regardless of its location.
         std::fs::write(folder.path().join(RELEASED), "").unwrap();
         assert_eq!(of(), code(&[]));
     }

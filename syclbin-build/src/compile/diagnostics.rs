@@ -106,9 +106,8 @@ impl Diagnostics {
     pub(crate) fn summary<'p>(&self, of: usize, failed: impl Iterator<Item = &'p Path>) -> String {
         let failed: Vec<_> = failed.map(|path| path.display().to_string()).collect();
         let found = match (self.errors, self.warnings) {
-            (0, 0) => "failed".to_owned(),
+            (0, _) => "failed".to_owned(),
             (errors, 0) => counted(errors, "error"),
-            (0, warnings) => counted(warnings, "warning"),
             (errors, warnings) => {
                 counted(errors, "error") + " and " + &counted(warnings, "warning")
             }
@@ -271,6 +270,12 @@ mod tests {
         let mut all = Diagnostics::default();
         let said = "Stack dump:\n0. Program arguments: x\nPLEASE submit";
         assert_eq!(all.add(said), format!("{said}\n"));
+        assert_eq!(
+            all.summary(2, [Path::new("a.cpp")].into_iter()),
+            "failed in 1 of 2 sources: a.cpp"
+        );
+        // A compiler may crash after a warning.
+        all.add("a.cpp:1:1: warning: unused\n");
         assert_eq!(
             all.summary(2, [Path::new("a.cpp")].into_iter()),
             "failed in 1 of 2 sources: a.cpp"

@@ -22,7 +22,6 @@ pub(crate) struct Job {
     pub(crate) source: PathBuf,
     pub(crate) output: PathBuf,
     pub(crate) depfile: Option<PathBuf>,
-    pub(crate) has_colour: bool,
     /// The index of an earlier job. If that job fails, this job is skipped or stopped.
     pub(crate) only_with: Option<usize>,
 }
@@ -91,9 +90,6 @@ impl Running {
     fn start(compiler: &Compiler, job: &Job) -> Result<Self> {
         let mut command = compiler.found.candidate.command();
         command.args(&job.flags);
-        if job.has_colour {
-            command.arg("-fcolor-diagnostics");
-        }
         if let Some(depfile) = &job.depfile {
             command.args(["-MD", "-MF"]).arg(depfile);
         }

@@ -95,16 +95,9 @@ fn flags(compiler: &Compiler, request: &Request) -> Vec<OsString> {
         }
         flags.extend(targets);
     }
-    let name = |target: &str| {
-        flags
-            .iter()
-            .any(|flag| flag.to_string_lossy().contains(target))
-    };
-    // These variables determine which compilers of native code are found.
-    if name("intel_gpu_") || name("spir64_gen") || name("--offload-arch") {
+    if default_targets::name_native(&flags) {
+        // These variables determine which compilers of native code are found.
         cargo::env("PATH");
-    }
-    if name("x86_64") || name("--offload-arch") {
         cargo::env("OPENCL_DYLIB_PATH");
     }
     flags.extend(headers::arguments());
@@ -173,9 +166,10 @@ impl Context<'_> {
     /// `syclbin-clang` compile each source twice: the first output is the code that runs, and the second provides debug
     /// information, which distinguishes `unsigned n` from `int n`.
     fn run(&self, sources: &[&Path]) -> Result<Vec<Result<Compiled>>> {
-        let has_colour = diagnostics::has_colour();
+        let mut flags = self.flags.clone();
+        flags.extend(diagnostics::has_colour().then(|| "-fcolor-diagnostics".into()));
         // Debug information is read only from SPIR-V, so the targets are omitted.
-        let mut debug_flags = default_targets::split(&self.flags).0;
+        let mut debug_flags = default_targets::split(&flags).0;
         debug_flags.extend(DEBUG_FLAGS.map(OsString::from));
         let mut outputs = Vec::new();
         let mut jobs = Vec::new();
@@ -184,11 +178,10 @@ impl Context<'_> {
             std::fs::create_dir_all(&work).map_err(Error::write(&work))?;
             let output = Outputs::in_folder(&work, self.compiler.found.is_own());
             let code = Job {
-                flags: self.flags.clone(),
+                flags: flags.clone(),
                 source: source.to_path_buf(),
                 output: output.code.clone(),
                 depfile: Some(output.dependencies.clone()),
-                has_colour,
                 only_with: None,
             };
             let debug = output.described.as_ref().map(|described| Job {

@@ -9,12 +9,13 @@ pub(crate) mod output;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use syclbin_toolchain::{COMPILER_LIBRARY, Component, HOME_VARIABLE, Home};
 
 use crate::cache::named_files;
 use crate::cargo;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::request::{Request, Triples};
 use crate::search::{Detected, Origin, Problem, Search};
 
@@ -71,18 +72,24 @@ impl Compiler {
             host,
         };
         let mut passed_over = Vec::new();
-        let found = search.run(request.compiler.as_deref(), &mut passed_over)?;
+        let found = search.run(request.compiler.as_deref(), &mut passed_over);
         for passed_over in passed_over {
             // After an update, it may be the first usable candidate.
             let files = passed_over.candidate.files();
             files
                 .filter(|file| file.exists())
                 .for_each(cargo::rerun_if_changed);
-            // Only a candidate that hangs deserves a warning, because it delays every build.
-            if matches!(passed_over.problem, Problem::Hangs { .. }) {
+            // Only a candidate that hangs deserves a warning, because it delays every build. An error lists it anyway.
+            if found.is_ok() && matches!(passed_over.problem, Problem::Hangs { .. }) {
                 cargo::warning(&passed_over.to_string());
             }
         }
+        if let Err(Error::NoCompiler { .. }) = &found {
+            installations()
+                .iter()
+                .for_each(|path| cargo::rerun_if_changed(path));
+        }
+        let found = found?;
         let mut parts: Vec<PathBuf> = Vec::new();
         match &found.candidate.origin {
             Origin::Installed(installed) => {
@@ -90,13 +97,8 @@ impl Compiler {
                 parts.extend(installed.folder.parent().map(Path::to_owned));
                 parts.push(installed.folder.join(COMPILER_LIBRARY));
             }
-            // A `syclbin-clang` that is installed later would take precedence, so Cargo tracks its directory, which has to
-            // exist: Cargo reruns a script in each build while a tracked file is missing.
-            Origin::Path | Origin::Default => {
-                let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref());
-                let versions = home.ok().map(|home| home.versions(Component::Compiler));
-                parts.extend(versions.filter(|versions| std::fs::create_dir_all(versions).is_ok()));
-            }
+            // A `syclbin-clang` that is installed later would take precedence.
+            Origin::Path | Origin::Default => parts.extend(installations()),
             _ => {}
         }
         parts.extend(default_targets::parts(&found, &cargo::env));
@@ -120,6 +122,20 @@ impl Compiler {
         let leading = self.found.candidate.leading.iter();
         std::iter::once(self.program().as_os_str()).chain(leading.map(OsString::as_os_str))
     }
+}
+
+/// Returns the directory in which `syclbin-clang` is installed, so that Cargo notices an installation. Creates it if it
+/// is missing, because Cargo reruns a script in each build while a tracked path is missing. Cargo also reruns the script
+/// if a tracked path is newer than the script's start, so the directory is created with an old timestamp.
+fn installations() -> Option<PathBuf> {
+    let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref()).ok()?;
+    let versions = home.versions(Component::Compiler);
+    if !versions.exists() {
+        std::fs::create_dir_all(&versions).ok()?;
+        let directory = std::fs::File::open(&versions);
+        let _ = directory.and_then(|directory| directory.set_modified(SystemTime::UNIX_EPOCH));
+    }
+    Some(versions)
 }
 
 /// Returns the configuration files that programs read implicitly: files next to the programs, and files in directories

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds the first compiler that supports `-fsyclbin`, and explains why earlier candidates were rejected.
 //!
-//! Shared with `cargo syclbin doctor`, which shows what a build would do. A search tries these candidates in order:
-//!
-//! 1. The compiler that [`Build::compiler`](crate::Build::compiler) or else `SYCLBIN_CLANG` names. If there is one, no
-//!    other candidate is tried.
-//! 2. The compilers that `CXX` and its variants name, which the `cc` crate also reads: the user chose them for C++.
-//! 3. The compilers in `CMPLR_ROOT` and `ONEAPI_ROOT`: the user entered a oneAPI environment.
-//! 4. The compiler from `cargo syclbin toolchain install`: it was installed for this purpose, and is the same on every
-//!    machine.
-//! 5. The compilers that happen to be on `PATH` or in `/opt/intel/oneapi`.
+//! Shared with `cargo syclbin doctor`, which shows what a build would do. The [documentation of the
+//! crate](crate#the-compiler) lists the candidates in order.
 
 mod locations;
 mod probe;

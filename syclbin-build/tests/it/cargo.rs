@@ -37,15 +37,20 @@ fn build_depends_on_existing_headers_of_depfile() {
     let plain = package.write("include/plain.hpp", "");
     let spaced = package.write("include/with a space.hpp", "");
     let gone = package.path("include/inside_the_compiler.hpp");
+    let generated = package.out_dir().join("generated.hpp");
+    std::fs::create_dir_all(package.out_dir()).unwrap();
+    std::fs::write(&generated, "").unwrap();
     let rule = format!(
-        "code.syclbin: kernels/vector_ops.cpp \\\\\\n  {} \\\\\\n  {} {}\\n",
+        "code.syclbin: kernels/vector_ops.cpp \\\\\\n  {} \\\\\\n  {} {} {}\\n",
         plain.display(),
         spaced.display(),
         gone.display(),
+        generated.display(),
     );
     // The spaces inside a path, escaped as in a makefile.
     let rule = rule
         .replace("a package", "a\\\\ package")
+        .replace("out dir", "out\\\\ dir")
         .replace("with a space", "with\\\\ a\\\\ space");
     let compile = format!("[ -n \"$depfile\" ] && printf '{rule}' >\"$depfile\"; {COMPILE}");
     let ran = package.run(&compile).succeeded();
@@ -55,6 +60,8 @@ fn build_depends_on_existing_headers_of_depfile() {
     }
     // A file that does not exist would run the script again each time.
     assert!(!said.contains(&gone.to_str().unwrap()), "{ran:?}");
+    // So would a file that the script writes.
+    assert!(!said.contains(&generated.to_str().unwrap()), "{ran:?}");
 }
 
 #[test]

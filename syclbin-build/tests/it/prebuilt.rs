@@ -8,9 +8,9 @@ use syclbin_build::orders::{Order, Outcome, Report, VARIABLE};
 
 use crate::script::{self, COMPILE, Package, Script, VECTOR_OPS};
 
-const KEPT: &str = "kernels/vector_ops.syclbin";
+const KEPT: &str = "committed/vector_ops.syclbin";
 const STEPS: &str = "flag -DN=4\nsource kernels/vector_ops.cpp\n\
-    prebuilt kernels/vector_ops.syclbin\ncompile vector_ops";
+    prebuilt committed/vector_ops.syclbin\ncompile vector_ops";
 
 /// What the compiler does, with a header among what it read.
 fn compile_with_header() -> String {
@@ -115,6 +115,7 @@ fn committed_file_is_used_silently_without_compiler() {
 #[test]
 fn sources_are_compiled_despite_the_committed_file() {
     let package = package();
+    fs::create_dir(package.path("committed")).unwrap();
     let old = fs::copy(
         test_files::path("work_group.object.syclbin"),
         package.path(KEPT),
@@ -209,14 +210,21 @@ fn stale_file_without_compiler_is_a_warning() {
     let [warning] = ran.said("warning")[..] else {
         panic!("{ran:?}");
     };
-    let begins = "kernels/vector_ops.syclbin is stale: include/k.hpp changed; run `cargo syclbin build --commit` on \
+    let begins = "committed/vector_ops.syclbin is stale: include/k.hpp changed; run `cargo syclbin build --commit` on \
                   a machine that has a compiler, or install one here: no SYCL compiler was found in ";
     let (_, after) = warning.split_once(begins).expect(warning);
     let (home, _) = after
         .split_once(" or on PATH; install one with")
         .expect(warning);
     // Installing a compiler runs the script again.
-    assert!(ran.said("rerun-if-changed").contains(&home), "{ran:?}");
+    let compilers = format!("{home}/compiler");
+    assert!(
+        ran.said("rerun-if-changed").contains(&compilers.as_str()),
+        "{ran:?}"
+    );
+    // A directory that is newer than the script's start would run the script again.
+    let written = fs::metadata(compilers).unwrap().modified().unwrap();
+    assert_eq!(written, std::time::SystemTime::UNIX_EPOCH);
 }
 
 #[test]
@@ -226,16 +234,17 @@ fn missing_or_damaged_file_needs_a_compiler() {
     let ran = run();
     for expected in [
         "no SYCL compiler was found in ",
-        "\nand the prebuilt file kernels/vector_ops.syclbin does not exist either; `cargo syclbin build --commit`",
+        "\nand the prebuilt file committed/vector_ops.syclbin does not exist either; `cargo syclbin build --commit`",
     ] {
         assert!(ran.failed().contains(expected), "{ran:?}");
     }
     let whole = fs::read(test_files::path("vector_ops.object.syclbin")).unwrap();
+    fs::create_dir(package.path("committed")).unwrap();
     fs::write(package.path(KEPT), &whole[..whole.len() / 2]).unwrap();
     let ran = run();
     assert!(
         ran.failed()
-            .starts_with("prebuilt file kernels/vector_ops.syclbin is damaged: "),
+            .starts_with("prebuilt file committed/vector_ops.syclbin is damaged: "),
         "{ran:?}"
     );
     assert!(ran.failed().contains("cargo syclbin build --commit"));
@@ -243,7 +252,7 @@ fn missing_or_damaged_file_needs_a_compiler() {
     fs::remove_file(package.path(KEPT)).unwrap();
     fs::create_dir(package.path(KEPT)).unwrap();
     let ran = run();
-    let unreadable = "prebuilt file kernels/vector_ops.syclbin cannot be read: ";
+    let unreadable = "prebuilt file committed/vector_ops.syclbin cannot be read: ";
     assert!(ran.failed().starts_with(unreadable), "{ran:?}");
 }
 

@@ -91,17 +91,21 @@ fn new_file_of_pattern_is_compiled() {
     let package = package();
     package.write("kernels/functor.cpp", "");
     std::thread::sleep(Duration::from_millis(30));
-    let steps = "sources kernels/*.cpp\nwatch made.syclbin\npoll\npoll\n\
-        write kernels/structs.cpp new\npoll\npoll\npoll";
-    let ran = package.script(steps, COMPILE).run().succeeded();
-    let expected = [
-        "compiled []",
-        "nothing",
-        "nothing",
-        "compiled []",
-        "nothing",
-    ];
-    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), expected);
+    package.write("kernels/deep/structs.cpp", "");
+    for (pattern, new) in [("*", "structs"), ("**/*", "deep/vector_ops")] {
+        let steps = format!(
+            "sources kernels/{pattern}.cpp\nwatch made.syclbin\npoll\npoll\nwrite kernels/{new}.cpp new\npoll\npoll\npoll"
+        );
+        let ran = package.script(&steps, COMPILE).run().succeeded();
+        let expected = [
+            "compiled []",
+            "nothing",
+            "nothing",
+            "compiled []",
+            "nothing",
+        ];
+        assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]
