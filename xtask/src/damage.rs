@@ -83,11 +83,11 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
 /// The tests of `syclbin` that Miri finishes in seconds.
 const FORMAT: &str = "content merge metadata model offload property::set spirv::module spirv::uses";
 
-/// Tests of `syclbin-rt` that call no driver, mainly of unsafe code and of threads.
+/// Tests of `syclbin-rt` that call no driver and start no process, mainly of unsafe code and of threads.
 const RUNTIME: &str = "backend::cuda::copy backend::cuda::kernel backend::cuda::program backend::event backend::gate \
     backend::opencl::partition backend::range backend::slice backend::wakers error::tests launch::accessor launch::arg \
     launch::number launch::parameter_kinds memory::copy module::stub trace:: \
-    --skip every_pattern --skip exit_waits --skip downloads_without --skip only_regular_files";
+    --skip every_pattern --skip exit_waits --skip downloads_without --skip only_regular_files --skip burst_of_wakers";
 
 /// Interprets tests with Miri, which finds undefined behaviour and data races.
 ///

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Repairs signed conversions of booleans.
+//! Repairs what LLVM's SPIR-V translator gets wrong: exported intrinsics, and signed conversions of booleans.
+//!
+//! The translator exports the functions that replace intrinsics, such as funnel shifts. Drivers refuse to link two modules
+//! that define the same function, so the functions become private.
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
 //! translator in the compiler library first turns the boolean into 1 or 0, so the result is +1 (fixed upstream in July
@@ -10,11 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::edit::{Instruction, Module};
-use syclbin::__private::spirv::words::{bytes, op};
+use syclbin::__private::spirv::words::{
+    DECORATION_LINKAGE_ATTRIBUTES, INTRINSIC, bytes, op, string,
+};
 
 const CONVERT_S_TO_F: u16 = 111;
 
-/// Returns the SPIR-V module with repaired conversions, or `None` if nothing needs repair.
+/// Returns the repaired SPIR-V module, or `None` if nothing needs repair.
 pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     let mut module = Module::read(code).ok()?;
     // For each 32-bit integer type, the ids of the constants 0 and 1.
@@ -42,6 +47,13 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(before.len());
     let mut is_repaired = false;
     for mut instruction in before {
+        if let (op::DECORATE, [_, DECORATION_LINKAGE_ATTRIBUTES, name @ ..]) =
+            (instruction.opcode, &*instruction.operands)
+            && string(name).0.starts_with(INTRINSIC)
+        {
+            is_repaired = true;
+            continue;
+        }
         if let (CONVERT_S_TO_F, [_, _, value]) = (instruction.opcode, &mut *instruction.operands)
             && let Some((ty, condition, zero)) = selections.get(value)
         {
@@ -61,6 +73,8 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CONVERT_U_TO_F: u16 = 112;
 
     /// Returns a module that converts a selection between two constants.
     fn module(constants: [u32; 2], convert: u16) -> Vec<u8> {
@@ -101,8 +115,35 @@ mod tests {
     }
 
     #[test]
+    fn replaced_intrinsics_become_private() {
+        let export = |symbol: &str| {
+            let mut module = Module::read(&module([1, 0], CONVERT_U_TO_F)).unwrap();
+            let name = symbol.as_bytes().chunks(4).chain([&[][..]]);
+            let name = name.map(|part| {
+                part.iter()
+                    .rev()
+                    .fold(0, |word, byte| word << 8 | u32::from(*byte))
+            });
+            let operands = [9, DECORATION_LINKAGE_ATTRIBUTES]
+                .into_iter()
+                .chain(name)
+                .chain([0]);
+            module
+                .instructions
+                .insert(1, Instruction::new(op::DECORATE, operands));
+            bytes(module.words().unwrap())
+        };
+        let repaired = repair(&export("spirv.llvm_fshl_i64_")).unwrap();
+        assert_eq!(repaired, module([1, 0], CONVERT_U_TO_F));
+        assert_eq!(
+            repair(&export("spirv.llvm__")),
+            repair(&export("spirv.llvm_fshl_i64_"))
+        );
+        assert_eq!(repair(&export("spirvs_llvm_")), None);
+    }
+
+    #[test]
     fn other_selections_stay() {
-        const CONVERT_U_TO_F: u16 = 112;
         assert_eq!(repair(&named([1, 0], CONVERT_S_TO_F, 7)), None);
         assert_eq!(repair(&module([1, 0], CONVERT_U_TO_F)), None);
         assert_eq!(repair(&module([2, 0], CONVERT_S_TO_F)), None);

@@ -145,6 +145,7 @@ fn add_to_module(
     if !keep_spirv && outputs.iter().any(made_of_spirv) {
         module.images.retain(|image| image.spirv().is_none());
     }
+    let metadata = module.metadata.clone();
     for (backend, output) in outputs {
         let image = backend.image(&output).or_else(|error| {
             own(format!(
@@ -155,8 +156,8 @@ fn add_to_module(
         })?;
         let is_gpu = matches!(backend.target, Target::Gpu(_));
         let mut separate = is_gpu.then(|| AbstractModule {
-            images: Vec::new(),
-            ..module.clone()
+            metadata: metadata.clone(),
+            ..AbstractModule::default()
         });
         let own = separate.as_mut().unwrap_or(&mut module);
         if let (true, Some(name)) = (own.images.is_empty(), backend.compile_target()) {

@@ -41,15 +41,20 @@ pub(super) fn targets_of(module: &AbstractModule<'_>) -> Vec<&'static str> {
 fn only_cpu_images_share_the_spirv_module() {
     let folder = tempfile::tempdir().unwrap();
     let [cpu, pvc] = [backend(CPU, "x86_64"), backend(PVC, "pvc")];
+    let other = backend(Target::Gpu(None), "0x1234");
     let (one, two) = (folder.path().join("1"), folder.path().join("2"));
     std::fs::write(&one, "cpu").unwrap();
     std::fs::write(&two, "gpu").unwrap();
     for (keep, expected) in [
-        (true, vec![vec!["spirv", "cpu"], vec!["gpu"]]),
-        (false, vec![vec!["cpu"], vec!["gpu"]]),
+        (true, vec![vec!["spirv", "cpu"], vec!["gpu"], vec!["gpu"]]),
+        (false, vec![vec!["cpu"], vec!["gpu"], vec!["gpu"]]),
     ] {
         let mut modules = Vec::new();
-        let outputs = vec![(&cpu, one.clone()), (&pvc, two.clone())];
+        let outputs = vec![
+            (&cpu, one.clone()),
+            (&pvc, two.clone()),
+            (&other, two.clone()),
+        ];
         add_to_module(module("k"), outputs, keep, &mut modules).unwrap();
         let found: Vec<_> = modules.iter().map(targets_of).collect();
         assert_eq!(found, expected);
@@ -63,6 +68,7 @@ fn only_cpu_images_share_the_spirv_module() {
         let of_cpu = (!keep).then(|| "spir64_x86_64".to_owned());
         assert_eq!(named(&modules[0]), of_cpu);
         assert_eq!(named(&modules[1]).as_deref(), Some("intel_gpu_pvc"));
+        assert_eq!(named(&modules[2]), None);
     }
     let none = vec![(&cpu, folder.path().join("none"))];
     let Err(Failure::Own(text)) = add_to_module(module("k"), none, true, &mut Vec::new()) else {

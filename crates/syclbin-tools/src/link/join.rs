@@ -10,7 +10,7 @@ use syclbin::__private::spirv::edit::Instruction;
 use syclbin::__private::spirv::grammar::{self, Unknown};
 use syclbin::__private::spirv::portable::{Version, without_debug_info};
 use syclbin::__private::spirv::words::{
-    self, DECORATION_LINKAGE_ATTRIBUTES, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
+    self, DECORATION_LINKAGE_ATTRIBUTES, INTRINSIC, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
 };
 use syclbin::__private::spirv::{DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS};
 
@@ -170,6 +170,9 @@ impl<'o> Joined<'o> {
         match operands {
             [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..] => {
                 let (symbol, rest) = string(rest);
+                if symbol.starts_with(INTRINSIC) {
+                    return false;
+                }
                 let kind = rest.first().copied().unwrap_or(LINKAGE_IMPORT);
                 self.links.entry(*target).or_insert(Link { symbol, kind });
                 return !is_library || kind == LINKAGE_IMPORT;

@@ -156,6 +156,21 @@ fn call_reaches_the_only_definition() {
 }
 
 #[test]
+fn replaced_intrinsics_are_private() {
+    let of = |symbol: &str| {
+        let mut code = library(LINKAGE_EXPORT, integers());
+        code[0] = linkage(7, symbol, LINKAGE_EXPORT);
+        code.insert(0, linkage(20, "spirv.llvm_fshl_i64", LINKAGE_EXPORT));
+        module(&code)
+    };
+    let code = linked(&of("f"), &[&of("g")]).unwrap();
+    assert_eq!(all(&code, op::DECORATE).len(), 1);
+    let code = of("f");
+    let exports = syclbin::__private::spirv::Module::parse(&code).unwrap();
+    assert_eq!(exports.exports().collect::<Vec<_>>(), ["f"]);
+}
+
+#[test]
 fn inline_functions_are_merged() {
     let inline = module(&library(LINK_ONCE, integers()));
     let strong = module(&library(LINKAGE_EXPORT, integers()));
@@ -284,6 +299,16 @@ fn only_a_program_has_specialization_constants() {
         text.starts_with("b.cpp has specialization constants"),
         "{text}"
     );
+    // An equal constant of the program may be another one.
+    let mut equal = program();
+    insert_after(
+        &mut equal,
+        op::TYPE_INT,
+        &[(op::SPEC_CONSTANT, vec![2, 30, 1])],
+    );
+    let id = (op::DECORATE, vec![30, DECORATION_SPEC_ID, 0]);
+    insert_after(&mut equal, op::ENTRY_POINT, &[id]);
+    assert_eq!(refused(&module(&equal), &[&library]), text);
     let code = linked(&library, &[]).unwrap();
     assert_eq!(count(&code, op::SPEC_CONSTANT), 1);
     assert_eq!(count(&code, op::DECORATE), 2);

@@ -226,6 +226,8 @@ fn what_needs_a_later_version_is_named() {
         message.starts_with("its copy with two sets of memory operands requires SPIR-V 1.4"),
         "{message}"
     );
+    let one_set: &[(u16, &[u32])] = &[(op::COPY_MEMORY, &[1, 2, 0x1_0002, 4, 9])];
+    assert_eq!(lowered(TO_1_2, one_set).1[0].1, one_set[0].1);
     // Of features that need the same version, the first one is named.
     let message = refused(&[(op::CAPABILITY, &[68]), (op::CAPABILITY, &[65])]);
     assert!(message.contains("GroupNonUniformQuad"), "{message}");

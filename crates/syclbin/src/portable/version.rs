@@ -224,6 +224,8 @@ const VOLATILE: u32 = 1;
 /// The word after the mask is the alignment in bytes.
 pub(super) const ALIGNED: u32 = 2;
 const NONTEMPORAL: u32 = 4;
+/// All bits that are followed by an operand, also those of later versions and of extensions.
+const WITH_OPERAND: u32 = ALIGNED | 0x3_0018;
 
 /// Module-wide information for lowering individual instructions.
 pub(super) struct Lowering {
@@ -301,10 +303,13 @@ fn operands_of_copy(opcode: u16) -> usize {
 /// one set. Returns `None` if these versions cannot express the operands.
 fn memory_operands(copy: &Instruction<'_>) -> Option<Vec<u32>> {
     let given = copy.operands.get(operands_of_copy(copy.opcode)..)?;
-    let ((target, at_target), rest) = operand_set(given)?;
-    if rest.is_empty() {
-        return Some(given.to_vec());
+    let count = given
+        .first()
+        .map_or(0, |mask| 1 + (mask & WITH_OPERAND).count_ones());
+    if usize::try_from(count).is_ok_and(|count| given.len() <= count) {
+        return Some(given.to_vec()); // one set
     }
+    let ((target, at_target), rest) = operand_set(given)?;
     let ((source, at_source), _) = operand_set(rest)?;
     let mut mask = (target | source) & VOLATILE | target & source & NONTEMPORAL;
     let alignment = at_target.zip(at_source).map(|(one, other)| one.min(other));

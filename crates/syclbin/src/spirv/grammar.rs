@@ -301,10 +301,10 @@ impl Reader<'_> {
 }
 
 /// Returns whether identical instructions with this opcode can be merged. This is the case for types, constants,
-/// undefined values, strings and instruction set imports.
+/// undefined values, strings and instruction set imports, but not for specialization constants: in different modules,
+/// the same `SpecId` may stand for different constants.
 pub fn is_merged(opcode: u16) -> bool {
     const TYPE_COOPERATIVE_MATRIX: u16 = 4456;
-    const TYPE_UNTYPED_POINTER: u16 = 4417;
     const CONSTANT_FUNCTION_POINTER: u16 = 5600;
     const TYPES_OF_INTEL: [u16; 2] = [6086, 6199];
     matches!(
@@ -314,10 +314,10 @@ pub fn is_merged(opcode: u16) -> bool {
             | op::EXT_INST_IMPORT
             | op::TYPE_VOID..=38
             | op::CONSTANT_TRUE..=op::CONSTANT_NULL
-            | op::SPEC_CONSTANT_TRUE..=op::SPEC_CONSTANT_OP
+            | op::SPEC_CONSTANT_COMPOSITE..=op::SPEC_CONSTANT_OP
             | 322
             | 327
-            | TYPE_UNTYPED_POINTER
+            | op::TYPE_UNTYPED_POINTER
             | TYPE_COOPERATIVE_MATRIX
             | CONSTANT_FUNCTION_POINTER
     ) || TYPES_OF_INTEL.contains(&opcode)

@@ -164,12 +164,14 @@ fn capabilities_of_removed_declarations_are_removed() {
     let before: Code = [
         (op::CAPABILITY, [6].into()),
         (op::CAPABILITY, [11].into()),
+        (op::CAPABILITY, [38].into()),
         (op::CAPABILITY, [39].into()),
         (op::CAPABILITY, [6187].into()),
         (op::EXTENSION, literal(extension)),
         (op::DECORATE, named(&[20, HOST_ACCESS, 3], "d", &[])),
         (op::TYPE_INT, [4, 64, 0].into()),
         (op::TYPE_INT, [5, 8, 0].into()),
+        (op::TYPE_UNTYPED_POINTER, [6, 8].into()),
     ]
     .into();
     let capabilities = |left: &Code| -> Vec<u32> {
@@ -181,9 +183,13 @@ fn capabilities_of_removed_declarations_are_removed() {
     let left = trimmed(&before, Code::new());
     assert_eq!(capabilities(&left), [6]);
     assert_eq!(of(&left, op::EXTENSION).len(), 0);
-    let uses = [(op::LOAD, [4, 40, 20].into()), (op::UNDEF, [5, 41].into())];
+    let uses = [
+        (op::LOAD, [4, 40, 20].into()),
+        (op::UNDEF, [5, 41].into()),
+        (op::UNDEF, [6, 42].into()),
+    ];
     let left = trimmed(&before, uses.into());
-    assert_eq!(capabilities(&left), [6, 11, 39, 6187]);
+    assert_eq!(capabilities(&left), [6, 11, 38, 39, 6187]);
     assert_eq!(of(&left, op::EXTENSION), [literal(extension)]);
 }
 
@@ -520,7 +526,14 @@ fn only_declarations_are_merged() {
     ] {
         assert!(grammar::is_merged(opcode), "{opcode}");
     }
-    for opcode in [op::LOAD, op::VARIABLE, op::FUNCTION, op::LABEL] {
+    for opcode in [
+        op::LOAD,
+        op::VARIABLE,
+        op::FUNCTION,
+        op::LABEL,
+        op::SPEC_CONSTANT_TRUE,
+        op::SPEC_CONSTANT,
+    ] {
         assert!(!grammar::is_merged(opcode), "{opcode}");
     }
 }

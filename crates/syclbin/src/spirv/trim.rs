@@ -75,6 +75,22 @@ fn entry_point(instruction: &Instruction<'_>) -> Option<String> {
     (instruction.opcode == op::ENTRY_POINT).then(|| string(name).0)
 }
 
+/// Returns whether a capability or extension is needed. A capability for a type is needed only if such a type is
+/// declared. `declared` contains the opcode of each declaration, and the operand after the result: the storage class of a
+/// pointer, or the width of an integer.
+fn needs(instruction: &Instruction<'_>, declared: &BTreeSet<(u16, u32)>) -> bool {
+    let pointers = [op::TYPE_POINTER, op::TYPE_UNTYPED_POINTER];
+    match (instruction.opcode, instruction.operands) {
+        (op::CAPABILITY, [CAPABILITY_GENERIC_POINTER]) => pointers
+            .iter()
+            .any(|opcode| declared.contains(&(*opcode, STORAGE_GENERIC))),
+        (op::CAPABILITY, [CAPABILITY_INT8]) => declared.contains(&(op::TYPE_INT, 8)),
+        (op::CAPABILITY, [CAPABILITY_INT64]) => declared.contains(&(op::TYPE_INT, 64)),
+        (op::EXTENSION, name) => string(name).0 != "SPV_KHR_non_semantic_info",
+        _ => true,
+    }
+}
+
 /// Returns the module reduced to the entry points that `is_kept` accepts, the ids in `roots`, and everything reachable
 /// from both. Debug information is removed.
 ///
@@ -101,6 +117,11 @@ pub fn reachable(
             && is_host_metadata(instruction)
             && target.is_some_and(|target| live.contains(target))
     });
+    let declared = module.declarations().filter_map(|i| match i.operands {
+        [result, operand, ..] if live.contains(result) => Some((i.opcode, *operand)),
+        _ => None,
+    });
+    let declared: BTreeSet<(u16, u32)> = declared.collect();
     let mut out = words.get(..HEADER_WORDS).unwrap_or_default().to_vec();
     for part in &module.parts {
         let Some(instruction) = part.first() else {
@@ -117,7 +138,7 @@ pub fn reachable(
             op::ENTRY_POINT | op::LINE | op::NO_LINE => false,
             op::CAPABILITY | op::EXTENSION => {
                 (describes_variables || !is_host_metadata(instruction))
-                    && module.needs(instruction, &live)
+                    && needs(instruction, &declared)
             }
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => kernels.contains(&target),
             op::GROUP_DECORATE | op::GROUP_MEMBER_DECORATE => {
@@ -179,25 +200,6 @@ impl<'w> Module<'w> {
             }
         }
         Ok(module)
-    }
-
-    /// Returns whether a capability or extension is needed. A capability for a type is needed only if `live` contains
-    /// such a type.
-    fn needs(&self, instruction: &Instruction<'_>, live: &BTreeSet<u32>) -> bool {
-        let (opcode, last) = match (instruction.opcode, instruction.operands) {
-            (op::CAPABILITY, [CAPABILITY_GENERIC_POINTER]) => (op::TYPE_POINTER, STORAGE_GENERIC),
-            (op::CAPABILITY, [CAPABILITY_INT8]) => (op::TYPE_INT, 8),
-            (op::CAPABILITY, [CAPABILITY_INT64]) => (op::TYPE_INT, 64),
-            (op::EXTENSION, name) => return string(name).0 != "SPV_KHR_non_semantic_info",
-            _ => return true,
-        };
-        self.declarations().any(|declared| {
-            // The storage class or the width follows the result.
-            let [result, operand, ..] = declared.operands else {
-                return false;
-            };
-            declared.opcode == opcode && *operand == last && live.contains(result)
-        })
     }
 
     fn declarations(&self) -> impl Iterator<Item = &'w Instruction<'w>> {

@@ -33,6 +33,7 @@ pub mod op {
     pub const TYPE_ARRAY: u16 = 28;
     pub const TYPE_STRUCT: u16 = 30;
     pub const TYPE_POINTER: u16 = 32;
+    pub const TYPE_UNTYPED_POINTER: u16 = 4417;
     pub const TYPE_FUNCTION: u16 = 33;
     pub const TYPE_FORWARD_POINTER: u16 = 39;
     pub const CONSTANT_TRUE: u16 = 41;
@@ -110,6 +111,9 @@ pub const LINKAGE_EXPORT: u32 = 0;
 pub const LINKAGE_IMPORT: u32 = 1;
 /// From `SPV_KHR_linkonce_odr`: the linkage of `inline` functions and variables.
 pub const LINKAGE_LINK_ONCE: u32 = 2;
+/// The prefix of functions with which LLVM's SPIR-V translator replaces intrinsics. It exports them, although each module
+/// has its own.
+pub const INTRINSIC: &str = "spirv.llvm_";
 
 pub const MAGIC: u32 = 0x0723_0203;
 /// The first bytes of a module.

@@ -163,7 +163,7 @@ pub fn lift(
     Ok(Some(Lifted { modules, layout }))
 }
 
-/// Assigns a slot to each variable. Variables with the same linkage name share a slot.
+/// Assigns a slot to each variable. Variables with the same linkage name or the same name on the host share a slot.
 fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, UnsupportedModule> {
     let mut layout = Layout {
         modules: u32::try_from(scans.len()).unwrap_or(u32::MAX),
@@ -175,8 +175,15 @@ fn place(scans: &mut [Scan<'_>], globals: &[Global<'_>]) -> Result<Layout, Unsup
             let Some(bytes) = variable.bytes else {
                 return unsupported("the size of a variable is unknown");
             };
-            let shared = variable.link.as_ref().and_then(|link| by_link.get(link));
-            let offset = shared.copied().unwrap_or(layout.size);
+            let linked = variable.link.as_ref().and_then(|link| by_link.get(link));
+            // Copies of a `static` device global in several modules have one name on the host.
+            let named = variable
+                .host
+                .as_ref()
+                .and_then(|host| layout.slots.get(host));
+            let named = named.filter(|slot| slot.bytes == bytes);
+            let shared = linked.copied().or(named.map(|slot| slot.offset));
+            let offset = shared.unwrap_or(layout.size);
             if shared.is_none() {
                 let end = offset.checked_add(bytes);
                 let Some(end) = end.and_then(|end| end.checked_next_multiple_of(SLOT_ALIGN)) else {

@@ -68,6 +68,10 @@ fn without_variables(instruction: &Instruction<'_>, scan: &Scan<'_>) -> Option<e
     };
     let operands = match opcode {
         op::ENTRY_POINT => entry_point(operands, |id| !scan.is_lifted(*id)),
+        op::GROUP_DECORATE => {
+            let kept = operands.iter().filter(|id| !scan.is_lifted(**id));
+            kept.copied().collect()
+        }
         _ => operands.to_vec(),
     };
     (!is_removed).then_some(edit::Instruction { opcode, operands })

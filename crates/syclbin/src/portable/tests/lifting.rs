@@ -346,6 +346,27 @@ fn what_cannot_be_lifted_is_an_error() {
 }
 
 #[test]
+fn copies_of_a_device_global_share_a_slot() {
+    let copy = |variable: (u16, &[u32])| {
+        let mut all = code(&[(op::MEMORY_MODEL, &[2, 2])]);
+        all.push((op::DECORATE, named(&[21, HOST_ACCESS, 3], "v", &[])));
+        all.extend(code(&[(74, &[40, 20, 21])])); // OpGroupDecorate
+        all.extend(code(&TYPES));
+        all.extend(code(&[variable, (op::VARIABLE, &[8, 20, 5])]));
+        built(&[all, function(31, &[(op::LOAD, &[4, 50, 21])])].concat())
+    };
+    let number = copy((op::VARIABLE, &[8, 21, 5]));
+    let lifted = lift(&[&number, &number], &GLOBALS).unwrap().unwrap();
+    // Two variables without a name, and one that both modules have.
+    assert_eq!(lifted.layout.size, 3 * 128);
+    let (_, found) = contents(&lifted.modules[0]);
+    assert!(found.contains(&(74, vec![40])), "{found:?}");
+    let byte = copy((op::VARIABLE, &[6, 21, 5]));
+    let lifted = lift(&[&number, &byte], &GLOBALS).unwrap().unwrap();
+    assert_eq!(lifted.layout.size, 4 * 128);
+}
+
+#[test]
 fn linked_modules_share_variables_and_hidden_arguments() {
     let part = |linkage, body: &[(u16, &[u32])], last: &[(u16, &[u32])]| {
         let mut all = code(&[(op::MEMORY_MODEL, &[2, 2])]);

@@ -8,8 +8,8 @@ use crate::prelude::*;
 use crate::spirv::reads::read_only_parameters;
 use crate::spirv::words::{
     DECORATION_ALIGNMENT, DECORATION_CONSTANT, DECORATION_CPACKED, DECORATION_LINKAGE_ATTRIBUTES,
-    DECORATION_SPEC_ID, LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE, error, instructions, op,
-    string, words,
+    DECORATION_SPEC_ID, INTRINSIC, LINKAGE_EXPORT, LINKAGE_IMPORT, LINKAGE_LINK_ONCE, error,
+    instructions, op, string, words,
 };
 
 /// The scope of a work-group.
@@ -176,6 +176,7 @@ impl Module {
                 let (name, rest) = string(operands);
                 match *rest.first()? {
                     LINKAGE_IMPORT => self.imports.push((target, name)),
+                    LINKAGE_EXPORT if name.starts_with(INTRINSIC) => {}
                     LINKAGE_EXPORT => self.exports.push((target, name)),
                     LINKAGE_LINK_ONCE => self.weak_exports.push(name),
                     _ => {}
