@@ -68,8 +68,10 @@ impl Device {
     }
 }
 
-/// Fails if `SYCLBIN_GUARD` has an invalid value, or is set but does not work on the device.
-fn check_guard(device: &Device) -> Result<()> {
+/// Applies the variables that a program reads when it opens its first queue. Fails if `SYCLBIN_GUARD` has an invalid
+/// value, or is set but does not work on the device.
+fn apply_settings(device: &Device) -> Result<()> {
+    trace::apply_settings();
     let guard = guard::requested().map_err(Error::invalid)?;
     if guard.is_some() && !device.facts().guards_buffers {
         let message = format_args!(
@@ -87,8 +89,7 @@ impl Queue {
         context: backend::Context,
         options: QueueOptions,
     ) -> Result<Self> {
-        trace::apply_settings();
-        check_guard(device)?;
+        apply_settings(device)?;
         let abilities = device.facts().queues;
         if let Some((what, needs)) = options.beyond(abilities) {
             return Err(Error::unsupported(what, needs, device));
@@ -102,7 +103,7 @@ impl Queue {
 
     /// Wraps a queue that another library created.
     pub(crate) fn of_raw(device: &Device, raw: backend::Queue) -> Result<Self> {
-        check_guard(device)?;
+        apply_settings(device)?;
         let options = raw.options();
         Ok(Self::with_options(device, raw, options))
     }

@@ -29,22 +29,52 @@ fn ascending(start: f32) -> Vec<f32> {
     (0..LEN).map(|i| start + i as f32).collect()
 }
 
-/// Runs a test in a process whose `opencl3` uses the library of our device. It chooses its library once.
-fn run(test: &str) {
-    let Some(queue) = common::opencl_queue() else {
-        return;
-    };
+/// Runs a test in a process whose `opencl3` uses the library of our device. It chooses its library once. Returns what
+/// the process wrote to standard error, or `None` if it cannot run here.
+fn run(test: &str) -> Option<String> {
+    let queue = common::opencl_queue()?;
     if std::env::var("SYCLBIN_DEVICE_EXECUTES").is_ok_and(|executes| executes == "no") {
-        return common::say_skipped("the device executes nothing");
+        common::say_skipped("the device executes nothing");
+        return None;
     }
     let output = common::child(module_path!(), test)
         .env(CHILD, "1")
+        .env("SYCLBIN_STATS", "1")
         .env("OPENCL_DYLIB_PATH", queue.device().library())
         .output()
         .expect("this program starts");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}");
     assert!(printed.contains("1 passed"), "{printed}");
+    Some(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn adopted_queue_applies_settings() {
+    if let Some(printed) = run("a_child_only_adopts") {
+        assert!(printed.contains("copies and fills"), "{printed}");
+    }
+}
+
+#[test]
+fn a_child_only_adopts() -> Result<()> {
+    use opencl3::{command_queue::create_command_queue, context::context::create_context};
+    use std::ptr::{null, null_mut};
+    if std::env::var_os(CHILD).is_none() {
+        return Ok(()); // it is there for the test above
+    }
+    let device = Device::best()?;
+    let DeviceHandle::OpenCl(id) = device.native() else {
+        panic!("{:?}", device.native());
+    };
+    let context = create_context(&[id], null(), None, null_mut()).expect("a context");
+    // SAFETY: the device is the context's.
+    let queue = unsafe { create_command_queue(context, id, 0) }.expect("a queue");
+    let handle = QueueHandle::OpenCl { queue, context };
+    // SAFETY: the queue is alive, and of the library of the device.
+    let queue = unsafe { Queue::from_native(&device, handle) }?;
+    assert_eq!(queue.download(&queue.upload(&[1, 2])?)?, [1, 2]);
+    Ok(())
 }
 
 #[test]
