@@ -27,7 +27,8 @@ use proc_macro::TokenStream;
 /// # Generated items
 ///
 /// - `kernels::Module` with `load(&Queue)`, which loads the kernels for the queue's device. Each kernel is compiled
-///   when it is first used,
+///   when it is first used, unless `build()` or `build_kernels(symbols)` compiles it earlier. `best_device()` returns
+///   the best device for the file, `builder(&queue)` creates a builder, and `FILE` is the file itself, for `link`,
 /// - the unsafe methods `load_file(path)` and `load_bytes(bytes)` of `Module::builder(&queue)`, which load another file
 ///   with the same kernels,
 /// - a method of `Module` for every kernel: `module.saxpy(2.0, &x, &mut y, n)` returns a `syclbin_rt::Launch`,
@@ -102,10 +103,10 @@ use proc_macro::TokenStream;
 ///
 /// The name of a template instance includes its arguments (`scale<int>` becomes `scale_int`). An overload's name
 /// includes the parameters that differ (`f(float *)` becomes `f_float_ptr`). A Rust keyword becomes a raw identifier
-/// (`r#move`) or gets a trailing underscore (`self_`). A kernel named like a function of `Module` also gets an
-/// underscore: `load` becomes `load_`. Kernels that would still share a name are numbered: `host_0`, `host_1`. To
-/// rename kernels or to leave them out, add items as in the following example. It is an error to choose a name that is
-/// already taken.
+/// (`r#move`) or gets a trailing underscore (`self_`). So does a kernel called `FILE`, `best_device`, `build`,
+/// `build_kernels`, `builder`, `load` or `new`: `load` becomes `load_`. Kernels that would still share a name are
+/// numbered: `host_0`, `host_1`. To rename kernels or to leave them out, add items as in the following example. It is
+/// an error to choose a name that is already taken.
 ///
 /// ```ignore
 /// syclbin_rt::include_syclbin! {

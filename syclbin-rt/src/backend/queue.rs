@@ -243,8 +243,8 @@ impl QueueOptions {
     /// A blocking command, such as [`Queue::read`](crate::Queue::read), still runs after all commands that were
     /// enqueued earlier.
     ///
-    /// Commands may still run in order. On Intel's CPU device, they always do, because its driver (2026.2) loses
-    /// commands when several threads use an out-of-order queue.
+    /// Commands may still run in order. They always do on CUDA, where a queue is a single stream, and on Intel's CPU
+    /// device, because its driver (2026.2) loses commands when several threads use an out-of-order queue.
     pub fn out_of_order(mut self) -> Self {
         self.out_of_order = true;
         self

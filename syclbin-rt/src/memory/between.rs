@@ -44,7 +44,8 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the lengths differ, if a slice is not on the device of its queue, or if a driver rejects the request.
-    /// In the last case, some elements may already have been copied.
+    /// In the last case, some elements may already have been copied. Returns
+    /// [`ErrorKind::MemoryInUse`](crate::ErrorKind::MemoryInUse) if a host view of the memory conflicts.
     pub fn copy_to<T: Pod>(
         &self,
         from: &DeviceSlice<T>,

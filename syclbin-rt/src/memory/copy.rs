@@ -53,7 +53,8 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the slice is on another device, if the host does not have enough memory, or if the driver reports that
-    /// an earlier kernel failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
+    /// an earlier kernel failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed, and
+    /// [`ErrorKind::MemoryInUse`] if a host view of the memory conflicts.
     pub fn download<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Vec<T>> {
         self.can_use(slice, false)?;
         let mut data = host_memory(slice.len())?;
@@ -66,7 +67,8 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the lengths differ, if the slice is on another device, or if the driver reports that an earlier kernel
-    /// failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed.
+    /// failed. Returns [`ErrorKind::Assert`] if an assert in an earlier kernel has failed, and
+    /// [`ErrorKind::MemoryInUse`] if a host view of the memory conflicts.
     pub fn read<T: Pod>(&self, slice: &DeviceSlice<T>, data: &mut [T]) -> Result<()> {
         self.can_copy(slice, data.len(), false)?;
         let region = slice.region();
@@ -83,7 +85,7 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the lengths differ, if the slice is on another device, or if the driver reports that an earlier kernel
-    /// failed.
+    /// failed. Returns [`ErrorKind::MemoryInUse`] if a host view of the memory conflicts.
     pub fn write<T: Pod>(&self, slice: &mut DeviceSlice<T>, data: &[T]) -> Result<()> {
         self.can_copy(slice, data.len(), true)?;
         let region = slice.region();
@@ -113,6 +115,7 @@ impl Queue {
     /// # Errors
     ///
     /// Fails if the lengths differ, if one of the slices is on another device, or if the driver rejects the request.
+    /// Returns [`ErrorKind::MemoryInUse`] if a host view of the memory conflicts.
     pub fn copy<T: Pod>(&self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<Event> {
         self.after(&[]).copy(from, to)
     }
@@ -124,7 +127,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, or if the driver rejects the request.
+    /// Fails if the slice is on another device, or if the driver rejects the request. Returns
+    /// [`ErrorKind::MemoryInUse`] if a host view of the memory conflicts.
     pub fn fill<T: Pod>(&self, slice: &mut DeviceSlice<T>, value: T) -> Result<Event> {
         self.after(&[]).fill(slice, value)
     }

@@ -91,8 +91,9 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, if the lengths differ, or if the driver rejects the request. In each
-    /// case, the elements in `data` are lost.
+    /// Fails if the slice is on another device, if the lengths differ, or if the driver rejects the request. Returns
+    /// [`ErrorKind::MemoryInUse`](crate::ErrorKind::MemoryInUse) if a host view of the memory conflicts. In each case,
+    /// the elements in `data` are lost.
     pub fn read_later<T: Pod>(&self, slice: &DeviceSlice<T>, data: Vec<T>) -> Result<Transfer<T>> {
         self.after(&[]).read_later(slice, data)
     }
