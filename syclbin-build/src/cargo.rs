@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
@@ -45,7 +45,8 @@ pub(crate) fn env_again(name: &str) -> Option<OsString> {
 /// files that exist.
 pub(crate) fn rerun_if_changed(path: &Path) {
     // What the script itself writes is newer than the script's start, so Cargo would run the script on each build.
-    if !env_again("OUT_DIR").is_some_and(|out_dir| path.starts_with(out_dir)) {
+    let inside = !path.components().any(|part| part == Component::ParentDir);
+    if !(inside && env_again("OUT_DIR").is_some_and(|out_dir| path.starts_with(out_dir))) {
         tell(format!("rerun-if-changed={}", path.display()));
     }
 }

@@ -201,10 +201,10 @@ impl Watch {
         let sources = self.sources.iter().cloned();
         let patterns = self.request.patterns.iter();
         let sources = sources.chain(patterns.flat_map(|pattern| {
-            let directories = self.sources.iter().map(|source| file::directory_of(source));
-            directories
-                .map(Path::to_owned)
-                .chain([pattern_directory(pattern)])
+            let parent = file::directory_of(Path::new(pattern)).to_string_lossy();
+            let found = glob::glob(&parent).into_iter().flatten().flatten();
+            let directories = found.filter(|path| path.is_dir());
+            directories.chain([pattern_directory(pattern)])
         }));
         sources.chain(self.noted.as_ref().map(note)).collect()
     }

@@ -51,7 +51,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if the element types differ, if the `DLPack` type does not have the size
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the element types differ, if the `DLPack` type does not have the size
     /// of `T`, if `T` is zero-sized, or if the tensor is on another device, has gaps, or is read-only. Also fails for
     /// the same reasons as [`Queue::buffer_from_native`].
     ///
@@ -81,8 +81,8 @@ impl<T: Pod + GetDLPackDataType> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidArgument`] if `shape` and the buffer have different numbers of elements, if the
-    /// `DLPack` type does not have the size of `T`, or if `T` is zero-sized. Returns [`ErrorKind::MemoryInUse`] if a
+    /// Returns [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `shape` and the buffer have different numbers of elements, if the
+    /// `DLPack` type does not have the size of `T`, or if `T` is zero-sized. Returns [`ErrorKind::MemoryInUse`](crate::ErrorKind::MemoryInUse) if a
     /// prepared launch, a recording or a forgotten view ([`Queue::map`]) uses the buffer. Also fails if a command on
     /// the device failed. An error drops the buffer.
     pub fn into_dlpack(self, shape: &[usize]) -> Result<DLPackTensor> {

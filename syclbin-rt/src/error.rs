@@ -12,8 +12,8 @@ pub use syclbin::__private::failed_assert::FailedAssert;
 use crate::backend::failure::{Failure, Rejection};
 
 /// Why a command that conflicts with a host view is rejected.
-pub(crate) const MAPPED: &str = "is mapped: the host still holds a view of it from Queue::map or Queue::map_mut; \
-    drop the view first (a view of a part maps the whole buffer)";
+pub(crate) const MAPPED: &str = "is mapped: the host still holds a view of it from Queue::map or Queue::map_mut, or \
+    has leaked one with `mem::forget`; drop the view first (a view of a part maps the whole buffer)";
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -63,7 +63,8 @@ pub enum ErrorKind {
     Launch,
     /// A function other than a launch received an invalid argument, such as a size, a device, or a state.
     InvalidArgument,
-    /// The memory cannot be mapped, copied or exported, because a prepared launch, a recording or a host view uses it.
+    /// The memory cannot be mapped or exported, because a prepared launch, a recording or a host view uses it. Or it cannot
+    /// be copied or filled, because of a host view.
     MemoryInUse,
     /// The host or the device does not have enough memory, or a requested size exceeds the address space.
     OutOfMemory,

@@ -126,7 +126,8 @@ impl Compiler {
 
 /// Returns the directory in which `syclbin-clang` is installed, so that Cargo notices an installation. Creates it if it
 /// is missing, because Cargo reruns a script in each build while a tracked path is missing. Cargo also reruns the script
-/// if a tracked path is newer than the script's start, so the directory is created with an old timestamp.
+/// if a tracked path is newer than the script's start, so the directory gets an old timestamp. On Windows, this fails,
+/// and the next build runs the script once more.
 fn installations() -> Option<PathBuf> {
     let home = Home::locate(cargo::env(HOME_VARIABLE).as_deref()).ok()?;
     let versions = home.versions(Component::Compiler);

@@ -84,20 +84,11 @@ impl Outputs {
         }
         Ok(Compiled {
             modules,
-            // A name that is not valid Unicode is kept, although the file seems to be missing: Cargo then runs the script
-            // in each build.
-            files: files
-                .into_iter()
-                .filter(|path| path.exists() || is_lossy(path))
-                .collect(),
+            files: files.into_iter().filter(|path| path.exists()).collect(),
             diagnostics,
             is_of_use: has_kernel || exports > 0,
         })
     }
-}
-
-fn is_lossy(path: &Path) -> bool {
-    path.to_string_lossy().contains(char::REPLACEMENT_CHARACTER)
 }
 
 /// Returns a warning for a source without kernels, with likely causes. Compilers do not warn about this.

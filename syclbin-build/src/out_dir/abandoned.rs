@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Hides the files that a build script no longer builds.
+//! Hides the files that a build script no longer builds. The script's next run removes the hidden files.
 //!
 //! A script builds one file after another, and does not announce which is the last. So before the first file, all files
 //! of the previous run are moved to a separate directory. A file is moved back when the script builds it. Moving
 //! preserves the modification time, so Cargo does not recompile the crates that embed the file. After an error, it is
-//! unknown which files the script would still have built, so all files are moved back, including those that a killed
-//! run left hidden.
+//! unknown which files the script would still have built, so all files are moved back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -30,6 +29,8 @@ pub(crate) fn claim(out_dir: &Path, name: &str) -> io::Result<bool> {
     let files = listing::directory(out_dir);
     if !ours.contains_key(&files) {
         ours.insert(files.clone(), BTreeSet::new());
+        // Removes the hidden files that the previous run did not build.
+        none_is_fine(std::fs::remove_dir_all(files.join(FOLDER)))?;
         set_aside(&files)?;
     }
     restore(&files, name)?;

@@ -91,8 +91,8 @@ fn new_file_of_pattern_is_compiled() {
     let package = package();
     package.write("kernels/functor.cpp", "");
     std::thread::sleep(Duration::from_millis(30));
-    package.write("kernels/deep/structs.cpp", "");
-    for (pattern, new) in [("*", "structs"), ("**/*", "deep/vector_ops")] {
+    package.write("kernels/deep/a.hpp", "");
+    for (pattern, new) in [("*", "structs"), ("**/*", "deep/structs")] {
         let steps = format!(
             "sources kernels/{pattern}.cpp\nwatch made.syclbin\npoll\npoll\nwrite kernels/{new}.cpp new\npoll\npoll\npoll"
         );

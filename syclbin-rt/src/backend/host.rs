@@ -76,8 +76,8 @@ impl View {
     fn new<T: Pod>(queue: &Queue, region: &Region, writing: bool) -> Result<Self, NoView> {
         let memory = &region.memory;
         memory.check(queue.context_address(), region.offset, region.bytes())?;
-        // From here on, launches that conflict with the view are rejected. `finish_all` below waits for launches that
-        // are already enqueued.
+        // From here on, commands that conflict with the view are rejected. `finish_all` below waits for those that are
+        // already enqueued.
         memory.mapped.begin(writing);
         let mut view = Self {
             queue: queue.clone(),

@@ -89,7 +89,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Fails if the lengths differ, or if one of the slices is on another device. On OpenCL, also fails if one slice
+    /// Fails if the lengths differ, if one of the slices is on another device, or if a host view of the memory conflicts.
+    /// On OpenCL, also fails if one slice
     /// belongs to a [`Buffer`](crate::Buffer) and the other to an array, because such a copy needs two commands.
     pub fn copy<T: Pod>(&mut self, from: &DeviceSlice<T>, to: &mut DeviceSlice<T>) -> Result<()> {
         // They count as used before the check: of this and a view that begins meanwhile, at least one sees the other.
@@ -120,8 +121,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device. Also fails if the element size exceeds 128 bytes or is not a power of
-    /// two, unless all bytes of `value` are equal: devices cannot fill memory with such elements.
+    /// Fails if the slice is on another device, or if a host view of the memory conflicts. Also fails if the element size
+    /// exceeds 128 bytes or is not a power of two, unless all bytes of `value` are equal: devices cannot fill memory with such elements.
     pub fn fill<T: Pod>(&mut self, slice: &mut DeviceSlice<T>, value: T) -> Result<()> {
         let region = slice.region();
         let used = MemoryUse::new(&region.memory, true);

@@ -80,8 +80,8 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// Fails if the slice is on another device, if the host does not have enough memory, or if the driver rejects the
-    /// request.
+    /// Fails if the slice is on another device, if a host view of the memory conflicts, if the host does not have enough
+    /// memory, or if the driver rejects the request.
     pub fn download_later<T: Pod>(&self, slice: &DeviceSlice<T>) -> Result<Transfer<T>> {
         self.after(&[]).download_later(slice)
     }

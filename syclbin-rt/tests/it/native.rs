@@ -29,9 +29,14 @@ fn ascending(start: f32) -> Vec<f32> {
     (0..LEN).map(|i| start + i as f32).collect()
 }
 
-/// Runs a test in a process whose `opencl3` uses the library of our device. It chooses its library once. Returns what
-/// the process wrote to standard error, or `None` if it cannot run here.
-fn run(test: &str) -> Option<String> {
+/// Runs a test in a process whose `opencl3` uses the library of our device. It chooses its library once.
+fn run(test: &str) {
+    let _ = run_with(test, "0");
+}
+
+/// Returns what the process wrote to standard error, or `None` if it cannot run here. `stats` is the value of
+/// `SYCLBIN_STATS`.
+fn run_with(test: &str, stats: &str) -> Option<String> {
     let queue = common::opencl_queue()?;
     if std::env::var("SYCLBIN_DEVICE_EXECUTES").is_ok_and(|executes| executes == "no") {
         common::say_skipped("the device executes nothing");
@@ -39,7 +44,7 @@ fn run(test: &str) -> Option<String> {
     }
     let output = common::child(module_path!(), test)
         .env(CHILD, "1")
-        .env("SYCLBIN_STATS", "1")
+        .env("SYCLBIN_STATS", stats)
         .env("OPENCL_DYLIB_PATH", queue.device().library())
         .output()
         .expect("this program starts");
@@ -51,28 +56,17 @@ fn run(test: &str) -> Option<String> {
 
 #[test]
 fn adopted_queue_applies_settings() {
-    if let Some(printed) = run("a_child_only_adopts") {
+    if let Some(printed) = run_with("a_child_only_adopts", "1") {
         assert!(printed.contains("copies and fills"), "{printed}");
     }
 }
 
 #[test]
 fn a_child_only_adopts() -> Result<()> {
-    use opencl3::{command_queue::create_command_queue, context::context::create_context};
-    use std::ptr::{null, null_mut};
     if std::env::var_os(CHILD).is_none() {
         return Ok(()); // it is there for the test above
     }
-    let device = Device::best()?;
-    let DeviceHandle::OpenCl(id) = device.native() else {
-        panic!("{:?}", device.native());
-    };
-    let context = create_context(&[id], null(), None, null_mut()).expect("a context");
-    // SAFETY: the device is the context's.
-    let queue = unsafe { create_command_queue(context, id, 0) }.expect("a queue");
-    let handle = QueueHandle::OpenCl { queue, context };
-    // SAFETY: the queue is alive, and of the library of the device.
-    let queue = unsafe { Queue::from_native(&device, handle) }?;
+    let (_, queue) = adopted(&Device::best()?, 0)?.expect("a queue without properties");
     assert_eq!(queue.download(&queue.upload(&[1, 2])?)?, [1, 2]);
     Ok(())
 }

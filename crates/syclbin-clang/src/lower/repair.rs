@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Repairs what LLVM's SPIR-V translator gets wrong: exported intrinsics, and signed conversions of booleans.
-//!
-//! The translator exports the functions that replace intrinsics, such as funnel shifts. Drivers refuse to link two modules
-//! that define the same function, so the functions become private.
+//! Repairs what LLVM's SPIR-V translator gets wrong: signed conversions of booleans, and exported intrinsics.
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
 //! translator in the compiler library first turns the boolean into 1 or 0, so the result is +1 (fixed upstream in July
@@ -19,8 +16,8 @@ use syclbin::__private::spirv::words::{
 
 const CONVERT_S_TO_F: u16 = 111;
 
-/// Returns the repaired SPIR-V module, or `None` if nothing needs repair.
-pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
+/// Returns the SPIR-V module with repaired conversions, or `None` if nothing needs repair.
+pub(crate) fn signed_bools(code: &[u8]) -> Option<Vec<u8>> {
     let mut module = Module::read(code).ok()?;
     // For each 32-bit integer type, the ids of the constants 0 and 1.
     let mut ints: BTreeMap<u32, [Option<u32>; 2]> = BTreeMap::new();
@@ -47,13 +44,6 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(before.len());
     let mut is_repaired = false;
     for mut instruction in before {
-        if let (op::DECORATE, [_, DECORATION_LINKAGE_ATTRIBUTES, name @ ..]) =
-            (instruction.opcode, &*instruction.operands)
-            && string(name).0.starts_with(INTRINSIC)
-        {
-            is_repaired = true;
-            continue;
-        }
         if let (CONVERT_S_TO_F, [_, _, value]) = (instruction.opcode, &mut *instruction.operands)
             && let Some((ty, condition, zero)) = selections.get(value)
         {
@@ -68,6 +58,20 @@ pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     module.instructions = out;
     let words = is_repaired.then(|| module.words().ok())?;
     words.map(bytes)
+}
+
+/// Returns the SPIR-V module with private functions in place of intrinsics, or `None` if it has none that are exported.
+/// Drivers refuse to link two modules that export the same function.
+pub(crate) fn exported_intrinsics(code: &[u8]) -> Option<Vec<u8>> {
+    let mut module = Module::read(code).ok()?;
+    let count = module.instructions.len();
+    module.instructions.retain(|instruction| {
+        let [_, DECORATION_LINKAGE_ATTRIBUTES, name @ ..] = &*instruction.operands else {
+            return true;
+        };
+        instruction.opcode != op::DECORATE || !string(name).0.starts_with(INTRINSIC)
+    });
+    (module.instructions.len() < count).then(|| module.words().ok().map(bytes))?
 }
 
 #[cfg(test)]
@@ -100,7 +104,7 @@ mod tests {
 
     #[test]
     fn signed_conversions_select_minus_one() {
-        let code = repair(&module([1, 0], CONVERT_S_TO_F)).unwrap();
+        let code = signed_bools(&module([1, 0], CONVERT_S_TO_F)).unwrap();
         let mut repaired = Module::read(&code).unwrap();
         let find = |opcode| {
             let all = repaired.instructions.iter();
@@ -111,7 +115,7 @@ mod tests {
         let converted: Vec<_> = find(CONVERT_S_TO_F).collect();
         assert_eq!(converted, [&Instruction::new(CONVERT_S_TO_F, [3, 8, 21])]);
         assert_eq!(repaired.new_id(), Ok(22));
-        assert_eq!(repair(&code), None);
+        assert_eq!(signed_bools(&code), None);
     }
 
     #[test]
@@ -133,21 +137,21 @@ mod tests {
                 .insert(1, Instruction::new(op::DECORATE, operands));
             bytes(module.words().unwrap())
         };
-        let repaired = repair(&export("spirv.llvm_fshl_i64_")).unwrap();
+        let repaired = exported_intrinsics(&export("spirv.llvm_fshl_i64_")).unwrap();
         assert_eq!(repaired, module([1, 0], CONVERT_U_TO_F));
         assert_eq!(
-            repair(&export("spirv.llvm__")),
-            repair(&export("spirv.llvm_fshl_i64_"))
+            exported_intrinsics(&export("spirv.llvm__")),
+            exported_intrinsics(&export("spirv.llvm_fshl_i64_"))
         );
-        assert_eq!(repair(&export("spirvs_llvm_")), None);
+        assert_eq!(exported_intrinsics(&export("spirvs_llvm_")), None);
     }
 
     #[test]
     fn other_selections_stay() {
-        assert_eq!(repair(&named([1, 0], CONVERT_S_TO_F, 7)), None);
-        assert_eq!(repair(&module([1, 0], CONVERT_U_TO_F)), None);
-        assert_eq!(repair(&module([2, 0], CONVERT_S_TO_F)), None);
-        assert_eq!(repair(&module([1, 2], CONVERT_S_TO_F)), None);
-        assert_eq!(repair(b"no SPIR-V"), None);
+        assert_eq!(signed_bools(&named([1, 0], CONVERT_S_TO_F, 7)), None);
+        assert_eq!(signed_bools(&module([1, 0], CONVERT_U_TO_F)), None);
+        assert_eq!(signed_bools(&module([2, 0], CONVERT_S_TO_F)), None);
+        assert_eq!(signed_bools(&module([1, 2], CONVERT_S_TO_F)), None);
+        assert_eq!(signed_bools(b"no SPIR-V"), None);
     }
 }
