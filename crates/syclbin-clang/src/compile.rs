@@ -14,7 +14,7 @@ use crate::command_line::depfile;
 use crate::command_line::targets::NVIDIA;
 use crate::library::{self, DeviceImage};
 use crate::link::imports::named_with;
-use crate::lower::{self, repair};
+use crate::lower::{self, signed_bools};
 use crate::make::write;
 use crate::nvidia::{self, Ptx};
 use crate::{Failure, Result, context, describe, own};
@@ -61,7 +61,7 @@ pub(crate) fn compile(
         for module in &mut file.modules {
             describe::note_dimensions(module, &header);
             for image in module.images.iter_mut().filter(|_| is_optimized) {
-                if let Some(code) = repair::signed_bools(&image.bytes) {
+                if let Some(code) = signed_bools::repair(&image.bytes) {
                     image.bytes = code.into();
                 }
             }
@@ -191,7 +191,6 @@ fn assemble(images: Vec<DeviceImage>, state: State, is_ptx: bool) -> Result<Sycl
             let code = finish(code, &mut module, state)?;
             module.images.push(Image::ir(IrType::Ptx, NVIDIA, code));
         } else {
-            let code = repair::exported_intrinsics(&code).unwrap_or(code);
             let parsed = spirv::Module::parse(&code).map_err(describe::unreadable)?;
             if let Some(variable) = parsed.mutable_globals.first() {
                 return own(format!(

@@ -16,7 +16,7 @@ pub(crate) const LATER: &str = "--describe-later";
 /// integration header to the path `header`.
 pub(crate) fn arguments(arguments: &[String], header: &str) -> Vec<String> {
     // `-fstandalone-debug` also describes structs that appear only as template arguments, as in
-    // `work_group_memory<Pair[]>`. `lower::repair` needs value names.
+    // `work_group_memory<Pair[]>`. `lower::signed_bools` needs value names.
     let mut all = ["-g", "-fstandalone-debug", "-fno-discard-value-names"]
         .map(str::to_owned)
         .to_vec();

@@ -13,7 +13,7 @@
 //! | `compile` | compiles a source to modules |
 //! | `describe` | records the declarations and dimensions of kernels |
 //! | `library` | finds, checks and calls the compiler library; contains all unsafe code |
-//! | `lower` | lowers specialization constants, because the library does not, and repairs its mistakes |
+//! | `lower` | lowers specialization constants, because the library does not, and repairs signed conversions |
 //! | `link` | joins the modules of all inputs into one file without undefined imports |
 //! | `native` | compiles SPIR-V and PTX to native code for processors and GPUs |
 //! | `nvidia` | compiles sources to PTX for NVIDIA GPUs |
@@ -78,7 +78,7 @@ pub fn rewrite(module: &mut AbstractModule<'_>) {
                 lowered.constants.write(&mut module.metadata);
                 Some(lowered.code)
             }
-            _ => lower::repair::signed_bools(&image.bytes),
+            _ => lower::signed_bools::repair(&image.bytes),
         };
         if let Some(code) = repaired {
             image.bytes = code.into();

@@ -12,15 +12,15 @@
 //! | [`initializer`] | default values as bytes |
 //! | [`calls`] | reads of constants |
 //! | [`rewrite`] | replaces reads with constants, and finds what becomes unnecessary |
-//! | [`repair`] | repairs mistakes of the SPIR-V translator |
+//! | [`signed_bools`] | repairs signed conversions of booleans |
 //! | [`ptx`] | lowers specialization constants in PTX, where they become variables |
 
 mod calls;
 mod index;
 mod initializer;
 mod ptx;
-pub(crate) mod repair;
 mod rewrite;
+pub(crate) mod signed_bools;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,8 @@ use syclbin::__private::spirv::edit::Instruction;
 use syclbin::__private::spirv::grammar::{self, Unknown};
 use syclbin::__private::spirv::portable::{Version, without_debug_info};
 use syclbin::__private::spirv::words::{
-    self, DECORATION_LINKAGE_ATTRIBUTES, INTRINSIC, LINKAGE_EXPORT, LINKAGE_IMPORT, op, string,
+    self, DECORATION_LINKAGE_ATTRIBUTES, INTRINSIC, LINKAGE_EXPORT, LINKAGE_IMPORT,
+    LINKAGE_LINK_ONCE, op, string,
 };
 use syclbin::__private::spirv::{DECORATION_BUILT_IN, DECORATIONS_HOST_ACCESS};
 
@@ -170,12 +171,13 @@ impl<'o> Joined<'o> {
         match operands {
             [target, DECORATION_LINKAGE_ATTRIBUTES, rest @ ..] => {
                 let (symbol, rest) = string(rest);
-                if symbol.starts_with(INTRINSIC) {
-                    return false;
-                }
-                let kind = rest.first().copied().unwrap_or(LINKAGE_IMPORT);
+                let is_intrinsic = symbol.starts_with(INTRINSIC);
+                let kind = match rest.first() {
+                    Some(&LINKAGE_EXPORT) if is_intrinsic => LINKAGE_LINK_ONCE,
+                    kind => kind.copied().unwrap_or(LINKAGE_IMPORT),
+                };
                 self.links.entry(*target).or_insert(Link { symbol, kind });
-                return !is_library || kind == LINKAGE_IMPORT;
+                return !is_library || kind == LINKAGE_IMPORT || is_intrinsic;
             }
             [target, DECORATION_BUILT_IN, ..] => _ = self.built_ins.insert(*target),
             [target, decoration, ..]

@@ -156,18 +156,35 @@ fn call_reaches_the_only_definition() {
 }
 
 #[test]
-fn replaced_intrinsics_are_private() {
-    let of = |symbol: &str| {
+fn replaced_intrinsics_are_merged_and_stay_exported() {
+    const INTRINSIC: &str = "spirv.llvm_fshl_i64";
+    let of = |symbol: &str, call: u32| {
         let mut code = library(LINKAGE_EXPORT, integers());
         code[0] = linkage(7, symbol, LINKAGE_EXPORT);
-        code.insert(0, linkage(20, "spirv.llvm_fshl_i64", LINKAGE_EXPORT));
+        code.insert(0, linkage(20, INTRINSIC, LINKAGE_EXPORT));
+        insert_after(
+            &mut code,
+            op::LABEL,
+            &[(op::FUNCTION_CALL, vec![4, 40, call, 8])],
+        );
         module(&code)
     };
-    let code = linked(&of("f"), &[&of("g")]).unwrap();
-    assert_eq!(all(&code, op::DECORATE).len(), 1);
-    let code = of("f");
-    let exports = syclbin::__private::spirv::Module::parse(&code).unwrap();
-    assert_eq!(exports.exports().collect::<Vec<_>>(), ["f"]);
+    let callee = |code: &Code| all(code, op::FUNCTION_CALL)[0][2];
+    let exports = |code: &Code| -> Vec<String> {
+        let links = all(code, op::DECORATE).into_iter();
+        links.map(|link| words::string(&link[2..]).0).collect()
+    };
+    // Two modules have it.
+    let code = linked(&of("f", 20), &[&of("g", 20)]).unwrap();
+    assert_eq!(exports(&code), [INTRINSIC, "f"]);
+    assert_eq!(count(&code, op::FUNCTION), 2);
+    assert_eq!(all(&code, op::DECORATE)[0][0], callee(&code));
+    // Only the library has it.
+    let code = linked(&module(&program()), &[&of("f", 20)]).unwrap();
+    assert_eq!(exports(&code), [INTRINSIC]);
+    let code = of("f", 20);
+    let code = syclbin::__private::spirv::Module::parse(&code).unwrap();
+    assert_eq!(code.exports().collect::<Vec<_>>(), ["f"]);
 }
 
 #[test]

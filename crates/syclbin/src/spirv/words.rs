@@ -112,7 +112,7 @@ pub const LINKAGE_IMPORT: u32 = 1;
 /// From `SPV_KHR_linkonce_odr`: the linkage of `inline` functions and variables.
 pub const LINKAGE_LINK_ONCE: u32 = 2;
 /// The prefix of functions with which LLVM's SPIR-V translator replaces intrinsics. It exports them, although each module
-/// has its own.
+/// has its own. Drivers turn exported functions with this prefix into intrinsics again, so the linkage must stay.
 pub const INTRINSIC: &str = "spirv.llvm_";
 
 pub const MAGIC: u32 = 0x0723_0203;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Repairs what LLVM's SPIR-V translator gets wrong: signed conversions of booleans, and exported intrinsics.
+//! Repairs signed conversions of booleans.
 //!
 //! LLVM optimizes `x < 0 ? -1.0f : 0.0f` to a signed conversion of a boolean, in which true is -1. The SPIR-V
 //! translator in the compiler library first turns the boolean into 1 or 0, so the result is +1 (fixed upstream in July
@@ -10,14 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syclbin::__private::spirv::edit::{Instruction, Module};
-use syclbin::__private::spirv::words::{
-    DECORATION_LINKAGE_ATTRIBUTES, INTRINSIC, bytes, op, string,
-};
+use syclbin::__private::spirv::words::{bytes, op};
 
 const CONVERT_S_TO_F: u16 = 111;
 
 /// Returns the SPIR-V module with repaired conversions, or `None` if nothing needs repair.
-pub(crate) fn signed_bools(code: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn repair(code: &[u8]) -> Option<Vec<u8>> {
     let mut module = Module::read(code).ok()?;
     // For each 32-bit integer type, the ids of the constants 0 and 1.
     let mut ints: BTreeMap<u32, [Option<u32>; 2]> = BTreeMap::new();
@@ -60,25 +58,9 @@ pub(crate) fn signed_bools(code: &[u8]) -> Option<Vec<u8>> {
     words.map(bytes)
 }
 
-/// Returns the SPIR-V module with private functions in place of intrinsics, or `None` if it has none that are exported.
-/// Drivers refuse to link two modules that export the same function.
-pub(crate) fn exported_intrinsics(code: &[u8]) -> Option<Vec<u8>> {
-    let mut module = Module::read(code).ok()?;
-    let count = module.instructions.len();
-    module.instructions.retain(|instruction| {
-        let [_, DECORATION_LINKAGE_ATTRIBUTES, name @ ..] = &*instruction.operands else {
-            return true;
-        };
-        instruction.opcode != op::DECORATE || !string(name).0.starts_with(INTRINSIC)
-    });
-    (module.instructions.len() < count).then(|| module.words().ok().map(bytes))?
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CONVERT_U_TO_F: u16 = 112;
 
     /// Returns a module that converts a selection between two constants.
     fn module(constants: [u32; 2], convert: u16) -> Vec<u8> {
@@ -104,7 +86,7 @@ mod tests {
 
     #[test]
     fn signed_conversions_select_minus_one() {
-        let code = signed_bools(&module([1, 0], CONVERT_S_TO_F)).unwrap();
+        let code = repair(&module([1, 0], CONVERT_S_TO_F)).unwrap();
         let mut repaired = Module::read(&code).unwrap();
         let find = |opcode| {
             let all = repaired.instructions.iter();
@@ -115,43 +97,16 @@ mod tests {
         let converted: Vec<_> = find(CONVERT_S_TO_F).collect();
         assert_eq!(converted, [&Instruction::new(CONVERT_S_TO_F, [3, 8, 21])]);
         assert_eq!(repaired.new_id(), Ok(22));
-        assert_eq!(signed_bools(&code), None);
-    }
-
-    #[test]
-    fn replaced_intrinsics_become_private() {
-        let export = |symbol: &str| {
-            let mut module = Module::read(&module([1, 0], CONVERT_U_TO_F)).unwrap();
-            let name = symbol.as_bytes().chunks(4).chain([&[][..]]);
-            let name = name.map(|part| {
-                part.iter()
-                    .rev()
-                    .fold(0, |word, byte| word << 8 | u32::from(*byte))
-            });
-            let operands = [9, DECORATION_LINKAGE_ATTRIBUTES]
-                .into_iter()
-                .chain(name)
-                .chain([0]);
-            module
-                .instructions
-                .insert(1, Instruction::new(op::DECORATE, operands));
-            bytes(module.words().unwrap())
-        };
-        let repaired = exported_intrinsics(&export("spirv.llvm_fshl_i64_")).unwrap();
-        assert_eq!(repaired, module([1, 0], CONVERT_U_TO_F));
-        assert_eq!(
-            exported_intrinsics(&export("spirv.llvm__")),
-            exported_intrinsics(&export("spirv.llvm_fshl_i64_"))
-        );
-        assert_eq!(exported_intrinsics(&export("spirvs_llvm_")), None);
+        assert_eq!(repair(&code), None);
     }
 
     #[test]
     fn other_selections_stay() {
-        assert_eq!(signed_bools(&named([1, 0], CONVERT_S_TO_F, 7)), None);
-        assert_eq!(signed_bools(&module([1, 0], CONVERT_U_TO_F)), None);
-        assert_eq!(signed_bools(&module([2, 0], CONVERT_S_TO_F)), None);
-        assert_eq!(signed_bools(&module([1, 2], CONVERT_S_TO_F)), None);
-        assert_eq!(signed_bools(b"no SPIR-V"), None);
+        const CONVERT_U_TO_F: u16 = 112;
+        assert_eq!(repair(&named([1, 0], CONVERT_S_TO_F, 7)), None);
+        assert_eq!(repair(&module([1, 0], CONVERT_U_TO_F)), None);
+        assert_eq!(repair(&module([2, 0], CONVERT_S_TO_F)), None);
+        assert_eq!(repair(&module([1, 2], CONVERT_S_TO_F)), None);
+        assert_eq!(repair(b"no SPIR-V"), None);
     }
 }
