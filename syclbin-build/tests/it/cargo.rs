@@ -40,12 +40,15 @@ fn build_depends_on_existing_headers_of_depfile() {
     let generated = package.out_dir().join("generated.hpp");
     std::fs::create_dir_all(package.out_dir()).unwrap();
     std::fs::write(&generated, "").unwrap();
+    let beside = package.out_dir().join("../beside.hpp");
+    std::fs::write(&beside, "").unwrap();
     let rule = format!(
-        "code.syclbin: kernels/vector_ops.cpp \\\\\\n  {} \\\\\\n  {} {} {}\\n",
+        "code.syclbin: kernels/vector_ops.cpp \\\\\\n  {} \\\\\\n  {} {} {} {}\\n",
         plain.display(),
         spaced.display(),
         gone.display(),
         generated.display(),
+        beside.display(),
     );
     // The spaces inside a path, escaped as in a makefile.
     let rule = rule
@@ -55,7 +58,7 @@ fn build_depends_on_existing_headers_of_depfile() {
     let compile = format!("[ -n \"$depfile\" ] && printf '{rule}' >\"$depfile\"; {COMPILE}");
     let ran = package.run(&compile).succeeded();
     let said = ran.said("rerun-if-changed");
-    for header in [&plain, &spaced] {
+    for header in [&plain, &spaced, &beside] {
         assert!(said.contains(&header.to_str().unwrap()), "{ran:?}");
     }
     // A file that does not exist would run the script again each time.

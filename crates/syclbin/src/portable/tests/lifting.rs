@@ -350,7 +350,7 @@ fn copies_of_a_device_global_share_a_slot() {
     let copy = |variable: (u16, &[u32])| {
         let mut all = code(&[(op::MEMORY_MODEL, &[2, 2])]);
         all.push((op::DECORATE, named(&[21, HOST_ACCESS, 3], "v", &[])));
-        all.extend(code(&[(74, &[40, 20, 21])])); // OpGroupDecorate
+        all.extend(code(&[(op::GROUP_DECORATE, &[40, 20, 21])]));
         all.extend(code(&TYPES));
         all.extend(code(&[variable, (op::VARIABLE, &[8, 20, 5])]));
         built(&[all, function(31, &[(op::LOAD, &[4, 50, 21])])].concat())
@@ -360,7 +360,7 @@ fn copies_of_a_device_global_share_a_slot() {
     // Two variables without a name, and one that both modules have.
     assert_eq!(lifted.layout.size, 3 * 128);
     let (_, found) = contents(&lifted.modules[0]);
-    assert!(found.contains(&(74, vec![40])), "{found:?}");
+    assert!(found.contains(&(op::GROUP_DECORATE, vec![40])), "{found:?}");
     let byte = copy((op::VARIABLE, &[6, 21, 5]));
     let lifted = lift(&[&number, &byte], &GLOBALS).unwrap().unwrap();
     assert_eq!(lifted.layout.size, 4 * 128);
